@@ -1,0 +1,1 @@
+"""Benchmarks of the parts: ratios against a reference in the same run."""

@@ -1,0 +1,1 @@
+"""Conformance suites: what every model, optimizer, noise source, store and transport must pass."""

@@ -1,0 +1,1 @@
+"""A live crowd on one machine."""

@@ -1,0 +1,20 @@
+"""Algorithm 1: buffer, outbox, the three routines, transport, sources."""
+
+from crowdml.device.device import Device, Outcome, default_file
+from crowdml.device.enrolment import default_limits, pin, read_terms
+from crowdml.device.sources import read_source
+from crowdml.device.store import DeviceStore
+from crowdml.device.transport import HttpTransport, Transport
+
+__all__ = [
+    "Device",
+    "DeviceStore",
+    "HttpTransport",
+    "Outcome",
+    "Transport",
+    "default_file",
+    "default_limits",
+    "pin",
+    "read_source",
+    "read_terms",
+]

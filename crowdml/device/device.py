@@ -1,0 +1,436 @@
+"""Algorithm 1: a device that collects, checks out, sanitises and checks in."""
+
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+import numpy.typing as npt
+
+from crowdml.device.backoff import Backoff
+from crowdml.device.enrolment import enrol
+from crowdml.device.routines import choose_heldout, summarize
+from crowdml.device.store import DeviceStore, Identity, Letter
+from crowdml.device.transport import HttpTransport, Transport
+from crowdml.errors import (
+    DeviceError,
+    InvalidInput,
+    LimitReached,
+    NotPrivate,
+    Rejected,
+    TermsChanged,
+    Unreachable,
+)
+from crowdml.privacy import (
+    CheckinRelease,
+    ExactNoise,
+    Ledger,
+    Limits,
+    NoiseSource,
+    bound_features,
+    check_target,
+)
+from crowdml.protocol import (
+    Checkin,
+    Terms,
+    decode_parameters,
+    encode_gradient,
+    terms_hash,
+)
+from crowdml.types import Array
+
+__all__ = ["Device", "Outcome"]
+
+log = logging.getLogger("crowdml.device")
+
+GIVE_UP_ON = {"revoked", "task-finished", "unauthorized"}
+"""Refusals after which this device can never check in again."""
+
+
+class Outcome(StrEnum):
+    """What became of a sample, or of an attempt to check in.
+
+    The sample was kept in all cases but `FULL` and `ENDED`.
+    """
+
+    COLLECTED = "collected"
+    CHECKED_IN = "checked in"
+    WAITING = "waiting to retry"
+    PAUSED = "task paused"
+    LIMIT = "privacy limit reached"
+    TERMS = "terms changed"
+    FULL = "buffer full"
+    ENDED = "ended"
+
+
+class Device:
+    """Takes part in one task.
+
+    Three lines are enough; samples leave only as sanitised sums of b or more:
+
+        device = Device.join("https://crowd.example", "activity")
+        device.add(x, y)
+        device.leave()
+
+    All methods are synchronous and may be called from any thread; from asyncio use
+    `await asyncio.to_thread(device.add, x, y)`.
+
+    Args:
+        store: The device's file.
+        transport: The way to the server; by default HTTPS to where the device joined.
+        noise: The noise source; by default exact noise from the operating system's generator.
+        jitter: Wait up to so many random seconds once a minibatch is full, so that the time of
+            a check-in does not tell when its last sample was taken.
+        on_step: Called with the name of each step of a check-in, for progress and tests.
+    """
+
+    def __init__(
+        self,
+        store: DeviceStore,
+        transport: Transport | None = None,
+        noise: NoiseSource | None = None,
+        jitter: float = 0.0,
+        on_step: Callable[[str], None] = lambda step: None,
+    ) -> None:
+        identity = store.identity
+        if identity is None:
+            raise DeviceError(f"{store.file} has not joined a task. Join one first.")
+        self._store = store
+        self._noise = noise or ExactNoise()
+        self._jitter = jitter
+        self._on_step = on_step
+        self._backoff = Backoff()
+        self._lock = threading.RLock()
+        self._batch_is_due = False
+        self._agreed_to(identity)
+        self._transport = transport or HttpTransport(
+            identity.url, identity.task, identity.certificate, identity.insecure_http
+        )
+
+    @classmethod
+    def join(
+        cls,
+        url: str,
+        task: str,
+        *,
+        file: Path | str | None = None,
+        invite: str | None = None,
+        fingerprint: str | None = None,
+        terms_sha256: str | None = None,
+        limits: Limits | None = None,
+        accept_no_privacy: bool = False,
+        insecure_http: bool = False,
+        transport: Transport | None = None,
+        noise: NoiseSource | None = None,
+        jitter: float = 0.0,
+        on_step: Callable[[str], None] = lambda step: None,
+    ) -> "Device":
+        """Join a task, or go on with it if the file has joined it before.
+
+        The terms that the server shows are pinned: see `terms`. Joining again never changes
+        them, nor the identity, the ledger or what waits in the buffer.
+
+        Args:
+            url: The server's root.
+            task: The task's name.
+            file: The device's file; by default one per task in the user's data folder.
+            invite: An invite code, where the task asks for one.
+            fingerprint: SHA-256 of a self-signed certificate to trust.
+            terms_sha256: Refuse to join unless the terms have this hash.
+            limits: The participant's limits on ε; by default one check-in's cost per sample, and
+                twenty check-ins for the device.
+            accept_no_privacy: Join even a task that adds no noise.
+            insecure_http: Allow plain HTTP beyond loopback.
+        """
+        store = DeviceStore(Path(file) if file else default_file(task))
+        known = store.identity
+        if known is None:
+            store.identity = enrol(
+                url,
+                task,
+                invite=invite,
+                fingerprint=fingerprint,
+                terms_sha256=terms_sha256,
+                limits=limits,
+                accept_no_privacy=accept_no_privacy,
+                insecure_http=insecure_http,
+                transport=transport,
+            )
+        elif (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
+            raise DeviceError(
+                f"{store.file} has joined {known.task} at {known.url}. Leave that, or use "
+                "another file."
+            )
+        return cls(store, transport, noise, jitter, on_step)
+
+    # What a participant can ask
+
+    @property
+    def terms(self) -> Terms:
+        """What was agreed to."""
+        return self._terms
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._store.ledger
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    @property
+    def n_samples(self) -> int:
+        """Samples in the buffer."""
+        return self._store.n_samples
+
+    @property
+    def pending(self) -> bool:
+        """Whether a check-in waits to be sent or answered."""
+        return self._store.pending is not None
+
+    @property
+    def ended(self) -> str | None:
+        """Why the device has stopped for good, if it has."""
+        return self._identity.ended
+
+    # Routine 1
+
+    def add(self, x: npt.ArrayLike, y: object) -> Outcome:
+        """Keep a sample, and check in if a minibatch is full and the time has come.
+
+        Args:
+            x: D numbers; rescaled to ‖x‖₁ ≤ 1 if longer.
+            y: A label 0 … C−1, or a real target.
+
+        Raises:
+            InvalidSample: x or y breaks a rule; nothing was kept.
+
+        Paper: Algorithm 1, Device Routine 1.
+        """
+        features = bound_features(x, self._terms.features.count)
+        target = check_target(y, self._terms.n_classes)
+        with self._lock:
+            if self.ended:
+                return Outcome.ENDED
+            if self._store.n_samples >= self._terms.collection.buffer:
+                outcome = self.sync()
+                if self._store.n_samples >= self._terms.collection.buffer:
+                    log.warning("the buffer is full: collection has stopped (%s)", outcome)
+                    return Outcome.FULL
+            self._store.add(features, target)
+            return self.sync()
+
+    def sync(self) -> Outcome:
+        """Send what waits, then check in a full minibatch, if the time has come."""
+        with self._lock:
+            if self.ended:
+                return Outcome.ENDED
+            if not self._due():
+                return Outcome.WAITING if self._something_to_do() else Outcome.COLLECTED
+            try:
+                return self._attempt()
+            except Unreachable as error:
+                log.info("will retry: %s", error)
+                self._backoff.failed()
+                return Outcome.WAITING
+            except LimitReached as error:
+                log.warning("%s", error)
+                return Outcome.LIMIT
+            except TermsChanged as error:
+                log.warning("%s", error)
+                self._backoff.failed()
+                return Outcome.TERMS
+            except Rejected as error:
+                return self._refused(error)
+
+    def flush(self, seconds: float = 60.0) -> Outcome:
+        """Retry until nothing is left that may be sent, or the time is over."""
+        deadline = time.monotonic() + seconds
+        while True:
+            outcome = self.sync()
+            done = not self._something_to_do() or outcome in (
+                Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED
+            )  # fmt: skip
+            if done or time.monotonic() >= deadline:
+                return outcome
+            time.sleep(min(max(self._backoff.wait, 0.01), max(deadline - time.monotonic(), 0.01)))
+
+    def agree(self) -> Terms:
+        """Read the task's current terms and pin them in place of the old ones."""
+        with self._lock:
+            view = self._transport.task()
+            terms = Terms.parse(view.terms)
+            if not terms.private and self._terms.private:
+                raise NotPrivate(
+                    f"the task {view.name} no longer adds noise. Leave it, or join it anew."
+                )
+            old = self._terms
+            if (terms.features.count, terms.target.labels) != (
+                old.features.count,
+                old.target.labels,
+            ) and self._store.n_samples:
+                raise InvalidInput(
+                    f"{self._store.n_samples} samples in the buffer do not fit the new terms. "
+                    "Leave and join again to discard them."
+                )
+            self._remember(replace(self._identity, terms=view.terms))
+            self._backoff.succeeded()
+            return terms
+
+    def set_limits(self, limits: Limits) -> None:
+        """Change the participant's limits."""
+        with self._lock:
+            self._remember(replace(self._identity, limits=limits))
+
+    def leave(self, erase: bool = True) -> None:
+        """Tell the server, as well as it can be told, and forget everything here."""
+        with self._lock:
+            try:
+                if not self.ended:
+                    self._transport.leave(self._identity.token)
+            except (Unreachable, Rejected) as error:
+                log.warning("left without telling the server: %s", error)
+            self._end("left")
+            self.close()
+            if erase:
+                self._store.erase()
+
+    def close(self) -> None:
+        self._transport.close()
+        self._store.close()
+
+    def __enter__(self) -> "Device":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Routines 2 and 3
+
+    def _attempt(self) -> Outcome:
+        """One round: an old letter first, then a new one."""
+        outcome = Outcome.COLLECTED
+        letter = self._store.pending
+        if letter:
+            outcome = self._send(letter)
+        if not self.ended and self._batch_is_full():
+            outcome = self._send(self._release())
+        self._backoff.succeeded()
+        self._batch_is_due = False
+        return outcome
+
+    def _release(self) -> Letter:
+        """Check out w and turn the buffer into one sanitised letter.
+
+        Paper: Algorithm 1, Device Routines 2 and 3.
+        """
+        # Asked before the check-out too, so that a spent budget costs no traffic.
+        self._require_budget(self._store.ledger, self._store.n_samples)
+        checkout, terms_sha256 = self._transport.checkout(self._identity.token)
+        if terms_sha256 != self._terms_sha256:
+            raise TermsChanged(
+                f"the server now asks for the terms {terms_sha256}, agreed are "
+                f"{self._terms_sha256}. Nothing is sent until the participant agrees again."
+            )
+        if checkout.state.final:
+            raise Rejected("task-finished", 409, f"the task has ended: {checkout.state}.")
+        w = decode_parameters(checkout.parameters, self._sanitizer.size)
+        self._on_step("checked out")
+
+        def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease]:
+            event = self._require_budget(ledger, len(x))
+            heldout = choose_heldout(len(x), event.n_heldout, secrets.randbelow)
+            summary = summarize(self._model, w, x, y, heldout, self._sanitizer.clip)
+            sanitized = self._sanitizer.sanitize(summary, w, self._noise)
+            message = Checkin(
+                id=secrets.token_urlsafe(16),
+                version=checkout.version,
+                terms=self._terms_sha256,
+                samples=len(x),
+                heldout=event.n_heldout,
+                errors=sanitized.n_errors,
+                labels=tuple(sanitized.n_labels.tolist()),
+                grid=sanitized.grid,
+                gradient=encode_gradient(sanitized.gradient),
+            )
+            self._on_step("sanitised")
+            return Letter(message.id, msgspec.json.encode(message)), event
+
+        letter = self._store.release(sanitize)
+        self._on_step("stored")
+        return letter
+
+    def _require_budget(self, ledger: Ledger, n_samples: int) -> CheckinRelease:
+        n_heldout = self._terms.collection.n_heldout(n_samples)
+        event = self._sanitizer.release(n_samples - n_heldout, n_heldout)
+        ledger.require(event, self._identity.limits)
+        return event
+
+    def _send(self, letter: Letter) -> Outcome:
+        try:
+            answer = self._transport.checkin(self._identity.token, letter.body)
+        except Rejected as error:
+            if error.kind not in ("too-frequent", "task-paused", "unknown"):
+                self._store.answered(letter, f"refused: {error.kind}")
+            raise
+        self._on_step("sent")
+        self._store.answered(letter, answer.status)
+        self._on_step("acknowledged")
+        return Outcome.CHECKED_IN
+
+    def _refused(self, error: Rejected) -> Outcome:
+        """The server said no: end, ask, wait, or go on with the next minibatch."""
+        log.warning("the server refused: %s", error.detail)
+        if error.kind in GIVE_UP_ON:
+            self._end(error.detail)
+            return Outcome.ENDED
+        self._backoff.failed(at_least=float(error.extra.get("retry_after", 0.0)))
+        if error.kind == "terms-changed":
+            return Outcome.TERMS
+        return Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
+
+    # State
+
+    def _agreed_to(self, identity: Identity) -> None:
+        self._identity = identity
+        self._terms = Terms.parse(identity.terms)
+        self._terms_sha256 = terms_hash(identity.terms)
+        self._model = self._terms.make_model()
+        self._sanitizer = self._terms.sanitizer()
+
+    def _remember(self, identity: Identity) -> None:
+        self._store.identity = identity
+        self._agreed_to(identity)
+
+    def _end(self, why: str) -> None:
+        self._remember(replace(self._identity, ended=why))
+
+    def _batch_is_full(self) -> bool:
+        return self._store.n_samples >= self._terms.collection.batch
+
+    def _something_to_do(self) -> bool:
+        return not self.ended and (self._store.pending is not None or self._batch_is_full())
+
+    def _due(self) -> bool:
+        if self._jitter and self._batch_is_full() and not self._batch_is_due:
+            self._backoff.postpone(secrets.randbelow(1_000_000) / 1e6 * self._jitter)
+            self._batch_is_due = True
+        return self._something_to_do() and self._backoff.due
+
+
+def default_file(task: str) -> Path:
+    """Where a device of this task lives unless told otherwise."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "crowdml" / f"{task}.device"

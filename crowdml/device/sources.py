@@ -1,0 +1,99 @@
+"""Where samples come from: CSV or JSON lines, from a file or standard input."""
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from crowdml.errors import InvalidInput, InvalidSample
+
+__all__ = ["read_csv", "read_json_lines", "read_source"]
+
+Sample = tuple[list[float], float]
+
+
+def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample]:
+    """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
+
+    A label may be given by its name or its number.
+    """
+    opened = nullcontext(sys.stdin) if source == "-" else _open(source)
+    with opened as lines:
+        first = next(iter(lines), "")
+        is_json = first.lstrip().startswith(("{", "["))
+        read = read_json_lines if is_json else read_csv
+        yield from read(_chain(first, lines), labels)
+
+
+def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample]:
+    """One sample a line: the features, then the label or target. A first line of names is skipped.
+
+    >>> list(read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
+    [([0.5, 0.25], 1.0)]
+    """
+    for number, row in enumerate(csv.reader(lines), start=1):
+        if not row or (number == 1 and _is_header(row)):
+            continue
+        *features, target = row
+        try:
+            x = [float(value) for value in features]
+        except ValueError as error:
+            raise InvalidSample(f"line {number}: features must be numbers: {error}.") from error
+        yield x, _target(target.strip(), labels, number)
+
+
+def read_json_lines(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample]:
+    """One object a line, `{"x": [...], "y": ...}`.
+
+    >>> list(read_json_lines(['{"x": [0.5, 0.25], "y": 1}']))
+    [([0.5, 0.25], 1.0)]
+    """
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            document = msgspec.json.decode(line, type=dict[str, Any])
+            x = msgspec.convert(document["x"], list[float])
+            target = document["y"]
+        except (msgspec.DecodeError, KeyError) as error:
+            raise InvalidSample(
+                f'line {number}: expected {{"x": [numbers], "y": label}}, found {line[:60]!r} '
+                f"({error})."
+            ) from error
+        yield x, _target(target, labels, number)
+
+
+def _target(value: object, labels: Sequence[str], number: int) -> float:
+    if value in labels:
+        return float(list(labels).index(str(value)))
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        rule = f"one of {', '.join(labels)} or its number" if labels else "a number"
+        raise InvalidSample(f"line {number}: y must be {rule}, found {value!r}.") from None
+
+
+def _is_header(row: list[str]) -> bool:
+    try:
+        float(row[0])
+    except ValueError:
+        return True
+    return False
+
+
+def _open(source: str) -> IO[str]:
+    if "://" in source:
+        raise InvalidInput(f"a source must be a file or -, found {source!r}.")
+    try:
+        return Path(source).open(encoding="utf-8", newline="")
+    except OSError as error:
+        raise InvalidInput(f"cannot read the source {source!r}: {error.strerror}.") from error
+
+
+def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from rest

@@ -1,0 +1,192 @@
+"""The device's memory: one SQLite file with buffer, outbox, ledger, token and terms.
+
+Every method is one durable transaction. The step that matters is `release`: it takes the samples
+out of the buffer, writes the cost into the ledger and the sanitised bytes into the outbox, all or
+nothing, before a single byte is sent.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from crowdml.errors import DeviceError
+from crowdml.privacy import CheckinRelease, Ledger, Limits
+from crowdml.types import Array
+
+__all__ = ["DeviceStore", "Identity", "Letter"]
+
+SCHEMA = """
+CREATE TABLE identity (
+    one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL
+) STRICT;
+CREATE TABLE buffer (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, x BLOB NOT NULL, y REAL NOT NULL
+) STRICT;
+CREATE TABLE outbox (id TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE ledger (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    checkin TEXT NOT NULL UNIQUE,
+    event BLOB NOT NULL
+) STRICT;
+CREATE TABLE answers (checkin TEXT PRIMARY KEY, answer TEXT NOT NULL) STRICT;
+CREATE TRIGGER ledger_is_append_only_1 BEFORE UPDATE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER ledger_is_append_only_2 BEFORE DELETE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+PRAGMA user_version = 1;
+"""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the device is, where it takes part and what it agreed to."""
+
+    url: str
+    task: str
+    device: str
+    token: str
+    terms: str
+    limits: Limits
+    certificate: str | None = None
+    insecure_http: bool = False
+    ended: str | None = None
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A sanitised check-in that waits to be sent, with the exact bytes of its body."""
+
+    id: str
+    body: bytes
+
+
+class DeviceStore:
+    """One file, private to its owner."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(mode=0o600)
+            self._db = sqlite3.connect(
+                file, isolation_level=None, timeout=10.0, check_same_thread=False
+            )
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            with self._transaction():
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
+                    for statement in _statements(SCHEMA):
+                        self._db.execute(statement)
+            self._n_samples: int = self._one("SELECT count(*) FROM buffer")
+        except (OSError, sqlite3.Error) as error:
+            raise DeviceError(f"cannot use the device file {file}: {error}.") from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    def erase(self) -> None:
+        """Forget everything, on disk too."""
+        self._db.close()
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self.file}{suffix}").unlink(missing_ok=True)
+
+    # Identity
+
+    @property
+    def identity(self) -> Identity | None:
+        row = self._db.execute("SELECT document FROM identity").fetchone()
+        return msgspec.msgpack.decode(row[0], type=Identity) if row else None
+
+    @identity.setter
+    def identity(self, identity: Identity) -> None:
+        document = msgspec.msgpack.encode(identity)
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO identity VALUES (1, ?)", (document,))
+
+    # Buffer
+
+    @property
+    def n_samples(self) -> int:
+        """n_s."""
+        return self._n_samples
+
+    def add(self, x: Array, y: float) -> None:
+        with self._transaction():
+            row = (x.astype("<f8").tobytes(), y)
+            self._db.execute("INSERT INTO buffer (x, y) VALUES (?, ?)", row)
+        self._n_samples += 1
+
+    # Outbox and ledger
+
+    def release(
+        self, sanitize: Callable[[Array, Array, Ledger], tuple[Letter, CheckinRelease]]
+    ) -> Letter:
+        """Turn the whole buffer into one letter, in one transaction.
+
+        The write lock is held from reading the samples to storing the letter, so no other
+        process can use a sample again or spend the same ε.
+        """
+        with self._transaction():
+            rows = self._db.execute("SELECT id, x, y FROM buffer ORDER BY id").fetchall()
+            x = np.array([np.frombuffer(row[1], dtype="<f8") for row in rows])
+            y = np.array([row[2] for row in rows])
+            letter, event = sanitize(x, y, self.ledger)
+            self._db.execute("INSERT INTO outbox VALUES (?, ?)", (letter.id, letter.body))
+            self._db.execute(
+                "INSERT INTO ledger (checkin, event) VALUES (?, ?)",
+                (letter.id, msgspec.msgpack.encode(event)),
+            )
+            self._db.execute("DELETE FROM buffer WHERE id <= ?", (rows[-1][0],))
+        self._n_samples = self._one("SELECT count(*) FROM buffer")
+        return letter
+
+    @property
+    def pending(self) -> Letter | None:
+        """The letter that still has to be answered."""
+        row = self._db.execute("SELECT id, body FROM outbox").fetchone()
+        return Letter(*row) if row else None
+
+    def answered(self, letter: Letter, answer: str) -> None:
+        """The server's word on a letter: it never needs to be sent again."""
+        with self._transaction():
+            self._db.execute("DELETE FROM outbox WHERE id = ?", (letter.id,))
+            self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (letter.id, answer))
+
+    @property
+    def ledger(self) -> Ledger:
+        rows = self._db.execute("SELECT event FROM ledger ORDER BY seq").fetchall()
+        return Ledger.of(msgspec.msgpack.decode(row[0], type=CheckinRelease) for row in rows)
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """What the server said to each check-in of the ledger, in order."""
+        query = "SELECT checkin, answer FROM ledger LEFT JOIN answers USING (checkin) ORDER BY seq"
+        return {checkin: answer or "waiting" for checkin, answer in self._db.execute(query)}
+
+    def _one(self, query: str) -> int:
+        return int(self._db.execute(query).fetchone()[0])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+
+def _statements(script: str) -> list[str]:
+    statements, current = [], ""
+    for line in script.strip().splitlines():
+        current += line + "\n"
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

@@ -1,0 +1,191 @@
+"""The seam to the network: five calls, and one implementation of them over HTTPS."""
+
+import http.client
+import ipaddress
+import ssl
+from email.message import Message
+from typing import NamedTuple, Protocol, TypeVar
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from crowdml.device.certificate import trust_only
+from crowdml.errors import InvalidInput, Unreachable, Untrusted
+from crowdml.protocol import (
+    TERMS_HEADER,
+    CheckinAnswer,
+    Checkout,
+    Enrol,
+    Enrolled,
+    TaskView,
+    read_problem,
+)
+
+__all__ = ["CheckedOut", "HttpTransport", "Transport"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+LARGEST_ANSWER = 32 * 2**20
+
+
+class CheckedOut(NamedTuple):
+    """The parameters, and the hash of the terms on which the server now takes check-ins."""
+
+    checkout: Checkout
+    terms_sha256: str
+
+
+class Transport(Protocol):
+    """What a device needs from a server.
+
+    Each call returns the answer, raises `Rejected` when the server said no, or `Unreachable`
+    when it may be tried again. `checkin` takes bytes, so that a retry sends the same bytes.
+    """
+
+    def task(self) -> TaskView: ...
+
+    def enrol(self, message: Enrol) -> Enrolled: ...
+
+    def checkout(self, token: str) -> "CheckedOut": ...
+
+    def checkin(self, token: str, body: bytes) -> CheckinAnswer: ...
+
+    def leave(self, token: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class HttpTransport:
+    """JSON over one kept-alive connection.
+
+    The standard library's client: it is synchronous, small, and keeps a device's memory low.
+
+    Args:
+        url: The server's root, `https://host:port`.
+        task: The task's name.
+        certificate: Trust this certificate (PEM) alone instead of the system's authorities.
+        insecure_http: Allow plain HTTP beyond loopback.
+        timeout: Seconds to wait for the server.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        task: str,
+        certificate: str | None = None,
+        insecure_http: bool = False,
+        timeout: float = 10.0,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput(f"a server URL must be https://host:port, found {url!r}.")
+        if parts.scheme == "http" and not (insecure_http or _is_loopback(parts.hostname)):
+            raise InvalidInput(
+                f"plain HTTP is for loopback only, found {url!r}. Use https, or allow insecure "
+                "HTTP by name."
+            )
+        self._path = f"{parts.path.rstrip('/')}/v1/tasks/{quote(task, safe='')}"
+        self._connection = _connect(parts.scheme, parts.hostname, parts.port, certificate, timeout)
+        self._etag: str | None = None
+        self._checked_out: Checkout | None = None
+
+    def task(self) -> TaskView:
+        return self._call("GET", "", TaskView)
+
+    def enrol(self, message: Enrol) -> Enrolled:
+        return self._call("POST", "/devices", Enrolled, body=msgspec.json.encode(message))
+
+    def checkout(self, token: str) -> CheckedOut:
+        """The parameters; unchanged ones are not sent again."""
+        etag = self._etag and {"If-None-Match": self._etag}
+        status, headers, body = self._request("GET", "/model", token, None, etag or {})
+        if status != 304 or self._checked_out is None:
+            self._checked_out = _decode(body, Checkout)
+            self._etag = headers.get("ETag")
+        terms_sha256 = headers.get(TERMS_HEADER) or self.task().terms_sha256
+        return CheckedOut(self._checked_out, terms_sha256)
+
+    def checkin(self, token: str, body: bytes) -> CheckinAnswer:
+        return self._call("POST", "/checkins", CheckinAnswer, token, body)
+
+    def leave(self, token: str) -> None:
+        self._request("DELETE", "/devices/me", token)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _call(
+        self, method: str, path: str, type: type[T], token: str | None = None, body: bytes = b""
+    ) -> T:
+        _, _, answer = self._request(method, path, token, body or None)
+        return _decode(answer, type)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        token: str | None = None,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> tuple[int, Message, bytes]:
+        """Status, headers and body; a kept-alive connection that the server closed is reopened."""
+        headers = dict(headers or {})
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        fresh = self._connection.sock is None
+        try:
+            return self._exchange(method, path, body, headers)
+        except (ConnectionError, http.client.HTTPException) as error:
+            self._connection.close()
+            if fresh:
+                raise Unreachable(f"the connection failed: {error}.") from error
+        except ssl.SSLCertVerificationError as error:
+            self._connection.close()
+            raise Untrusted(
+                f"the server's certificate is not trusted: {error.verify_message}. "
+                "Pin a self-signed one by its fingerprint."
+            ) from error
+        except OSError as error:
+            self._connection.close()
+            raise Unreachable(f"cannot reach the server: {error}.") from error
+        return self._request(method, path, token, body, headers)
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, Message, bytes]:
+        self._connection.request(method, self._path + path, body, headers)
+        response = self._connection.getresponse()
+        answer = response.read(LARGEST_ANSWER + 1)
+        if len(answer) > LARGEST_ANSWER:
+            self._connection.close()
+            raise Unreachable(f"an answer may have at most {LARGEST_ANSWER} bytes.")
+        if response.status >= 500:
+            raise Unreachable(read_problem(response.status, answer).detail)
+        if response.status >= 400:
+            raise read_problem(response.status, answer)
+        return response.status, response.headers, answer
+
+
+def _connect(
+    scheme: str, host: str, port: int | None, certificate: str | None, timeout: float
+) -> http.client.HTTPConnection:
+    if scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+    context = trust_only(certificate) if certificate else ssl.create_default_context()
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+
+
+def _decode(body: bytes, type: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=type)
+    except msgspec.DecodeError as error:
+        raise Unreachable(f"the server's answer makes no sense: {error}.") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

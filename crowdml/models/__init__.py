@@ -1,0 +1,19 @@
+"""What is learnt: prediction, loss, per-sample gradient and its L1 bound."""
+
+from crowdml.models.clipping import clip_factors, clipped_mean
+from crowdml.models.hinge import Hinge
+from crowdml.models.linear import LinearModel
+from crowdml.models.model import Model
+from crowdml.models.regression import Huber, Ridge
+from crowdml.models.softmax import Softmax
+
+__all__ = [
+    "Hinge",
+    "Huber",
+    "LinearModel",
+    "Model",
+    "Ridge",
+    "Softmax",
+    "clip_factors",
+    "clipped_mean",
+]

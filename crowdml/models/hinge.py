@@ -1,0 +1,66 @@
+"""The multiclass linear support vector machine of Crammer and Singer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdml.models.linear import LinearModel, check_classes
+from crowdml.types import Array, Flags
+
+__all__ = ["Hinge"]
+
+
+@dataclass(frozen=True)
+class Hinge(LinearModel):
+    """Prediction argmax_k w_k'x; loss max(0, 1 + max_{k≠y} w_k'x − w_y'x).
+
+    A subgradient is +x for the strongest rival and −x for the true class while the margin is
+    violated, and 0 otherwise. The slopes have L1 norm 2 or 0, hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+
+    Reference: K. Crammer and Y. Singer, JMLR 2 (2001).
+
+    >>> model = Hinge(n_features=2, n_classes=3)
+    >>> w = np.array([0.0, 0.0, 2.0, 0.0, 1.0, 0.0])
+    >>> x, y = np.array([[1.0, 0.0]]), np.array([2])
+    >>> model.losses(w, x, y)                   # 1 + 2 − 1
+    array([2.])
+    >>> model.gradients(w, x, y)
+    array([[ 0.,  0.,  1.,  0., -1., -0.]])
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_classes(self.n_classes)
+
+    @property
+    def slope_bound(self) -> float:
+        return 2.0
+
+    def predict_scores(self, s: Array) -> Array:
+        best: Array = np.argmax(s, axis=1).astype(float)
+        return best
+
+    def loss_scores(self, s: Array, y: Array) -> Array:
+        _, margin = self._rival(s, y)
+        return np.maximum(0.0, 1.0 - margin)
+
+    def slopes(self, s: Array, y: Array) -> Array:
+        rival, margin = self._rival(s, y)
+        violated = (margin < 1.0).astype(float)
+        rows, m = np.arange(len(s)), np.zeros_like(s)
+        m[rows, rival] = violated
+        m[rows, y.astype(int)] = -violated
+        return m
+
+    def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
+        wrong: Flags = self.predict(w, x) != y
+        return wrong
+
+    @staticmethod
+    def _rival(s: Array, y: Array) -> tuple[np.ndarray, Array]:
+        """The best wrong class and w_y'x − w_rival'x."""
+        rows, true = np.arange(len(s)), y.astype(int)
+        others = s.copy()
+        others[rows, true] = -np.inf
+        rival = np.argmax(others, axis=1)
+        return rival, s[rows, true] - s[rows, rival]

@@ -1,0 +1,98 @@
+"""The family of linear models: scores s = W x, then a loss of the scores."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.models.clipping import clip_factors
+from crowdml.types import Array, Flags
+
+__all__ = ["LinearModel"]
+
+
+@dataclass(frozen=True)
+class LinearModel(ABC):
+    """A model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
+
+    By the chain rule the gradient of one sample is the outer product of the slopes ∂l/∂s and
+    the features, so ‖g‖₁ = ‖∂l/∂s‖₁ · ‖x‖₁: bounds and clipping need the two factors only.
+
+    Parameters are laid out row-major K×D, then the K intercepts where the model has them.
+
+    Args:
+        n_features: D.
+        n_classes: C; 0 for a real target.
+        intercept: Whether each score has an intercept, which doubles the L1 bound
+            because the constant feature 1 stands beside ‖x‖₁ ≤ 1.
+    """
+
+    n_features: int
+    n_classes: int = 0
+    intercept: bool = False
+
+    def __post_init__(self) -> None:
+        if self.n_features < 1:
+            raise InvalidInput(f"n_features must be at least 1, found {self.n_features}.")
+
+    @property
+    def n_scores(self) -> int:
+        return max(self.n_classes, 1)
+
+    @property
+    def size(self) -> int:
+        return self.n_scores * (self.n_features + self.intercept)
+
+    @property
+    @abstractmethod
+    def slope_bound(self) -> float:
+        """The largest possible ‖∂l/∂s‖₁."""
+
+    @property
+    def l1_bound(self) -> float:
+        return self.slope_bound * (1 + self.intercept)
+
+    @abstractmethod
+    def predict_scores(self, s: Array) -> Array: ...
+
+    @abstractmethod
+    def loss_scores(self, s: Array, y: Array) -> Array: ...
+
+    @abstractmethod
+    def slopes(self, s: Array, y: Array) -> Array:
+        """∂l/∂s, one row of K numbers per sample."""
+
+    @abstractmethod
+    def mistakes(self, w: Array, x: Array, y: Array) -> Flags: ...
+
+    def scores(self, w: Array, x: Array) -> Array:
+        k, d = self.n_scores, self.n_features
+        s: Array = x @ w[: k * d].reshape(k, d).T
+        return s + w[k * d :] if self.intercept else s
+
+    def predict(self, w: Array, x: Array) -> Array:
+        return self.predict_scores(self.scores(w, x))
+
+    def losses(self, w: Array, x: Array, y: Array) -> Array:
+        return self.loss_scores(self.scores(w, x), y)
+
+    def gradients(self, w: Array, x: Array, y: Array) -> Array:
+        m = self.slopes(self.scores(w, x), y)
+        outer = (m[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+        return np.hstack([outer, m]) if self.intercept else outer
+
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
+        m = self.slopes(self.scores(w, x), y)
+        if np.isfinite(clip):
+            l1_norms = np.abs(m).sum(axis=1) * (np.abs(x).sum(axis=1) + self.intercept)
+            m = m * clip_factors(l1_norms, clip)[:, None]
+        flat: Array = (m.T @ x).ravel()
+        if self.intercept:
+            flat = np.concatenate([flat, m.sum(axis=0)])
+        return flat / len(x)
+
+
+def check_classes(n_classes: int) -> None:
+    if n_classes < 2:
+        raise InvalidInput(f"a classifier needs at least 2 classes, found {n_classes}.")

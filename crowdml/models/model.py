@@ -1,0 +1,55 @@
+"""What a model is: four pure functions of (w, x, y) and one proven bound."""
+
+from typing import Protocol
+
+from crowdml.types import Array, Flags
+
+__all__ = ["Model"]
+
+
+class Model(Protocol):
+    """Prediction, loss, per-sample gradient and its L1 bound.
+
+    `w` is always a flat vector of `size` numbers, `x` an n×D matrix of n samples and `y` a
+    vector of n labels (0 … C−1) or real targets. Nothing here knows λ, noise or the network.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """D, the length of a feature vector."""
+        ...
+
+    @property
+    def n_classes(self) -> int:
+        """C, or 0 where the target is a real number."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The number of parameters, d."""
+        ...
+
+    @property
+    def l1_bound(self) -> float:
+        """A proven bound on ‖∇l(x, y)‖₁ over all w, y and ‖x‖₁ ≤ 1; `inf` where there is none."""
+        ...
+
+    def predict(self, w: Array, x: Array) -> Array:
+        """h(x; w), one value per sample."""
+        ...
+
+    def losses(self, w: Array, x: Array, y: Array) -> Array:
+        """l(h(x; w), y), one value per sample."""
+        ...
+
+    def gradients(self, w: Array, x: Array, y: Array) -> Array:
+        """∇_w l(h(x; w), y), one row of `size` numbers per sample."""
+        ...
+
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
+        """The average of the per-sample gradients, each first shrunk to ‖g_i‖₁ ≤ clip."""
+        ...
+
+    def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
+        """Which samples count towards n_e."""
+        ...

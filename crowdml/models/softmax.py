@@ -1,0 +1,61 @@
+"""Multiclass logistic regression, the paper's Table I."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdml.models.linear import LinearModel, check_classes
+from crowdml.types import Array, Flags
+
+__all__ = ["Softmax"]
+
+
+@dataclass(frozen=True)
+class Softmax(LinearModel):
+    """Prediction argmax_k w_k'x; loss −w_y'x + log Σ_l exp(w_l'x).
+
+    The gradient for w_k is x·(P(y=k|x) − I[y=k]). The slopes P − e_y have L1 norm
+    2(1 − P_y) ≤ 2, hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+
+    Paper: Table I; the bound is the proof of Theorem 1.
+
+    >>> model = Softmax(n_features=2, n_classes=3)
+    >>> model.size, model.l1_bound
+    (6, 2.0)
+    >>> w = np.zeros(6)
+    >>> x, y = np.array([[0.5, -0.5]]), np.array([1])
+    >>> model.losses(w, x, y).round(4)          # log 3
+    array([1.0986])
+    >>> model.gradients(w, x, y).reshape(3, 2).round(3)
+    array([[ 0.167, -0.167],
+           [-0.333,  0.333],
+           [ 0.167, -0.167]])
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_classes(self.n_classes)
+
+    @property
+    def slope_bound(self) -> float:
+        return 2.0
+
+    def predict_scores(self, s: Array) -> Array:
+        best: Array = np.argmax(s, axis=1).astype(float)
+        return best
+
+    def loss_scores(self, s: Array, y: Array) -> Array:
+        top = s.max(axis=1)
+        log_sum = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
+        loss: Array = log_sum - s[np.arange(len(s)), y.astype(int)]
+        return loss
+
+    def slopes(self, s: Array, y: Array) -> Array:
+        e = np.exp(s - s.max(axis=1, keepdims=True))
+        p: Array = e / e.sum(axis=1, keepdims=True)
+        p[np.arange(len(s)), y.astype(int)] -= 1.0
+        return p
+
+    def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
+        wrong: Flags = self.predict(w, x) != y
+        return wrong

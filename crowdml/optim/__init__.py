@@ -1,0 +1,27 @@
+"""How the server steps: optimizers as (init, update) pairs."""
+
+from crowdml.optim.adagrad import adagrad
+from crowdml.optim.average_gradient import average_gradient
+from crowdml.optim.averaging import averaged
+from crowdml.optim.distance import distance_over_gradients
+from crowdml.optim.dual_averaging import dual_averaging
+from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.projection import project
+from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt
+from crowdml.optim.sgd import sgd
+
+__all__ = [
+    "Optimizer",
+    "Rate",
+    "State",
+    "adagrad",
+    "average_gradient",
+    "averaged",
+    "constant",
+    "distance_over_gradients",
+    "dual_averaging",
+    "inverse",
+    "inverse_sqrt",
+    "project",
+    "sgd",
+]

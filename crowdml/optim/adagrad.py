@@ -1,0 +1,36 @@
+"""AdaGrad: a rate of its own for every parameter."""
+
+import math
+
+import numpy as np
+
+from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.projection import project
+from crowdml.types import Array
+
+__all__ = ["adagrad"]
+
+
+def adagrad(c: float, radius: float = math.inf, floor: float = 1e-12) -> Optimizer:
+    """w ← Π[w − c·g/√(Σ g²)], element by element.
+
+    Large gradients of outlying or malicious devices shrink their own later steps.
+
+    Paper: Remark 3. Reference: J. Duchi, E. Hazan, Y. Singer, COLT 2010.
+
+    >>> init, update, _ = adagrad(c=0.1)
+    >>> w = np.zeros(2)
+    >>> state, w = update(init(w), w, np.array([100.0, -0.01]), 0)
+    >>> w
+    array([-0.1,  0.1])
+    """
+
+    def init(w: Array) -> State:
+        return {"squares": np.zeros_like(w)}
+
+    def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
+        squares = state["squares"]
+        squares += g * g
+        return state, project(w - c * g / np.sqrt(np.maximum(squares, floor)), radius)
+
+    return Optimizer(init, update)

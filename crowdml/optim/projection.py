@@ -1,0 +1,20 @@
+"""Π, the projection onto the ball of radius R."""
+
+import math
+
+from crowdml.types import Array
+
+__all__ = ["project"]
+
+
+def project(w: Array, radius: float) -> Array:
+    """min(1, R/‖w‖₂)·w.
+
+    Paper: below Eq. (4).
+
+    >>> import numpy as np
+    >>> project(np.array([3.0, 4.0]), radius=1.0)
+    array([0.6, 0.8])
+    """
+    norm = math.sqrt(w.dot(w))
+    return w if norm <= radius else (radius / norm) * w

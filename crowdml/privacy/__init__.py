@@ -1,0 +1,37 @@
+"""What leaves a device: sensitivity, exact noise, what it costs, and the ledger of it."""
+
+from crowdml.privacy.events import CheckinRelease, LaplaceRelease, Part
+from crowdml.privacy.features import bound_features, check_target
+from crowdml.privacy.grid import choose_grid, dequantize, quantize, sensitivity_steps
+from crowdml.privacy.ledger import Ledger, Limits
+from crowdml.privacy.noise import (
+    ExactNoise,
+    NoiseSource,
+    laplace_scale,
+    laplace_tail,
+    laplace_variance,
+)
+from crowdml.privacy.sanitizer import Epsilon, Sanitized, Sanitizer, Summary
+
+__all__ = [
+    "CheckinRelease",
+    "Epsilon",
+    "ExactNoise",
+    "LaplaceRelease",
+    "Ledger",
+    "Limits",
+    "NoiseSource",
+    "Part",
+    "Sanitized",
+    "Sanitizer",
+    "Summary",
+    "bound_features",
+    "check_target",
+    "choose_grid",
+    "dequantize",
+    "laplace_scale",
+    "laplace_tail",
+    "laplace_variance",
+    "quantize",
+    "sensitivity_steps",
+]

@@ -1,0 +1,72 @@
+"""The grid: gradients become integers before any noise touches them."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from crowdml.types import Array, Ints
+
+__all__ = ["choose_grid", "dequantize", "quantize", "sensitivity_steps"]
+
+NOISE_STEPS = 2.0**20
+"""Wanted noise scale in steps: rounding then costs next to nothing."""
+
+ROOM = 2.0**29
+"""The largest noiseless integer, a quarter of the range of int32: the rest is for noise."""
+
+
+def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
+    """The exponent k of the step q = 2^k.
+
+    The noise scale 2S/(nε) is to be 2²⁰ to 2²¹ steps, unless the values would not fit; without
+    noise the step is as fine as the range allows. Only public numbers enter, so the server can
+    check the choice.
+
+    Args:
+        clip: S, the bound on ‖g_i‖₁.
+        largest: The largest possible |g̃_j|, regularization included.
+        n: Samples behind the average.
+        epsilon: ε_g.
+
+    >>> choose_grid(clip=2.0, largest=2.0, n=20, epsilon=1.0)
+    -23
+    """
+    fits = _floor_log2(largest / ROOM) + 1
+    if math.isinf(epsilon):
+        return fits
+    return max(fits, _floor_log2(2.0 * clip / (n * epsilon * NOISE_STEPS)))
+
+
+def sensitivity_steps(clip: float, n: int, grid: int, size: int) -> int:
+    """⌈2S/(nq)⌉ + d: how many steps, in L1, one replaced sample can move the rounded average.
+
+    The average moves by at most 2S/n; rounding can add one step for each of d numbers.
+    Computed in exact arithmetic.
+
+    >>> sensitivity_steps(clip=2.0, n=20, grid=-23, size=500)
+    1678222
+    """
+    return math.ceil(2 * Fraction(clip) / n / Fraction(2) ** grid) + size
+
+
+def quantize(g: Array, grid: int) -> Ints:
+    """round(g/2^grid), ties to even.
+
+    >>> quantize(np.array([0.3, -0.5, 0.875]), grid=-2)
+    array([ 1, -2,  4])
+    """
+    return np.rint(np.ldexp(g, -grid)).astype(np.int64)
+
+
+def dequantize(u: Ints, grid: int) -> Array:
+    """u·2^grid.
+
+    >>> dequantize(np.array([1, -2]), grid=-2)
+    array([ 0.25, -0.5 ])
+    """
+    return np.ldexp(u.astype(np.float64), grid)
+
+
+def _floor_log2(v: float) -> int:
+    return math.frexp(v)[1] - 1

@@ -1,0 +1,92 @@
+"""The ledger: what a device has told so far, and whether it may tell more."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from crowdml.errors import InvalidInput, LimitReached
+from crowdml.privacy.events import CheckinRelease
+
+__all__ = ["Ledger", "Limits"]
+
+SLACK = 1e-9
+"""Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much ε the participant allows.
+
+    Args:
+        per_sample: For any single sample.
+        per_device: For the device, summed over its check-ins.
+    """
+
+    per_sample: float
+    per_device: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("per_sample", self.per_sample), ("per_device", self.per_device)):
+            if not value > 0:
+                raise InvalidInput(
+                    f"the {name} limit must be positive, found {value}. "
+                    "To stop taking part, leave the task instead."
+                )
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """An append-only account of check-ins.
+
+    Every sample is used in one check-in only, so over disjoint minibatches a sample costs what
+    its own check-in costs (parallel composition), while for the device as a whole the check-ins
+    add up (sequential composition).
+
+    >>> from crowdml.privacy.events import LaplaceRelease, Part
+    >>> event = CheckinRelease(20, 0, (LaplaceRelease("gradient", Part.TRAINING, 5, 0.5),))
+    >>> ledger = Ledger().charge(event).charge(event)
+    >>> ledger.per_sample, ledger.per_device, ledger.whole_device
+    (0.5, 1.0, 20.0)
+    >>> ledger.require(event, Limits(per_sample=0.5, per_device=1.2))
+    Traceback (most recent call last):
+    crowdml.errors.LimitReached: the device limit is ε = 1.2; 1 is spent and a check-in costs \
+0.5. Nothing more is sent; raise the limit to go on.
+    """
+
+    events: tuple[CheckinRelease, ...] = ()
+
+    @classmethod
+    def of(cls, events: Iterable[CheckinRelease]) -> "Ledger":
+        return cls(tuple(events))
+
+    @property
+    def per_sample(self) -> float:
+        """The largest ε that any one sample has lost."""
+        return max((event.per_sample for event in self.events), default=0.0)
+
+    @property
+    def per_device(self) -> float:
+        """The sum over check-ins: the ε for changing one sample in every check-in."""
+        return math.fsum(event.per_sample for event in self.events)
+
+    @property
+    def whole_device(self) -> float:
+        """The ε for replacing all samples that were ever used, by group privacy."""
+        return math.fsum(event.whole_batch for event in self.events)
+
+    def require(self, event: CheckinRelease, limits: Limits) -> None:
+        """Raise `LimitReached` unless the event fits into both limits."""
+        cost, spent = event.per_sample, self.per_device
+        if cost > limits.per_sample * (1 + SLACK):
+            raise LimitReached(
+                f"the limit for one sample is ε = {limits.per_sample:g} and a check-in costs "
+                f"{cost:g}. Nothing more is sent; raise the limit to go on."
+            )
+        if spent + cost > limits.per_device * (1 + SLACK):
+            raise LimitReached(
+                f"the device limit is ε = {limits.per_device:g}; {spent:g} is spent and a "
+                f"check-in costs {cost:g}. Nothing more is sent; raise the limit to go on."
+            )
+
+    def charge(self, event: CheckinRelease) -> "Ledger":
+        return Ledger((*self.events, event))

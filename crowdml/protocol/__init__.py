@@ -1,0 +1,60 @@
+"""Where device and server meet: tasks, terms, messages, problems, the OpenAPI document."""
+
+from crowdml.protocol.codec import (
+    decode_gradient,
+    decode_parameters,
+    encode_gradient,
+    encode_parameters,
+)
+from crowdml.protocol.explain import explain
+from crowdml.protocol.messages import (
+    TERMS_HEADER,
+    Checkin,
+    CheckinAnswer,
+    Checkout,
+    Enrol,
+    Enrolled,
+    Estimate,
+    State,
+    Statistics,
+    TaskList,
+    TaskView,
+)
+from crowdml.protocol.openapi import openapi
+from crowdml.protocol.problems import (
+    MEDIA_TYPE,
+    PROBLEMS,
+    problem_document,
+    read_problem,
+    rejected,
+)
+from crowdml.protocol.task import Task
+from crowdml.protocol.terms import Terms, terms_hash
+
+__all__ = [
+    "MEDIA_TYPE",
+    "PROBLEMS",
+    "TERMS_HEADER",
+    "Checkin",
+    "CheckinAnswer",
+    "Checkout",
+    "Enrol",
+    "Enrolled",
+    "Estimate",
+    "State",
+    "Statistics",
+    "Task",
+    "TaskList",
+    "TaskView",
+    "Terms",
+    "decode_gradient",
+    "decode_parameters",
+    "encode_gradient",
+    "encode_parameters",
+    "explain",
+    "openapi",
+    "problem_document",
+    "read_problem",
+    "rejected",
+    "terms_hash",
+]

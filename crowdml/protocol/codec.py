@@ -1,0 +1,47 @@
+"""Arrays as bytes: little-endian, nothing else. (JSON carries them in base64.)"""
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.types import Array, Ints
+
+__all__ = ["decode_gradient", "decode_parameters", "encode_gradient", "encode_parameters"]
+
+
+def encode_parameters(w: Array) -> bytes:
+    """float32, row-major C×D, then the intercepts where the model has them.
+
+    >>> encode_parameters(np.array([1.0, -2.0])).hex()
+    '0000803f000000c0'
+    """
+    return w.astype("<f4").tobytes()
+
+
+def decode_parameters(data: bytes, size: int) -> Array:
+    """The parameters of a model with `size` of them; anything else is refused.
+
+    A server could otherwise steer the gradient with values that are not numbers.
+    """
+    if len(data) != 4 * size:
+        raise InvalidInput(f"parameters must be {4 * size} bytes, found {len(data)}.")
+    w = np.frombuffer(data, dtype="<f4").astype(np.float64)
+    if not np.isfinite(w).all():
+        raise InvalidInput("parameters must be finite numbers, found nan or inf.")
+    return w
+
+
+def encode_gradient(u: Ints) -> bytes:
+    """int32.
+
+    >>> encode_gradient(np.array([1, -2])).hex()
+    '01000000feffffff'
+    """
+    return u.astype("<i4").tobytes()
+
+
+def decode_gradient(data: bytes, size: int) -> Ints:
+    if len(data) != 4 * size:
+        raise InvalidInput(
+            f"gradient must be {size} int32 values ({4 * size} bytes), found {len(data)} bytes."
+        )
+    return np.frombuffer(data, dtype="<i4").astype(np.int64)

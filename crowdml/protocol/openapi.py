@@ -1,0 +1,175 @@
+"""The OpenAPI document: the wire contract, made from the message types themselves."""
+
+from typing import Any
+
+import msgspec
+
+from crowdml.protocol.messages import (
+    TERMS_HEADER,
+    Checkin,
+    CheckinAnswer,
+    Checkout,
+    Enrol,
+    Enrolled,
+    Statistics,
+    TaskList,
+    TaskView,
+)
+from crowdml.protocol.problems import MEDIA_TYPE, PROBLEMS
+
+__all__ = ["openapi"]
+
+TASK = {"name": "task", "in": "path", "required": True, "schema": {"type": "string"}}
+TOKEN: list[dict[str, list[str]]] = [{"token": []}]
+
+
+def openapi(version: str) -> dict[str, Any]:
+    """The whole document, as plain data."""
+    types = [Checkin, CheckinAnswer, Checkout, Enrol, Enrolled, Statistics, TaskList, TaskView]
+    _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    schemas["Problem"] = _problem_schema()
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "crowdml",
+            "version": version,
+            "description": (
+                "Devices learn together without showing their data. A device reads a task's "
+                "terms, enrols, and then repeats: collect samples, check out the parameters, "
+                "compute and sanitise a gradient, check it in. docs/protocol.md explains each "
+                "step, with the noise that a device must add."
+            ),
+        },
+        "paths": _paths(),
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _paths() -> dict[str, Any]:
+    task = {"parameters": [TASK]}
+    return {
+        "/v1/tasks": {"get": _operation("List the tasks", _json("TaskList"))},
+        "/v1/tasks/{task}": task | {
+            "get": _operation("Describe a task and its terms", _json("TaskView"), "not-found")
+        },
+        "/v1/tasks/{task}/devices": task | {
+            "post": _operation(
+                "Enrol a device that has agreed to the terms",
+                _json("Enrolled"), "invalid-request", "not-found", "terms-changed",
+                "invite-required", "task-finished", "too-large", "unavailable",
+                body="Enrol", status=201,
+            )
+        },
+        "/v1/tasks/{task}/devices/me": task | {
+            "delete": _operation(
+                "Leave: the token ends; nothing sent before can be linked to new check-ins",
+                {}, "unauthorized", "revoked", "not-found", "unavailable", token=True, status=204,
+            )
+        },
+        "/v1/tasks/{task}/model": task | {
+            "get": _operation(
+                "Check out the current parameters", _json("Checkout"),
+                "unauthorized", "revoked", "not-found", "too-frequent",
+                token=True, not_modified=True,
+            )
+        },
+        "/v1/tasks/{task}/checkins": task | {
+            "post": _operation(
+                "Check in a sanitised gradient", _json("CheckinAnswer"),
+                *(kind for kind in PROBLEMS if kind not in (
+                    "invalid-parameter", "invite-required", "method-not-allowed")),
+                body="Checkin", token=True,
+            )
+        },
+        "/v1/tasks/{task}/stats": task | {
+            "get": _operation("Private statistics", _json("Statistics"), "not-found")
+        },
+        "/v1/tasks/{task}/events": task | {
+            "get": _operation(
+                "The statistics as server-sent events: `event: statistics`, data as in /stats",
+                {"text/event-stream": {"schema": {"type": "string"}}}, "not-found",
+            )
+        },
+        "/v1/tasks/{task}/export": {
+            "parameters": [TASK, {
+                "name": "format", "in": "query", "required": False,
+                "schema": {"type": "string", "enum": ["npz", "json", "onnx"], "default": "npz"},
+            }],
+            "get": _operation(
+                "The learnt model",
+                {"application/octet-stream": {}, "application/json": {}},
+                "not-found", "invalid-parameter",
+            ),
+        },
+        "/v1/openapi.json": {"get": _operation("This document", {"application/json": {}})},
+        "/healthz": {"get": _operation("Is the process alive", {"text/plain": {}})},
+        "/readyz": {"get": _operation("Can it take check-ins", {"text/plain": {}}, "unavailable")},
+        "/metrics": {"get": _operation("Prometheus metrics", {"text/plain": {}})},
+    }  # fmt: skip
+
+
+def _operation(
+    summary: str,
+    content: dict[str, Any],
+    *problems: str,
+    body: str | None = None,
+    token: bool = False,
+    status: int = 200,
+    not_modified: bool = False,
+) -> dict[str, Any]:
+    responses: dict[str, Any] = {str(status): {"description": "Done"}}
+    if content:
+        responses[str(status)]["content"] = content
+    if not_modified:
+        text = {"schema": {"type": "string"}}
+        headers = {
+            "ETag": text,
+            TERMS_HEADER: text | {"description": "SHA-256 of the terms now in force"},
+        }
+        responses[str(status)]["headers"] = headers
+        responses["304"] = {
+            "description": "The parameters with this ETag are still current",
+            "headers": headers,
+        }
+    for code in sorted({PROBLEMS[kind].status for kind in problems}):
+        kinds = ", ".join(kind for kind in problems if PROBLEMS[kind].status == code)
+        responses[str(code)] = {
+            "description": kinds,
+            "content": {MEDIA_TYPE: {"schema": _ref("Problem")}},
+        }
+    operation: dict[str, Any] = {"summary": summary, "responses": responses}
+    if body:
+        operation["requestBody"] = {"required": True, "content": _json(body)}
+    if token:
+        operation["security"] = TOKEN
+    return operation
+
+
+def _json(schema: str) -> dict[str, Any]:
+    return {"application/json": {"schema": _ref(schema)}}
+
+
+def _ref(schema: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{schema}"}
+
+
+def _problem_schema() -> dict[str, Any]:
+    return {
+        "title": "Problem",
+        "description": "RFC 9457. The type is stable: urn:crowdml:problem: and one of "
+        + ", ".join(PROBLEMS) + ".",
+        "type": "object",
+        "required": ["type", "title", "status", "detail"],
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string"},
+            "state": {"type": "string", "description": "With task-finished and task-paused"},
+            "version": {"type": "integer", "description": "With stale-version, future-version"},
+            "retry_after": {"type": "number", "description": "Seconds, with too-frequent"},
+        },
+    }  # fmt: skip

@@ -1,0 +1,74 @@
+"""Errors on the wire: RFC 9457 problem details with a stable type."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from crowdml.errors import Rejected
+
+__all__ = ["MEDIA_TYPE", "PROBLEMS", "Problem", "problem_document", "read_problem", "rejected"]
+
+MEDIA_TYPE = "application/problem+json"
+PREFIX = "urn:crowdml:problem:"
+
+
+class Problem(NamedTuple):
+    status: int
+    title: str
+
+
+PROBLEMS: dict[str, Problem] = {
+    "invalid-request": Problem(400, "The request breaks a rule of the protocol"),
+    "invalid-parameter": Problem(400, "A query parameter has a wrong value"),
+    "unauthorized": Problem(401, "The token is missing or unknown"),
+    "revoked": Problem(403, "This device may no longer take part"),
+    "invite-required": Problem(403, "This task is by invitation"),
+    "not-found": Problem(404, "There is nothing here"),
+    "method-not-allowed": Problem(405, "This address takes other methods"),
+    "terms-changed": Problem(409, "The terms are not the task's current ones"),
+    "task-finished": Problem(409, "The task has ended"),
+    "task-paused": Problem(409, "The task is paused"),
+    "stale-version": Problem(409, "The gradient is too old for this task"),
+    "future-version": Problem(409, "The version does not exist yet"),
+    "too-large": Problem(413, "The body is too large"),
+    "wrong-size": Problem(422, "An array has the wrong size"),
+    "too-few-samples": Problem(422, "Fewer samples than the terms ask for"),
+    "too-many-samples": Problem(422, "More samples than the terms allow"),
+    "wrong-heldout": Problem(422, "Another number of held-out samples than the terms ask for"),
+    "wrong-grid": Problem(422, "Another grid than the terms and samples give"),
+    "implausible": Problem(422, "No honest device sends this value"),
+    "too-frequent": Problem(429, "Too many requests"),
+    "unavailable": Problem(503, "The server cannot take this now"),
+}
+
+
+def problem_document(error: Rejected) -> bytes:
+    """The body of an error answer.
+
+    >>> problem_document(Rejected("not-found", 404, "There is no task 'x'."))[:40]
+    b'{"type":"urn:crowdml:problem:not-found",'
+    """
+    document = {
+        "type": PREFIX + error.kind,
+        "title": PROBLEMS[error.kind].title,
+        "status": error.status,
+        "detail": error.detail,
+        **error.extra,
+    }
+    return msgspec.json.encode(document)
+
+
+def read_problem(status: int, body: bytes) -> Rejected:
+    """The error in an answer, even if it is not a problem document."""
+    try:
+        document: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.DecodeError:
+        document = {}
+    kind = str(document.pop("type", "")).removeprefix(PREFIX)
+    detail = str(document.pop("detail", f"the server answered with status {status}"))
+    return Rejected(kind or "unknown", status, detail, document)
+
+
+def rejected(kind: str, detail: str, **extra: Any) -> Rejected:
+    """A refusal of a known kind."""
+    return Rejected(kind, PROBLEMS[kind].status, detail, extra)

@@ -1,0 +1,231 @@
+"""The routes under /v1, as one list, and the handlers behind them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from crowdml.errors import Rejected
+from crowdml.protocol import (
+    MEDIA_TYPE,
+    TERMS_HEADER,
+    Checkin,
+    Enrol,
+    TaskList,
+    explain,
+    openapi,
+    problem_document,
+    rejected,
+)
+from crowdml.server.export import EXPORTS, export_model
+from crowdml.server.metrics import metrics
+from crowdml.server.service import Live, Service
+from crowdml.server.settings import Settings
+
+__all__ = ["ROUTES", "create_app"]
+
+T = TypeVar("T")
+SMALL_BODY = 4096
+CHECKIN = msgspec.json.Decoder(Checkin)
+ENROL = msgspec.json.Decoder(Enrol)
+
+
+async def list_tasks(request: Request) -> Response:
+    return _json(TaskList(tuple(learner.view() for learner in _service(request).learners())))
+
+
+async def describe_task(request: Request) -> Response:
+    return _json(_live(request).learner.view())
+
+
+async def enrol(request: Request) -> Response:
+    learner = _live(request).learner
+    message = _decode(ENROL, await _body(request, SMALL_BODY))
+    return _json(await _service(request).enrol(learner, message), status=201)
+
+
+async def leave(request: Request) -> Response:
+    service = _service(request)
+    await service.leave(await service.device(_live(request).learner, _token(request)))
+    return Response(status_code=204)
+
+
+async def check_out(request: Request) -> Response:
+    live = _live(request)
+    await _service(request).device(live.learner, _token(request))
+    etag, body = live.learner.checkout()
+    headers = {
+        "ETag": etag,
+        TERMS_HEADER: live.learner.terms_sha256,
+        "Cache-Control": "private, no-cache",
+    }
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+async def check_in(request: Request) -> Response:
+    service, live = _service(request), _live(request)
+    device = await service.device(live.learner, _token(request))
+    live.throttle.take(device.number)
+    checkin = _decode(CHECKIN, await _body(request, live.gate.largest_body))
+    return _json(await service.checkin(live, device, checkin))
+
+
+async def statistics(request: Request) -> Response:
+    learner = _live(request).learner
+    return _json(await _service(request).in_store_thread(learner.statistics))
+
+
+async def events(request: Request) -> Response:
+    """The statistics now and after every change, until the task ends or the listener leaves."""
+    service, learner = _service(request), _live(request).learner
+
+    async def stream() -> AsyncIterator[bytes]:
+        while service.ready:
+            now = await service.in_store_thread(learner.statistics)
+            yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
+            if now.state.final:
+                return
+            await service.news(service.settings.events_seconds)
+
+    headers = {"Cache-Control": "no-store"}
+    return StreamingResponse(stream(), media_type="text/event-stream", headers=headers)
+
+
+async def export(request: Request) -> Response:
+    learner = _live(request).learner
+    kind = request.query_params.get("format", "npz")
+    if kind not in EXPORTS:
+        raise rejected(
+            "invalid-parameter", f"format must be npz, json or onnx, found {kind[:40]!r}."
+        )
+    body = await _service(request).in_store_thread(
+        lambda: export_model(learner.task, learner.version, learner.published_model(), kind)
+    )
+    name = f"{learner.task.name}-{learner.version}.{kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(body, media_type=EXPORTS[kind], headers=headers)
+
+
+async def describe_api(request: Request) -> Response:
+    return Response(msgspec.json.encode(openapi(version("crowdml"))), media_type="application/json")
+
+
+async def alive(request: Request) -> Response:
+    return PlainTextResponse("alive\n")
+
+
+async def ready(request: Request) -> Response:
+    if not _service(request).ready:
+        raise rejected("unavailable", "the server is starting or stopping.")
+    return PlainTextResponse("ready\n")
+
+
+async def show_metrics(request: Request) -> Response:
+    return PlainTextResponse(metrics(_service(request)))
+
+
+ROUTES = [
+    Route("/v1/tasks", list_tasks),
+    Route("/v1/tasks/{task}", describe_task),
+    Route("/v1/tasks/{task}/devices", enrol, methods=["POST"]),
+    Route("/v1/tasks/{task}/devices/me", leave, methods=["DELETE"]),
+    Route("/v1/tasks/{task}/model", check_out),
+    Route("/v1/tasks/{task}/checkins", check_in, methods=["POST"]),
+    Route("/v1/tasks/{task}/stats", statistics),
+    Route("/v1/tasks/{task}/events", events),
+    Route("/v1/tasks/{task}/export", export),
+    Route("/v1/openapi.json", describe_api),
+    Route("/healthz", alive),
+    Route("/readyz", ready),
+    Route("/metrics", show_metrics),
+]
+
+
+def create_app(settings: Settings, extra_routes: list[Route] | None = None) -> Starlette:
+    """The application; `extra_routes` is for the benchmark's empty handler."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        service = Service(settings)
+        await service.start()
+        app.state.service = service
+        yield
+        await service.stop()
+
+    return Starlette(
+        routes=[*ROUTES, *(extra_routes or [])],
+        exception_handlers={Rejected: _refuse, HTTPException: _refuse_http},
+        lifespan=lifespan,
+    )
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Rejected)
+    _service(request).refusals += 1
+    headers = {}
+    if "retry_after" in error.extra:
+        headers["Retry-After"] = str(max(1, round(error.extra["retry_after"])))
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(problem_document(error), error.status, headers, MEDIA_TYPE)
+
+
+async def _refuse_http(request: Request, error: Exception) -> Response:
+    """What the framework refuses by itself: unknown addresses and methods."""
+    assert isinstance(error, HTTPException)
+    kind = "method-not-allowed" if error.status_code == 405 else "not-found"
+    detail = f"{request.method} {request.url.path[:200]} is not part of the protocol."
+    answer = await _refuse(request, rejected(kind, detail))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def _live(request: Request) -> Live:
+    return _service(request).live(request.path_params["task"])
+
+
+def _token(request: Request) -> str | None:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    """The body, but never more of it than the limit."""
+    length = request.headers.get("content-length", "0")
+    size = int(length) if length.isdigit() else 0
+    body = bytearray()
+    if size <= limit:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit:
+                break
+    if max(size, len(body)) > limit:
+        raise rejected("too-large", f"the body must be at most {limit} bytes.")
+    return bytes(body)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise rejected("invalid-request", explain(error, msgspec.json.decode(body))) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise rejected("invalid-request", f"the body must be JSON: {error}.") from error
+
+
+def _json(message: msgspec.Struct, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(message), status, media_type="application/json")

@@ -1,0 +1,125 @@
+"""The fold: the whole state of a task as a function of its log, and of nothing else."""
+
+import io
+from statistics import NormalDist
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crowdml.optim import State as OptimizerState
+from crowdml.privacy import dequantize, laplace_variance
+from crowdml.protocol import Estimate, State, Task, decode_gradient
+from crowdml.server.store import LogEntry
+from crowdml.server.totals import TWO_SIDED_95, Totals, error_estimate
+from crowdml.server.window import Window
+from crowdml.types import Array
+
+__all__ = ["Fold"]
+
+
+class Fold:
+    """Server Routine 2, one log entry at a time.
+
+    w starts at zero: the risks are convex, and a start that needs no randomness makes the fold
+    reproducible by anyone who has the log.
+
+    Paper: Algorithm 2.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.model = task.terms.make_model()
+        self.optimizer = task.make_optimizer()
+        self.w: Array = np.zeros(self.model.size)
+        self.optimizer_state: OptimizerState = self.optimizer.init(self.w)
+        self.version = 0
+        self.totals = Totals(self.model.n_classes)
+        self.window = Window(task.stop.window)
+        self.staleness_sum = 0
+        self.staleness_max = 0
+        self.reached = False
+        levels = task.terms.sanitizer().epsilon
+        self.error_noise = _variance(1, levels.errors)
+        self.label_noise = _variance(2, levels.labels)
+        self._z = NormalDist().inv_cdf(task.stop.confidence)
+
+    def apply(self, entry: LogEntry) -> None:
+        """Add the counts, take one step, and see whether the target is reached."""
+        evaluated = entry.heldout or entry.samples
+        labels = np.array(msgspec.json.decode(entry.labels), dtype=np.int64)
+        self.totals.add(entry.device, entry.samples, evaluated, entry.errors, labels)
+        g = dequantize(decode_gradient(entry.gradient, self.model.size), entry.grid)
+        self.optimizer_state, self.w = self.optimizer.update(
+            self.optimizer_state, self.w, g, entry.device
+        )
+        staleness = self.version - entry.version
+        self.staleness_sum += staleness
+        self.staleness_max = max(self.staleness_max, staleness)
+        self.window.add(entry.errors, evaluated)
+        self.version = entry.seq
+        self.reached = self.reached or self._target_met()
+
+    @property
+    def state(self) -> State:
+        """What the log alone says; the owner may have paused or stopped the task besides."""
+        if self.reached:
+            return State.REACHED
+        return State.EXHAUSTED if self.version >= self.task.stop.updates else State.RUNNING
+
+    @property
+    def published(self) -> Array:
+        """The model to export: w, or the average of iterates where the task asks for it."""
+        return self.optimizer.model(self.optimizer_state, self.w)
+
+    def recent_error(self, z: float = TWO_SIDED_95) -> Estimate | None:
+        """The error over the window of the last check-ins."""
+        errors, evaluated = self.window.sum
+        return error_estimate(errors, evaluated, len(self.window), self.error_noise, z)
+
+    def _target_met(self) -> bool:
+        """Whether the error is at most ρ even at the upper end of its confidence interval."""
+        stop = self.task.stop
+        if stop.error is None or self.window.sum[1] < stop.samples:
+            return False
+        recent = self.recent_error(self._z)
+        return recent is not None and recent.value + recent.margin <= stop.error
+
+    def to_bytes(self) -> bytes:
+        """A snapshot: an npz archive of plain arrays, no pickle."""
+        arrays: dict[str, Any] = {f"optimizer_{k}": v for k, v in self.optimizer_state.items()}
+        arrays |= {
+            "w": self.w,
+            "totals": self.totals.table,
+            "window": self.window.to_array(),
+            "numbers": np.array(
+                [self.version, self.staleness_sum, self.staleness_max, self.reached]
+            ),
+        }
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, task: Task, data: bytes) -> "Fold":
+        fold = cls(task)
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            fold.optimizer_state = {
+                name.removeprefix("optimizer_"): arrays[name]
+                for name in arrays
+                if name.startswith("optimizer_")
+            }
+            fold.w = arrays["w"]
+            fold.totals = Totals(fold.model.n_classes, arrays["totals"])
+            for errors, evaluated in arrays["window"].tolist():
+                fold.window.add(errors, evaluated)
+            numbers = [int(number) for number in arrays["numbers"]]
+        fold.version, fold.staleness_sum, fold.staleness_max = numbers[:3]
+        fold.reached = bool(numbers[3])
+        return fold
+
+
+def _variance(sensitivity: int, epsilon: float) -> float:
+    if epsilon in (0.0, float("inf")):
+        return 0.0
+    return laplace_variance(sensitivity / epsilon)

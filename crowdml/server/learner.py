@@ -1,0 +1,233 @@
+"""The learner: it owns the fold of one task and decides what may enter the log."""
+
+import time
+from collections import deque
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from crowdml.errors import Rejected
+from crowdml.protocol import (
+    Checkin,
+    CheckinAnswer,
+    Checkout,
+    State,
+    Statistics,
+    TaskView,
+    encode_parameters,
+    rejected,
+    terms_hash,
+)
+from crowdml.server.fold import Fold
+from crowdml.server.store import LogEntry, Store, TaskRow
+from crowdml.server.totals import Totals, error_estimate, label_estimates
+from crowdml.types import Array
+
+__all__ = ["Arrival", "Learner"]
+
+
+class Arrival(NamedTuple):
+    """A check-in that passed every check which needs no order."""
+
+    device: int
+    checkin: Checkin
+
+
+class Learner:
+    """One task, live.
+
+    `ingest`, `recover`, `statistics` and `published_model` run in the store's thread, one at a
+    time; the rest reads only what was published after a commit.
+    """
+
+    def __init__(self, row: TaskRow, store: Store, snapshot_every: int, devices: int = 0) -> None:
+        self.id = row.id
+        self.task = row.task
+        self.terms = row.terms
+        self.terms_sha256 = terms_hash(row.terms)
+        self.owner_state = State(row.state)
+        self.devices = devices
+        self._store = store
+        self._snapshot_every = snapshot_every
+        self._minutes: deque[float] = deque(maxlen=10_000)
+        self._encoded = b""
+        self._encoded_for: tuple[int, State] | None = None
+        self.recover()
+
+    def recover(self) -> None:
+        """Rebuild the fold: the newest snapshot, then the rest of the log."""
+        snapshot = self._store.snapshot(self.id)
+        fold = Fold.from_bytes(self.task, snapshot[1]) if snapshot else Fold(self.task)
+        for entry in self._store.log(self.id, after=fold.version):
+            fold.apply(entry)
+        self._fold = fold
+        self._fold_is_ahead = False
+        self._snapshot_at = snapshot[0] if snapshot else 0
+        self._publish()
+
+    @property
+    def state(self) -> State:
+        """The state as of the last commit."""
+        return self._overridden(self._state)
+
+    @property
+    def version(self) -> int:
+        """The version as of the last commit."""
+        return self._version
+
+    @property
+    def totals(self) -> Totals:
+        return self._fold.totals
+
+    def published_model(self) -> Array:
+        return self._fold.published
+
+    def ingest(self, arrivals: list[Arrival]) -> list[CheckinAnswer | Rejected]:
+        """Append a group of check-ins in one commit and apply them; one answer for each.
+
+        The fold runs ahead of the commit, so that the stopping rule sees every check-in in
+        turn; nothing is published before the commit, and a failed commit rebuilds the fold.
+        """
+        if self._fold_is_ahead:
+            self.recover()
+        known = self._store.find(self.id, [arrival.checkin.id for arrival in arrivals])
+        answers: list[CheckinAnswer | Rejected] = []
+        entries: list[LogEntry] = []
+        try:
+            for device, checkin in arrivals:
+                key = (device, checkin.id)
+                if key in known:
+                    answers.append(CheckinAnswer(known[key], "duplicate"))
+                    continue
+                refusal = self._refusal(checkin)
+                if refusal:
+                    answers.append(refusal)
+                    continue
+                entry = self._entry(device, checkin)
+                self._fold.apply(entry)
+                entries.append(entry)
+                known[key] = entry.seq
+                answers.append(CheckinAnswer(entry.seq, "applied"))
+            if entries:
+                self._store.append(entries)
+        except BaseException:
+            self._fold_is_ahead = True
+            raise
+        if entries:
+            self._minutes.extend([time.monotonic()] * len(entries))
+            self._publish()
+            self._snapshot_if_due()
+        return answers
+
+    def save_snapshot(self) -> None:
+        if self._fold.version > self._snapshot_at:
+            self._store.save_snapshot(self.id, self._fold.version, self._fold.to_bytes())
+            self._snapshot_at = self._fold.version
+
+    def checkout(self) -> tuple[str, bytes]:
+        """The ETag and the body of a check-out, encoded once per version."""
+        state = self.state
+        if (self._version, state) != self._encoded_for:
+            w = encode_parameters(self._w)
+            self._encoded = msgspec.json.encode(Checkout(self._version, state, w))
+            self._encoded_for = (self._version, state)
+        return f'"{self._version}-{state}"', self._encoded
+
+    def view(self) -> TaskView:
+        task = self.task
+        return TaskView(
+            name=task.name,
+            title=task.title,
+            objective=task.objective,
+            state=self.state,
+            private=task.terms.private,
+            enrolment=task.enrolment.mode,
+            algorithm=task.optimizer.kind,
+            version=self._version,
+            devices=self.devices,
+            terms=self.terms,
+            terms_sha256=self.terms_sha256,
+        )
+
+    def statistics(self) -> Statistics:
+        fold, totals = self._fold, self._fold.totals.sum
+        checkins, samples = int(totals[Totals.CHECKINS]), int(totals[Totals.SAMPLES])
+        evaluated, errors = int(totals[Totals.EVALUATED]), int(totals[Totals.ERRORS])
+        epsilon = self.task.terms.epsilon_per_sample
+        return Statistics(
+            state=self.state,
+            version=fold.version,
+            devices=self.devices,
+            active_devices=fold.totals.active_devices,
+            samples=samples,
+            error=error_estimate(errors, evaluated, checkins, fold.error_noise),
+            recent_error=fold.recent_error(),
+            labels=label_estimates(totals[Totals.LABELS :], samples, checkins, fold.label_noise),
+            staleness_mean=fold.staleness_sum / max(fold.version, 1),
+            staleness_max=fold.staleness_max,
+            checkins_per_minute=float(self._checkins_in_last_minute()),
+            epsilon_per_sample=None if np.isinf(epsilon) else epsilon,
+            max_updates=self.task.stop.updates,
+            target_error=self.task.stop.error,
+        )
+
+    def _refusal(self, checkin: Checkin) -> Rejected | None:
+        """What depends on the order of arrivals: state and staleness."""
+        state, version = self._overridden(self._fold.state), self._fold.version
+        if state.final:
+            return rejected(
+                "task-finished", f"the task has ended: {state}. Stop collecting.", state=state
+            )
+        if state is State.PAUSED:
+            return rejected("task-paused", "the task is paused. Try again later.", state=state)
+        if checkin.version > version:
+            return rejected(
+                "future-version",
+                f"version must be at most {version}, found {checkin.version}. Check out again.",
+                version=version,
+            )
+        cap = self.task.enrolment.max_staleness
+        if cap is not None and version - checkin.version > cap:
+            return rejected(
+                "stale-version",
+                f"a gradient may be at most {cap} versions late, found "
+                f"{version - checkin.version}. Check out again.",
+                version=version,
+            )
+        return None
+
+    def _entry(self, device: int, checkin: Checkin) -> LogEntry:
+        return LogEntry(
+            task=self.id,
+            seq=self._fold.version + 1,
+            device=device,
+            id=checkin.id,
+            version=checkin.version,
+            samples=checkin.samples,
+            heldout=checkin.heldout,
+            errors=checkin.errors,
+            labels=msgspec.json.encode(checkin.labels).decode(),
+            grid=checkin.grid,
+            gradient=checkin.gradient,
+            minute=int(time.time()) // 60 * 60,
+        )
+
+    def _publish(self) -> None:
+        self._w, self._version, self._state = self._fold.w, self._fold.version, self._fold.state
+        self._encoded_for = None
+
+    def _overridden(self, state: State) -> State:
+        """The owner may pause or stop a task that the log alone would let run."""
+        return state if state.final else self.owner_state
+
+    def _snapshot_if_due(self) -> None:
+        due = self._fold.version - self._snapshot_at >= self._snapshot_every
+        if due or self._fold.state.final:
+            self.save_snapshot()
+
+    def _checkins_in_last_minute(self) -> int:
+        since = time.monotonic() - 60.0
+        while self._minutes and self._minutes[0] < since:
+            self._minutes.popleft()
+        return len(self._minutes)

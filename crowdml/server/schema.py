@@ -1,0 +1,77 @@
+"""The tables. What is learnt is not among them: it is a fold over `checkins`."""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = ["checkins", "devices", "invites", "metadata", "snapshots", "tasks"]
+
+metadata = MetaData()
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(63), nullable=False, unique=True),
+    Column("document", Text, nullable=False),
+    Column("terms", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+"""`document` is the whole task as JSON; `state` is the owner's wish: running, paused, stopped."""
+
+devices = Table(
+    "devices",
+    metadata,
+    Column("task", ForeignKey("tasks.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("name", String(32), nullable=False, unique=True),
+    Column("token_sha256", LargeBinary(32), nullable=False, unique=True),
+    Column("status", String(16), nullable=False),
+)
+"""Numbers 0, 1, … within a task. No address, no time, nothing about the person."""
+
+invites = Table(
+    "invites",
+    metadata,
+    Column("code_sha256", LargeBinary(32), primary_key=True),
+    Column("task", ForeignKey("tasks.id"), nullable=False),
+    Column("uses_left", Integer, nullable=False),
+)
+
+checkins = Table(
+    "checkins",
+    metadata,
+    Column("task", ForeignKey("tasks.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("device", Integer, nullable=False),
+    Column("id", String(64), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("samples", Integer, nullable=False),
+    Column("heldout", Integer, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("labels", Text, nullable=False),
+    Column("grid", Integer, nullable=False),
+    Column("gradient", LargeBinary, nullable=False),
+    Column("minute", BigInteger, nullable=False),
+    UniqueConstraint("id", "task", "device"),
+)
+"""The log, in the order of application. Times are kept to the minute only."""
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("task", ForeignKey("tasks.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("fold", LargeBinary, nullable=False),
+)
+"""The fold after `seq` check-ins, as an npz archive; a shortcut, never the truth."""

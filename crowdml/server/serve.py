@@ -1,0 +1,120 @@
+"""Running the server: one process, one event loop, TLS unless it only talks to itself."""
+
+import asyncio
+import ipaddress
+import logging
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.server.api import create_app
+from crowdml.server.certificate import certificate_fingerprint, self_signed
+from crowdml.server.settings import Settings
+
+__all__ = ["Address", "serve"]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen, and with which certificate.
+
+    Args:
+        host: An address or name of this machine.
+        port: 1 … 65535.
+        tls: `self-signed`, `CERT,KEY` with two file names, or None for plain HTTP.
+        insecure_http: Allow plain HTTP beyond loopback.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8443
+    tls: str | None = None
+    insecure_http: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.port <= 65535:
+            raise InvalidInput(f"port must lie in 1 … 65535, found {self.port}.")
+        if self.tls is None and not (self.insecure_http or is_loopback(self.host)):
+            raise InvalidInput(
+                f"plain HTTP is for loopback only, found host {self.host}. Use --tls self-signed, "
+                "or --tls CERT,KEY, or say --insecure-http if something in front adds TLS."
+            )
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+
+    def certificate(self, folder: Path) -> tuple[Path, Path] | None:
+        if self.tls is None:
+            return None
+        if self.tls == "self-signed":
+            return self_signed(folder, self.host)
+        certificate, comma, key = self.tls.partition(",")
+        if not comma:
+            raise InvalidInput(f"tls must be self-signed or CERT,KEY, found {self.tls!r}.")
+        for file in (certificate, key):
+            if not Path(file).is_file():
+                raise InvalidInput(f"tls needs two readable files, found no file {file!r}.")
+        return Path(certificate), Path(key)
+
+
+def serve(
+    settings: Settings, address: Address, announce: Callable[[str], None], **options: Any
+) -> None:
+    """Serve until SIGTERM or SIGINT; `announce` gets the lines for people."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    files = address.certificate(settings.folder)
+    if files:
+        announce(f"certificate fingerprint (SHA-256): {certificate_fingerprint(files[0])}")
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(_run(settings, address, files, announce, options))
+    else:
+        uvloop.run(_run(settings, address, files, announce, options))
+
+
+async def _run(
+    settings: Settings,
+    address: Address,
+    files: tuple[Path, Path] | None,
+    announce: Callable[[str], None],
+    options: dict[str, Any],
+) -> None:
+    from granian.constants import HTTPModes, Interfaces
+    from granian.server.embed import Server
+
+    app = create_app(settings, **options)
+    async with app.router.lifespan_context(app):
+        server = Server(
+            app,
+            address=address.host,
+            port=address.port,
+            interface=Interfaces.ASGINL,
+            http=HTTPModes.auto,
+            websockets=False,
+            log_enabled=False,
+            ssl_cert=files[0] if files else None,
+            ssl_key=files[1] if files else None,
+        )
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, server.stop)
+        announce(f"listening on {address.url}")
+        try:
+            await server.serve()
+        except (OSError, RuntimeError) as error:
+            raise CrowdmlError(f"cannot listen on {address.url}: {error}.") from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

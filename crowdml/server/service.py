@@ -1,0 +1,227 @@
+"""The service: tasks by name, devices by token, and group commit of check-ins."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+from crowdml.errors import Rejected
+from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, State, rejected
+from crowdml.server.admission import Gate
+from crowdml.server.learner import Arrival, Learner
+from crowdml.server.settings import Settings
+from crowdml.server.store import DeviceRow, Store, token_sha256
+from crowdml.server.throttle import Throttle
+
+__all__ = ["Live", "Service"]
+
+T = TypeVar("T")
+log = logging.getLogger("crowdml.server")
+
+
+class Live(NamedTuple):
+    """A task with all that serves it."""
+
+    learner: Learner
+    gate: Gate
+    throttle: Throttle
+
+
+class Waiting(NamedTuple):
+    learner: Learner
+    arrival: Arrival
+    answer: "asyncio.Future[CheckinAnswer]"
+
+
+class Service:
+    """Everything behind the routes.
+
+    All access to the store happens in one thread, so it needs no locks and its order is the
+    order of the log.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.ready = False
+        self.checkins = 0
+        self.refusals = 0
+        self._tasks: dict[str, Live] = {}
+        self._devices: dict[bytes, DeviceRow] = {}
+        self._waiting: list[Waiting] = []
+        self._arrived = asyncio.Event()
+        self._committed = asyncio.Event()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._background: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        self._store = await self.in_store_thread(lambda: Store(self.settings.database))
+        await self.in_store_thread(self._load)
+        self._background = [
+            asyncio.create_task(self._commit_groups()),
+            asyncio.create_task(self._watch_store()),
+        ]
+        self.ready = True
+
+    async def stop(self) -> None:
+        """Commit what has arrived, take snapshots, close the store."""
+        self.ready = False
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._commit(self._take_waiting())
+        for live in self._tasks.values():
+            await self.in_store_thread(live.learner.save_snapshot)
+        await self.in_store_thread(self._store.close)
+        self._thread.shutdown()
+
+    async def in_store_thread(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+
+    # Tasks and devices
+
+    def live(self, name: str) -> Live:
+        try:
+            return self._tasks[name]
+        except KeyError:
+            raise rejected("not-found", f"there is no task {name!r}.") from None
+
+    def learners(self) -> list[Learner]:
+        return [live.learner for live in self._tasks.values()]
+
+    async def device(self, learner: Learner, token: str | None) -> DeviceRow:
+        """Who sent this; `Rejected` unless it is an active device of this task."""
+        if not token:
+            raise rejected("unauthorized", "a token is required: Authorization: Bearer …")
+        key = token_sha256(token)
+        device = self._devices.get(key)
+        if device is None:
+            device = await self.in_store_thread(lambda: self._store.device(key))
+            if device is None or device.task != learner.id:
+                raise rejected("unauthorized", "the token is unknown to this task. Join again.")
+            self._devices[key] = device
+        elif device.task != learner.id:
+            raise rejected("unauthorized", "the token is unknown to this task. Join again.")
+        if device.status != "active":
+            raise rejected("revoked", f"this device has {_ENDED[device.status]}. Join again.")
+        return device
+
+    async def enrol(self, learner: Learner, request: Enrol) -> Enrolled:
+        if learner.state.final:
+            raise rejected(
+                "task-finished", f"the task has ended: {learner.state}.", state=learner.state
+            )
+        if request.terms != learner.terms_sha256:
+            raise rejected(
+                "terms-changed",
+                f"terms must be {learner.terms_sha256}, found {request.terms[:64]}. "
+                "Read the task's terms again before joining.",
+            )
+        invited = learner.task.enrolment.mode == "invite"
+        device, token = await self.in_store_thread(
+            lambda: self._store.enrol(learner.id, request.invite, invited)
+        )
+        self._devices[token_sha256(token)] = device
+        learner.devices += 1
+        return Enrolled(device.name, token)
+
+    async def leave(self, device: DeviceRow) -> None:
+        await self.in_store_thread(lambda: self._store.set_device_status(device.name, "left"))
+        self._devices.clear()
+
+    # Check-ins
+
+    async def checkin(self, live: Live, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
+        """Wait for the commit that holds this check-in."""
+        live.gate.check(checkin)
+        answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
+        self._waiting.append(Waiting(live.learner, Arrival(device.number, checkin), answer))
+        self._arrived.set()
+        return await answer
+
+    async def news(self, seconds: float) -> None:
+        """Return after the next commit, but not before so many seconds nor much later."""
+        committed = self._committed
+        await asyncio.sleep(seconds)
+        try:
+            await asyncio.wait_for(committed.wait(), timeout=10 * seconds)
+        except TimeoutError:
+            return
+
+    async def _commit_groups(self) -> None:
+        """Whatever arrives during one commit shares the next."""
+        while True:
+            await self._arrived.wait()
+            await self._commit(self._take_waiting())
+
+    def _take_waiting(self) -> list[Waiting]:
+        size = self.settings.largest_batch
+        group, self._waiting = self._waiting[:size], self._waiting[size:]
+        if not self._waiting:
+            self._arrived.clear()
+        return group
+
+    async def _commit(self, group: list[Waiting]) -> None:
+        if not group:
+            return
+        answers = await self.in_store_thread(lambda: _ingest(group))
+        for waiting, answer in zip(group, answers, strict=True):
+            if waiting.answer.done():
+                continue
+            if isinstance(answer, CheckinAnswer):
+                waiting.answer.set_result(answer)
+                self.checkins += answer.status == "applied"
+            else:
+                waiting.answer.set_exception(answer)
+        self._committed.set()
+        self._committed = asyncio.Event()
+
+    # Other processes
+
+    async def _watch_store(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.poll_seconds)
+            try:
+                if await self.in_store_thread(self._store.changed):
+                    await self.in_store_thread(self._load)
+                    self._devices.clear()
+            except Exception:
+                log.exception("cannot read the database; trying again")
+
+    def _load(self) -> None:
+        """Take in new tasks and changed states."""
+        counts = self._store.count_devices()
+        for row in self._store.tasks():
+            live = self._tasks.get(row.task.name)
+            if live is None:
+                learner = Learner(row, self._store, self.settings.snapshot_every)
+                self._tasks[row.task.name] = Live(
+                    learner,
+                    Gate(row.task.terms, learner.terms_sha256),
+                    Throttle(row.task.enrolment.checkins_per_minute),
+                )
+                live = self._tasks[row.task.name]
+            live.learner.owner_state = State(row.state)
+            live.learner.devices = counts.get(row.id, 0)
+
+
+_ENDED = {"left": "left the task", "revoked": "been excluded by the task's owner"}
+
+
+def _ingest(group: list[Waiting]) -> list[CheckinAnswer | Rejected]:
+    """Each learner takes its share of the group; the answers come back in the group's order."""
+    answers: dict[int, CheckinAnswer | Rejected] = {}
+    by_learner: dict[Learner, list[int]] = {}
+    for index, waiting in enumerate(group):
+        by_learner.setdefault(waiting.learner, []).append(index)
+    for learner, indexes in by_learner.items():
+        try:
+            share = learner.ingest([group[index].arrival for index in indexes])
+        except Exception:
+            log.exception("a group of check-ins was not stored")
+            share = [
+                rejected("unavailable", "the check-in was not stored. Send the same bytes again.")
+                for _ in indexes
+            ]
+        answers.update(zip(indexes, share, strict=True))
+    return [answers[index] for index in range(len(group))]

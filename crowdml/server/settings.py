@@ -1,0 +1,32 @@
+"""Everything that an operator can set, in one frozen place."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the server runs.
+
+    Args:
+        database: Where everything is kept.
+        snapshot_every: Check-ins between two snapshots of a task; a restart replays at most
+            this many.
+        poll_seconds: How soon changes by another process, such as `crowdml task pause`, are
+            noticed.
+        events_seconds: The least time between two server-sent events to a listener.
+        largest_batch: Check-ins that share one commit at most.
+    """
+
+    database: str = "sqlite:///crowdml.db"
+    snapshot_every: int = 1000
+    poll_seconds: float = 0.5
+    events_seconds: float = 1.0
+    largest_batch: int = 256
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the database file, where the certificate is kept too."""
+        return Path(self.database.removeprefix("sqlite:///") or ".").parent

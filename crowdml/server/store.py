@@ -1,0 +1,279 @@
+"""The durable store: tasks, devices, the log of check-ins, snapshots. SQLAlchemy Core, no ORM."""
+
+import hashlib
+import math
+import secrets
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.protocol import Task, rejected
+from crowdml.server import schema
+
+__all__ = ["DeviceRow", "LogEntry", "Store", "TaskRow"]
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+HEAD = "0001"
+
+
+class TaskRow(NamedTuple):
+    id: int
+    task: Task
+    terms: str
+    state: str
+
+
+class DeviceRow(NamedTuple):
+    task: int
+    number: int
+    name: str
+    status: str
+
+
+class LogEntry(NamedTuple):
+    """One line of the log, in the order of its columns."""
+
+    task: int
+    seq: int
+    device: int
+    id: str
+    version: int
+    samples: int
+    heldout: int
+    errors: int
+    labels: str
+    grid: int
+    gradient: bytes
+    minute: int
+
+
+class Store:
+    """One connection, used by one thread at a time.
+
+    Every method is one transaction: when it returns, what it wrote is on disk.
+    """
+
+    def __init__(self, url: str) -> None:
+        if not url.startswith("sqlite:"):
+            raise InvalidInput(
+                f"the database must be a sqlite URL such as sqlite:///crowdml.db, found {url!r}."
+            )
+        self._engine = _sqlite_engine(url)
+        try:
+            self._connection = self._engine.connect()
+            self._migrate()
+        except sa.exc.DatabaseError as error:
+            raise CrowdmlError(f"cannot use the database {url}: {error.orig}.") from error
+        self._data_version = self._external_version()
+
+    def close(self) -> None:
+        self._connection.close()
+        self._engine.dispose()
+
+    # Tasks
+
+    def create_task(self, task: Task) -> TaskRow:
+        row = {
+            "name": task.name,
+            "document": msgspec.json.encode(task).decode(),
+            "terms": task.terms.text,
+            "state": "running",
+            "created_at": int(time.time()),
+        }
+        with self._connection.begin():
+            taken = sa.select(schema.tasks.c.id).where(schema.tasks.c.name == task.name)
+            if self._connection.execute(taken).first():
+                raise InvalidInput(f"there is a task {task.name!r} already. Choose another name.")
+            self._connection.execute(sa.insert(schema.tasks), row)
+        return self.task(task.name)
+
+    def tasks(self) -> list[TaskRow]:
+        c = schema.tasks.c
+        query = sa.select(c.id, c.document, c.terms, c.state).order_by(c.id)
+        with self._connection.begin():
+            rows = self._connection.execute(query).all()
+        return [
+            TaskRow(task_id, msgspec.json.decode(document, type=Task), terms, state)
+            for task_id, document, terms, state in rows
+        ]
+
+    def task(self, name: str) -> TaskRow:
+        for row in self.tasks():
+            if row.task.name == name:
+                return row
+        raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
+
+    def set_task_state(self, name: str, state: str) -> None:
+        """Pause, resume or stop; a stopped task stays stopped."""
+        if self.task(name).state == "stopped":
+            raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
+        change = sa.update(schema.tasks).where(schema.tasks.c.name == name).values(state=state)
+        with self._connection.begin():
+            self._connection.execute(change)
+
+    # Devices and invites
+
+    def enrol(self, task: int, invite: str | None, invite_required: bool) -> tuple[DeviceRow, str]:
+        """A new device and its token, of which only the hash is stored."""
+        token = secrets.token_urlsafe(32)
+        c = schema.devices.c
+        newest = sa.select(sa.func.max(c.number)).where(c.task == task)
+        with self._connection.begin():
+            if invite_required:
+                self._use_invite(task, invite)
+            last = self._connection.execute(newest).scalar()
+            number = 0 if last is None else last + 1
+            device = DeviceRow(task, number, secrets.token_hex(16), "active")
+            row = device._asdict() | {"token_sha256": token_sha256(token)}
+            self._connection.execute(sa.insert(schema.devices), row)
+        return device, token
+
+    def device(self, token: bytes) -> DeviceRow | None:
+        """The device with this token hash."""
+        c = schema.devices.c
+        query = sa.select(c.task, c.number, c.name, c.status).where(c.token_sha256 == token)
+        with self._connection.begin():
+            row = self._connection.execute(query).first()
+        return DeviceRow(*row) if row else None
+
+    def devices(self, task: int) -> list[DeviceRow]:
+        c = schema.devices.c
+        query = sa.select(c.task, c.number, c.name, c.status).where(c.task == task)
+        with self._connection.begin():
+            return [DeviceRow(*row) for row in self._connection.execute(query.order_by(c.number))]
+
+    def set_device_status(self, name: str, status: str) -> None:
+        change = sa.update(schema.devices).where(schema.devices.c.name == name)
+        with self._connection.begin():
+            if not self._connection.execute(change.values(status=status)).rowcount:
+                raise InvalidInput(f"there is no device {name!r}. `crowdml task show` lists them.")
+
+    def count_devices(self) -> dict[int, int]:
+        """Enrolled devices by task."""
+        c = schema.devices.c
+        query = sa.select(c.task, sa.func.count()).group_by(c.task)
+        with self._connection.begin():
+            return {row[0]: row[1] for row in self._connection.execute(query)}
+
+    def create_invite(self, task: int, uses: int) -> str:
+        if uses < 1:
+            raise InvalidInput(f"an invite must be usable at least once, found {uses}.")
+        code = secrets.token_urlsafe(9)
+        row = {"code_sha256": token_sha256(code), "task": task, "uses_left": uses}
+        with self._connection.begin():
+            self._connection.execute(sa.insert(schema.invites), row)
+        return code
+
+    def _use_invite(self, task: int, invite: str | None) -> None:
+        c = schema.invites.c
+        match = (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
+        spend = sa.update(schema.invites).where(match).values(uses_left=c.uses_left - 1)
+        if not self._connection.execute(spend).rowcount:
+            found = "none" if invite is None else "one that is unknown or used up"
+            raise rejected(
+                "invite-required", f"this task needs a valid invite, found {found}. Ask its owner."
+            )
+
+    # The log
+
+    def append(self, entries: Sequence[LogEntry]) -> None:
+        """Add check-ins to the log, all or none, and return when they are on disk."""
+        with self._connection.begin():
+            self._connection.execute(APPEND, [entry._asdict() for entry in entries])
+
+    def find(self, task: int, ids: Iterable[str]) -> dict[tuple[int, str], int]:
+        """Check-ins in the log with one of these ids: sequence numbers by device and id."""
+        with self._connection.begin():
+            found = self._connection.execute(FIND, {"wanted": task, "ids": list(ids)}).all()
+        return {(row.device, row.id): row.seq for row in found}
+
+    def log(self, task: int, after: int = 0, page: int = 1000) -> Iterator[LogEntry]:
+        """The log of a task from `after` on, in order."""
+        c = schema.checkins.c
+        while True:
+            query = sa.select(*schema.checkins.c).where(c.task == task, c.seq > after)
+            with self._connection.begin():
+                rows = self._connection.execute(query.order_by(c.seq).limit(page)).all()
+            yield from (LogEntry(*row) for row in rows)
+            if len(rows) < page:
+                return
+            after = rows[-1].seq
+
+    def save_snapshot(self, task: int, seq: int, fold: bytes) -> None:
+        """Keep this snapshot and the one before it."""
+        c = schema.snapshots.c
+        previous = sa.select(sa.func.max(c.seq)).where(c.task == task, c.seq < seq)
+        with self._connection.begin():
+            keep = self._connection.execute(previous).scalar() or -math.inf
+            old = sa.delete(schema.snapshots).where(c.task == task)
+            self._connection.execute(old.where((c.seq < keep) | (c.seq >= seq)))
+            row = {"task": task, "seq": seq, "fold": fold}
+            self._connection.execute(sa.insert(schema.snapshots), row)
+
+    def snapshot(self, task: int) -> tuple[int, bytes] | None:
+        c = schema.snapshots.c
+        query = sa.select(c.seq, c.fold).where(c.task == task).order_by(c.seq.desc()).limit(1)
+        with self._connection.begin():
+            row = self._connection.execute(query).first()
+        return (row[0], row[1]) if row else None
+
+    # Other processes
+
+    def changed(self) -> bool:
+        """Whether another process has written since the last call, say `crowdml task pause`."""
+        version = self._external_version()
+        changed, self._data_version = version != self._data_version, version
+        return changed
+
+    def _external_version(self) -> int:
+        with self._connection.begin():
+            return int(self._connection.execute(sa.text("PRAGMA data_version")).scalar_one())
+
+    def _migrate(self) -> None:
+        from alembic import command
+        from alembic.config import Config
+        from alembic.migration import MigrationContext
+
+        with self._connection.begin():
+            if MigrationContext.configure(self._connection).get_current_revision() == HEAD:
+                return
+            config = Config()
+            config.set_main_option("script_location", str(MIGRATIONS))
+            config.attributes["connection"] = self._connection
+            command.upgrade(config, "head")
+
+
+APPEND = sa.insert(schema.checkins)
+FIND = sa.select(schema.checkins.c.device, schema.checkins.c.id, schema.checkins.c.seq).where(
+    schema.checkins.c.task == sa.bindparam("wanted"),
+    schema.checkins.c.id.in_(sa.bindparam("ids", expanding=True)),
+)
+
+
+def token_sha256(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _sqlite_engine(url: str) -> sa.Engine:
+    engine = sa.create_engine(
+        url,
+        poolclass=sa.pool.StaticPool,
+        connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 10},
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        # Taking the write lock at once: a read that later writes could otherwise fail as busy.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine

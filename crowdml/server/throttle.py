@@ -1,0 +1,44 @@
+"""Rate limits: a token bucket for each device."""
+
+import math
+import time
+from collections.abc import Callable
+
+from crowdml.protocol import rejected
+
+__all__ = ["Throttle"]
+
+
+class Throttle:
+    """At most so many requests per minute for each key, in bursts of up to ten.
+
+    >>> clock = iter([0.0, 0.0, 0.5]).__next__
+    >>> throttle = Throttle(per_minute=60, burst=1, clock=clock)
+    >>> throttle.take("a")
+    >>> throttle.take("b")
+    >>> throttle.take("a")
+    Traceback (most recent call last):
+    crowdml.errors.Rejected: at most 60 requests a minute are allowed. Try again in 0.5 s.
+    """
+
+    def __init__(
+        self, per_minute: float, burst: float = 10, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._per_minute = per_minute
+        self._burst = burst
+        self._clock = clock
+        self._buckets: dict[object, tuple[float, float]] = {}
+
+    def take(self, key: object) -> None:
+        now = self._clock()
+        tokens, then = self._buckets.get(key, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - then) * self._per_minute / 60)
+        if tokens < 1:
+            wait = (1 - tokens) * 60 / self._per_minute
+            raise rejected(
+                "too-frequent",
+                f"at most {self._per_minute:g} requests a minute are allowed. "
+                f"Try again in {math.ceil(wait * 10) / 10:g} s.",
+                retry_after=wait,
+            )
+        self._buckets[key] = (tokens - 1, now)
