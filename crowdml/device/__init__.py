@@ -1,5 +1,6 @@
 """Algorithm 1: buffer, outbox, the three routines, transport, sources."""
 
+from crowdml.device.certificate import trust_only
 from crowdml.device.device import Device, Outcome, default_file
 from crowdml.device.enrolment import default_limits, pin, read_terms
 from crowdml.device.sources import read_source
@@ -17,4 +18,5 @@ __all__ = [
     "pin",
     "read_source",
     "read_terms",
+    "trust_only",
 ]

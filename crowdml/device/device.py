@@ -15,7 +15,7 @@ import msgspec
 import numpy.typing as npt
 
 from crowdml.device.backoff import Backoff
-from crowdml.device.enrolment import enrol
+from crowdml.device.enrolment import enrol, read_terms
 from crowdml.device.routines import choose_heldout, summarize
 from crowdml.device.store import DeviceStore, Identity, Letter
 from crowdml.device.transport import HttpTransport, Transport
@@ -262,11 +262,15 @@ class Device:
                 return outcome
             time.sleep(min(max(self._backoff.wait, 0.01), max(deadline - time.monotonic(), 0.01)))
 
+    def current_terms(self) -> Terms:
+        """The terms that the server has now, which may differ from those agreed to."""
+        return read_terms(self._transport.task())
+
     def agree(self) -> Terms:
-        """Read the task's current terms and pin them in place of the old ones."""
+        """Pin the task's current terms in place of the old ones."""
         with self._lock:
             view = self._transport.task()
-            terms = Terms.parse(view.terms)
+            terms = read_terms(view)
             if not terms.private and self._terms.private:
                 raise NotPrivate(
                     f"the task {view.name} no longer adds noise. Leave it, or join it anew."

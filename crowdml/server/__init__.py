@@ -1,7 +1,7 @@
 """Algorithm 2: check-out, check-in, one durable log and one fold over it."""
 
-from crowdml.server.serve import Address, serve
+from crowdml.server.serve import Address, free_port, serve
 from crowdml.server.settings import Settings
 from crowdml.server.store import Store
 
-__all__ = ["Address", "Settings", "Store", "serve"]
+__all__ = ["Address", "Settings", "Store", "free_port", "serve"]

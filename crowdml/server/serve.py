@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import logging
 import signal
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from crowdml.server.api import create_app
 from crowdml.server.certificate import certificate_fingerprint, self_signed
 from crowdml.server.settings import Settings
 
-__all__ = ["Address", "serve"]
+__all__ = ["Address", "free_port", "serve"]
 
 
 @dataclass(frozen=True)
@@ -118,3 +119,10 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

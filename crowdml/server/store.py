@@ -204,6 +204,12 @@ class Store:
                 return
             after = rows[-1].seq
 
+    def count_checkins(self, task: int) -> int:
+        c = schema.checkins.c
+        query = sa.select(sa.func.max(c.seq)).where(c.task == task)
+        with self._connection.begin():
+            return self._connection.execute(query).scalar() or 0
+
     def save_snapshot(self, task: int, seq: int, fold: bytes) -> None:
         """Keep this snapshot and the one before it."""
         c = schema.snapshots.c

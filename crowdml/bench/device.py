@@ -1,0 +1,31 @@
+"""What a check-in costs a device: CPU, bytes, import time, memory."""
+
+import statistics
+import subprocess
+import sys
+
+import msgspec
+
+from crowdml.bench.process import bench_server_process
+
+__all__ = ["bench_device"]
+
+IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
+
+
+def bench_device() -> dict[str, float]:
+    """Each figure from a fresh process, so that nothing else is counted."""
+    with bench_server_process() as server:
+        command = [sys.executable, "-m", "crowdml.bench.worker", server.url]
+        output = subprocess.run(command, check=True, capture_output=True).stdout
+    figures = msgspec.json.decode(output, type=dict[str, float])
+    return figures | {
+        "import_s": _import_seconds("import crowdml"),
+        "import_device_s": _import_seconds("from crowdml import Device"),
+    }
+
+
+def _import_seconds(statement: str) -> float:
+    command = [sys.executable, "-c", IMPORT.format(statement)]
+    runs = [subprocess.run(command, check=True, capture_output=True) for _ in range(5)]
+    return statistics.median(float(run.stdout) for run in runs)

@@ -1,0 +1,20 @@
+"""All commands, in one list."""
+
+import typer
+
+from crowdml.cli import bench, demo, device, serve, task
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="crowdml",
+    help="Learning from a crowd's devices without taking the crowd's data.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("demo")(demo.demo)
+app.command("serve")(serve.serve_command)
+app.add_typer(task.app, name="task")
+app.add_typer(device.app, name="device")
+app.add_typer(bench.app, name="bench")

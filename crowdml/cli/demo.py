@@ -1,0 +1,51 @@
+"""crowdml demo."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from crowdml.cli.extras import needs
+
+__all__ = ["demo"]
+
+
+def demo(
+    devices: Annotated[int, typer.Option(help="How many devices take part.")] = 108,
+    task: Annotated[str, typer.Option(help="activity or digits.")] = "activity",
+    epsilon: Annotated[float, typer.Option(help="ε of a sample in all; inf for no noise.")] = 1.0,
+    seconds: Annotated[float, typer.Option(help="How long the crowd collects.")] = 25.0,
+    folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
+    seed: Annotated[int, typer.Option(help="For dealing samples; noise is never seeded.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """A server and a live crowd of real devices on this machine, over HTTPS."""
+    with needs("server", "sim"):
+        from crowdml.demo import Demo, run_demo
+    console = Console(stderr=json)
+    result = run_demo(Demo(task, epsilon, devices, seconds, folder, seed), console)
+    if json:
+        print(result.to_json())
+        return
+    spent = result.epsilon
+    where = "people who took no part" if task == "activity" else "samples that took no part"
+    console.print(
+        f"\n[bold]error {result.error:.3f}[/bold] on {where}; "
+        f"with all data in one place it would be {result.central_error:.3f}"
+    )
+    console.print(
+        f"{result.checkins} check-ins of {result.devices} devices used {result.samples:,} samples "
+        f"in {result.seconds:.0f} s; the server saw noisy sums only"
+    )
+    if math.isinf(spent.per_sample):
+        console.print("[bold red]no privacy: ε = ∞[/bold red]")
+    else:
+        console.print(
+            f"privacy: each sample lost at most ε = {spent.per_sample:g}; "
+            f"the busiest device spent ε = {spent.per_device_max:g} over its check-ins. "
+            f"Someone who knew all but a device's whole data set could tell two such sets apart "
+            f"by at most ε = {spent.whole_device_max:g}: the promise is for samples, not people."
+        )
+    console.print(f"model saved to {result.model}")

@@ -1,0 +1,39 @@
+"""crowdml serve."""
+
+from typing import Annotated
+
+import typer
+
+from crowdml.cli.extras import needs
+from crowdml.errors import InvalidInput
+
+__all__ = ["DATABASE", "serve_command"]
+
+DATABASE = Annotated[
+    str,
+    typer.Option(envvar="CROWDML_DATABASE", help="Where everything is kept: sqlite:///FILE."),
+]
+
+
+def serve_command(
+    database: DATABASE = "sqlite:///crowdml.db",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8443,
+    tls: Annotated[
+        str | None,
+        typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes; SQLite allows one.")] = 1,
+    insecure_http: Annotated[
+        bool, typer.Option("--insecure-http", help="Allow plain HTTP beyond loopback.")
+    ] = False,
+) -> None:
+    """Run the server until Ctrl-C."""
+    with needs("server"):
+        from crowdml.server import Address, Settings, serve
+    if workers != 1:
+        raise InvalidInput(
+            f"workers must be 1, found {workers}: one process owns a SQLite database."
+        )
+    address = Address(host, port, tls, insecure_http)
+    serve(Settings(database=database), address, announce=lambda text: print(text, flush=True))

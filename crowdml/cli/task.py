@@ -1,0 +1,224 @@
+"""crowdml task: what an owner does with tasks, directly in the server's database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from crowdml.cli.extras import needs
+from crowdml.cli.serve import DATABASE
+from crowdml.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from crowdml.server import Store
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Create and steer tasks.", no_args_is_help=True)
+NAME = Annotated[str, typer.Argument(help="The task's name.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+STARTER = """\
+# A crowdml task. Everything that decides what leaves a device is part of the terms, which
+# participants agree to and their devices pin: it cannot be changed later.
+name = "{name}"
+title = "What is this device doing?"
+objective = "Say in plain words what is learnt, and what for."
+sensors = "Say in plain words which sensors are read, and how often."
+
+[features]                  # x: the numbers computed on the device from the sensors
+count = 33
+description = "Say how they are computed."
+
+[target]                    # y: two or more labels; leave labels out to predict a number
+labels = ["Still", "Walking", "Jogging"]
+
+[model]
+kind = "softmax"            # softmax, hinge; for numbers: ridge, huber
+# clip = 0.2                # S: bound on a sample's gradient; smaller means less noise
+# regularization = 0.0      # lambda
+# radius = 1000.0           # R: bound on the parameters
+# intercept = false
+
+[privacy]
+epsilon = 1.0               # what one sample loses in all, at most; inf means NOT PRIVATE
+
+[collection]
+batch = 52                  # b: samples per check-in; the noise shrinks with 1/b
+buffer = 520                # B: a device without network stops collecting here
+# heldout = 0.0             # share of samples set aside for counting errors
+
+[optimizer]
+kind = "adagrad"            # sgd, adagrad, dual-averaging, average-gradient, auto
+c = 3.0
+averaging = 8               # publish an average of the newest iterates
+
+[stop]
+updates = 100000            # after so many check-ins at the latest
+# error = 0.1               # or when the error is surely below this
+
+[enrolment]
+mode = "open"               # or "invite"
+checkins_per_minute = 60    # per device
+# max_staleness = 1000      # refuse gradients that are older than so many check-ins
+"""
+
+
+@contextmanager
+def _store(database: str) -> "Iterator[Store]":
+    with needs("server"):
+        from crowdml.server import Store
+    store = Store(database)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@app.command()
+def new(name: NAME = "my-task") -> None:
+    """Print a task file to start from."""
+    print(STARTER.format(name=name), end="")
+
+
+@app.command()
+def create(
+    file: Annotated[Path, typer.Argument(help="A task file in TOML.")],
+    database: DATABASE = "sqlite:///crowdml.db",
+) -> None:
+    """Create a task from a file; a running server takes it in within a second."""
+    from crowdml.protocol import Task, terms_hash
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
+    task = Task.from_toml(text)
+    with _store(database) as store:
+        row = store.create_task(task)
+    print(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
+    if not task.terms.private:
+        print("WARNING: this task is NOT PRIVATE, and devices must say that they accept it")
+
+
+@app.command("list")
+def list_tasks(database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) -> None:
+    """List the tasks."""
+    with _store(database) as store:
+        counts = store.count_devices()
+        rows = [_summary(store, row, counts.get(row.id, 0)) for row in store.tasks()]
+    if json:
+        print(msgspec.json.encode({"tasks": rows}).decode())
+        return
+    table = Table("name", "title", "state", "ε", "devices", "check-ins")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in
+                        ("name", "title", "state", "epsilon", "devices", "checkins")))  # fmt: skip
+    Console().print(table if rows else "no tasks; create one with: crowdml task create FILE.toml")
+
+
+@app.command()
+def show(name: NAME, database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) -> None:
+    """Show a task's state, terms and devices."""
+    with _store(database) as store:
+        row = store.task(name)
+        devices = store.devices(row.id)
+        document = _summary(store, row, len(devices)) | {
+            "terms": row.terms,
+            "device_states": {device.name: device.status for device in devices},
+        }
+    if json:
+        print(msgspec.json.encode(document).decode())
+        return
+    console = Console()
+    for key in ("name", "title", "state", "epsilon", "devices", "checkins", "terms_sha256"):
+        console.print(f"{key:>13}  {document[key]}", highlight=False, soft_wrap=True)
+    console.print_json(row.terms)
+    for device in devices:
+        console.print(f"device {device.name}  {device.status}", highlight=False)
+
+
+@app.command()
+def pause(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+    """Take no check-ins until resumed."""
+    _set_state(database, name, "paused")
+
+
+@app.command()
+def resume(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+    """Take check-ins again."""
+    _set_state(database, name, "running")
+
+
+@app.command()
+def stop(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+    """End a task for good; its model stays."""
+    _set_state(database, name, "stopped")
+
+
+@app.command()
+def invite(
+    name: NAME,
+    uses: Annotated[int, typer.Option(help="How many devices may join with it.")] = 1,
+    database: DATABASE = "sqlite:///crowdml.db",
+) -> None:
+    """Make an invite code."""
+    with _store(database) as store:
+        print(store.create_invite(store.task(name).id, uses))
+
+
+@app.command()
+def revoke(
+    device: Annotated[str, typer.Argument(help="The device's name.")],
+    database: DATABASE = "sqlite:///crowdml.db",
+) -> None:
+    """Exclude a device; what it sent before stays in the model."""
+    with _store(database) as store:
+        store.set_device_status(device, "revoked")
+    print(f"revoked {device}")
+
+
+@app.command()
+def export(
+    name: NAME,
+    out: Annotated[Path, typer.Option(help="A .npz, .json or .onnx file.")],
+    database: DATABASE = "sqlite:///crowdml.db",
+) -> None:
+    """Write the learnt model to a file."""
+    kind = out.suffix.lstrip(".")
+    with _store(database) as store:
+        from crowdml.server.export import EXPORTS, export_model
+        from crowdml.server.learner import Learner
+
+        if kind not in EXPORTS:
+            raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
+        row = store.task(name)
+        learner = Learner(row, store, snapshot_every=1000)
+        model = export_model(row.task, learner.version, learner.published_model(), kind)
+    out.write_bytes(model)
+    print(f"wrote version {learner.version} of {name} to {out}")
+
+
+def _set_state(database: str, name: str, state: str) -> None:
+    with _store(database) as store:
+        store.set_task_state(name, state)
+    print(f"{name} is {state}")
+
+
+def _summary(store: "Store", row: Any, devices: int) -> dict[str, Any]:
+    from crowdml.protocol import terms_hash
+
+    return {
+        "name": row.task.name,
+        "title": row.task.title,
+        "state": row.state,
+        "epsilon": row.task.terms.privacy.epsilon,
+        "devices": devices,
+        "checkins": store.count_checkins(row.id),
+        "terms_sha256": terms_hash(row.terms),
+    }

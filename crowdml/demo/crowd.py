@@ -1,0 +1,105 @@
+"""A crowd: many real devices in one process, each with its own file, token, ledger and noise."""
+
+import time
+from dataclasses import dataclass
+from multiprocessing.queues import Queue
+from pathlib import Path
+
+import numpy as np
+
+from crowdml.device import Device, Outcome
+from crowdml.types import Array, Ints
+
+__all__ = ["Member", "Report", "run_crowd"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One device to be: its samples, and when it joins."""
+
+    number: int
+    x: Array
+    y: Ints
+    joins_at: float
+    seconds_per_sample: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a device's ledger says after a check-in, for the live view."""
+
+    device: int
+    per_sample: float
+    per_device: float
+    whole_device: float
+
+
+def run_crowd(
+    members: list[Member],
+    url: str,
+    task: str,
+    fingerprint: str,
+    folder: Path,
+    accept_no_privacy: bool,
+    start: float,
+    reports: "Queue[Report]",
+) -> None:
+    """Let every member join at its time, feed it its samples, and report its ledger.
+
+    Args:
+        members: The devices of this process.
+        url: The server's root.
+        task: The task's name.
+        fingerprint: Of the server's certificate.
+        folder: Where the devices' files go.
+        accept_no_privacy: Whether the person behind the demo asked for ε = ∞.
+        start: The moment, on the clock of `time.time`, that `joins_at` counts from.
+        reports: Where ledgers are reported to.
+    """
+    devices: dict[int, Device] = {}
+    for due, member, k in _timetable(members):
+        time.sleep(max(0.0, start + due - time.time()))
+        if member.number not in devices:
+            devices[member.number] = Device.join(
+                url,
+                task,
+                file=folder / f"{member.number}.device",
+                fingerprint=fingerprint,
+                accept_no_privacy=accept_no_privacy,
+            )
+        device = devices[member.number]
+        outcome = device.add(member.x[k], int(member.y[k]))
+        if outcome is Outcome.CHECKED_IN:
+            reports.put(_report(member.number, device))
+    for number, device in devices.items():
+        if device.flush(seconds=10.0) is Outcome.CHECKED_IN:
+            reports.put(_report(number, device))
+        device.close()
+
+
+def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:
+    """(moment, member, which of its samples), in the order of time."""
+    events = [
+        (member.joins_at + k * member.seconds_per_sample, member, k)
+        for member in members
+        for k in range(len(member.y))
+    ]
+    return sorted(events, key=lambda event: event[0])
+
+
+def _report(number: int, device: Device) -> Report:
+    ledger = device.ledger
+    return Report(number, ledger.per_sample, ledger.per_device, ledger.whole_device)
+
+
+def recruit(
+    hands: list[Ints], x: Array, y: Ints, seconds: float, rng: np.random.Generator
+) -> list[Member]:
+    """Devices that join at random moments and take `seconds` in all to see their samples."""
+    longest = max(len(hand) for hand in hands)
+    pace = 0.4 * seconds / longest
+    joins = rng.uniform(0.0, 0.6 * seconds, size=len(hands))
+    return [
+        Member(number, x[hand], y[hand], float(joins[number]), pace)
+        for number, hand in enumerate(hands)
+    ]

@@ -1,0 +1,231 @@
+"""The demo: a server process, a crowd of real devices, and how well they learn."""
+
+import io
+import math
+import multiprocessing
+import queue
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from rich.console import Console
+
+from crowdml.demo.crowd import Member, Report, recruit, run_crowd
+from crowdml.demo.observer import Observer
+from crowdml.demo.process import server_process
+from crowdml.demo.tasks import demo_task, expectation
+from crowdml.demo.view import Progress, line, show_live
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.protocol import Task
+from crowdml.simulation import Dataset, central_batch, error_rate, load_dataset
+from crowdml.types import Array
+
+__all__ = ["Demo", "Result", "run_demo"]
+
+PROCESSES = 2
+CENTRAL_REGULARIZATION = 1e-6
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What to show.
+
+    Args:
+        task: activity or digits.
+        epsilon: The total ε of a sample; inf for none.
+        devices: How many devices take part.
+        seconds: How long the crowd collects.
+        folder: Where the server's database, the devices' files and the model go.
+        seed: For dealing samples and joining times; noise is never seeded.
+    """
+
+    task: str = "activity"
+    epsilon: float = 1.0
+    devices: int = 108
+    seconds: float = 25.0
+    folder: Path = Path("crowdml-demo")
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise InvalidInput(
+                f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
+            )
+        if not 0 < self.seconds <= 3600:
+            raise InvalidInput(f"seconds must lie in 0 … 3600, found {self.seconds}.")
+
+
+@dataclass(frozen=True)
+class Epsilons:
+    """What the ledgers say in the end, over all devices."""
+
+    per_sample: float
+    per_device_max: float
+    whole_device_max: float
+
+
+@dataclass(frozen=True)
+class Result:
+    error: float
+    central_error: float
+    checkins: int
+    devices: int
+    epsilon: Epsilons
+    samples: int
+    estimated_error: float
+    estimated_margin: float
+    seconds: float
+    model: str
+
+    def to_json(self) -> str:
+        document = asdict(self)
+        for name, value in document["epsilon"].items():
+            if math.isinf(value):
+                document["epsilon"][name] = "inf"
+        return msgspec.json.encode(document).decode()
+
+
+def run_demo(demo: Demo, console: Console) -> Result:
+    """Run it, showing progress on the console."""
+    rng = np.random.default_rng(demo.seed)
+    data = load_dataset(demo.task)
+    hands = data.deal(demo.devices, rng)
+    task = demo_task(demo.task, demo.epsilon, [len(hand) for hand in hands])
+    _introduce(demo, task, data, console)
+    members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
+    _clean(demo.folder)
+    with (
+        server_process(demo.folder, task) as (url, fingerprint),
+        closing(Observer(url, task.name, fingerprint)) as server,
+    ):
+        progress = Progress(task, url)
+        reports: multiprocessing.Queue[Report] = multiprocessing.get_context("spawn").Queue()
+        start = time.time() + 1.0
+        arguments = (
+            url, task.name, fingerprint, demo.folder / "devices",
+            not task.terms.private, start, reports,
+        )  # fmt: skip
+        shares = [members[i::PROCESSES] for i in range(PROCESSES)]
+        with show_live(progress, console), _processes(shares, arguments) as running:
+            progress.central_error = _central_error(task, data)
+            _watch(progress, running, reports, server, data, console)
+        return _result(demo, data, progress, server)
+
+
+def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:
+    people = len(set(data.person.tolist()))
+    console.print(
+        f"{demo.devices} devices hold {len(data.y_train):,} samples"
+        + (f" of {people} people" if people > 1 else "")
+        + f"; each checks in every {task.terms.collection.batch} samples, and uses each once."
+    )
+    if not task.terms.private:
+        console.print("[bold red]ε = ∞: THIS TASK IS NOT PRIVATE. No noise is added.[/bold red]")
+    warning = expectation(task, len(data.y_train))
+    if warning:
+        console.print(f"[yellow]{warning}[/yellow]")
+
+
+@contextmanager
+def _processes(
+    shares: list[list[Member]], arguments: tuple[object, ...]
+) -> Iterator[list[multiprocessing.process.BaseProcess]]:
+    context = multiprocessing.get_context("spawn")
+    running: list[multiprocessing.process.BaseProcess] = [
+        context.Process(target=run_crowd, args=(share, *arguments), daemon=True) for share in shares
+    ]
+    for process in running:
+        process.start()
+    try:
+        yield running
+    finally:
+        for process in running:
+            process.terminate()
+            process.join(10)
+
+
+def _watch(
+    progress: Progress,
+    running: list[multiprocessing.process.BaseProcess],
+    reports: "multiprocessing.Queue[Report]",
+    server: Observer,
+    data: Dataset,
+    console: Console,
+) -> None:
+    """Follow the task until it stops or the crowd has no more samples."""
+    said = 0.0
+    while True:
+        alive = any(process.is_alive() for process in running)
+        progress.statistics = server.statistics()
+        progress.errors.append(_error(progress.task, data, server.model()))
+        _collect(progress, reports)
+        if not console.is_terminal and time.monotonic() - said > 5:
+            console.print(line(progress))
+            said = time.monotonic()
+        if progress.statistics.state.final or not alive:
+            break
+        time.sleep(0.25)
+    for process in running:
+        process.join(20)
+    _collect(progress, reports)
+    failed = [process for process in running if process.exitcode]
+    if failed:
+        raise CrowdmlError(f"{len(failed)} of {len(running)} crowd processes failed; see above.")
+
+
+def _collect(progress: Progress, reports: "multiprocessing.Queue[Report]") -> None:
+    while True:
+        try:
+            report = reports.get(timeout=0.01)
+        except queue.Empty:
+            return
+        progress.per_sample = max(progress.per_sample, report.per_sample)
+        progress.per_device = max(progress.per_device, report.per_device)
+        progress.whole_device = max(progress.whole_device, report.whole_device)
+
+
+def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> Result:
+    model, statistics = server.model(), server.statistics()
+    file = demo.folder / f"{demo.task}.npz"
+    file.write_bytes(model)
+    estimate = statistics.error
+    return Result(
+        error=_error(progress.task, data, model),
+        central_error=progress.central_error or math.nan,
+        checkins=statistics.version,
+        devices=statistics.devices,
+        epsilon=Epsilons(progress.per_sample, progress.per_device, progress.whole_device),
+        samples=statistics.samples,
+        estimated_error=estimate.value if estimate else math.nan,
+        estimated_margin=estimate.margin if estimate else math.nan,
+        seconds=round(progress.seconds, 1),
+        model=str(file),
+    )
+
+
+def _central_error(task: Task, data: Dataset) -> float:
+    model, y = task.terms.make_model(), data.y_train.astype(float)
+    w = central_batch(model, data.x_train, y, CENTRAL_REGULARIZATION)
+    return error_rate(model, w, data.x_test, data.y_test.astype(float))
+
+
+def _error(task: Task, data: Dataset, exported: bytes) -> float:
+    with np.load(io.BytesIO(exported), allow_pickle=False) as archive:
+        w: Array = archive["weights"].ravel()
+    return error_rate(task.terms.make_model(), w, data.x_test, data.y_test.astype(float))
+
+
+def _clean(folder: Path) -> None:
+    """Start afresh, but only where an earlier demo was."""
+    if not folder.exists():
+        return
+    if not (folder / "server.db").exists() and any(folder.iterdir()):
+        raise InvalidInput(
+            f"{folder} holds other files than an earlier demo's. Choose another with --folder."
+        )
+    shutil.rmtree(folder)
