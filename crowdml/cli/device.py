@@ -2,7 +2,6 @@
 
 import logging
 import sys
-import time
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -96,8 +95,9 @@ def run(
 ) -> None:
     """Feed samples to the device and let it check in."""
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    counts = dict.fromkeys(Outcome, 0)
+    kept = 0
     with Device(DeviceStore(_find(file)), jitter=jitter) as device:
+        before = _answered(device)
         for x, y in read_source(source, device.terms.target.labels):
             try:
                 outcome = device.add(x, y)
@@ -106,20 +106,25 @@ def run(
                     raise
                 print(f"skipped a sample: {error}", file=sys.stderr)
                 continue
-            while outcome is Outcome.FULL:
-                time.sleep(0.2)
+            if outcome is Outcome.FULL and device.flush(wait) is Outcome.CHECKED_IN:
                 outcome = device.add(x, y)
-            counts[outcome] += 1
-            if outcome is Outcome.ENDED:
+            if outcome in (Outcome.FULL, Outcome.ENDED):
                 break
+            kept += 1
         last = device.flush(wait)
-        counts[last] += last is Outcome.CHECKED_IN
         print(
-            f"{sum(counts.values())} samples read, {counts[Outcome.CHECKED_IN]} check-ins, "
-            f"{device.n_samples} samples wait in the buffer"
-            + (", one check-in waits to be sent" if device.pending else "")
-            + (f"; {device.ended}" if device.ended else "")
+            f"{kept} samples kept, {_answered(device) - before} check-ins answered, "
+            f"{device.n_samples} samples in the buffer"
+            + (", a check-in waits to be sent" if device.pending else "")
         )
+        if last in (Outcome.LIMIT, Outcome.TERMS, Outcome.PAUSED, Outcome.WAITING):
+            print(f"stopped: {last}; nothing is lost, run again to go on")
+        if device.ended:
+            print(f"the task is over for this device: {device.ended}")
+
+
+def _answered(device: Device) -> int:
+    return sum(answer != "waiting" for answer in device.answers.values())
 
 
 @app.command()

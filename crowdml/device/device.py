@@ -109,6 +109,7 @@ class Device:
         self._backoff = Backoff()
         self._lock = threading.RLock()
         self._batch_is_due = False
+        self._said = ""
         self._agreed_to(identity)
         self._transport = transport or HttpTransport(
             identity.url, identity.task, identity.certificate, identity.insecure_http
@@ -182,6 +183,11 @@ class Device:
         return self._store.ledger
 
     @property
+    def answers(self) -> dict[str, str]:
+        """What the server said to each check-in, in order."""
+        return self._store.answers
+
+    @property
     def identity(self) -> Identity:
         return self._identity
 
@@ -222,7 +228,7 @@ class Device:
             if self._store.n_samples >= self._terms.collection.buffer:
                 outcome = self.sync()
                 if self._store.n_samples >= self._terms.collection.buffer:
-                    log.warning("the buffer is full: collection has stopped (%s)", outcome)
+                    self._say(f"the buffer is full: collection has stopped ({outcome}).")
                     return Outcome.FULL
             self._store.add(features, target)
             return self.sync()
@@ -237,14 +243,14 @@ class Device:
             try:
                 return self._attempt()
             except Unreachable as error:
-                log.info("will retry: %s", error)
+                self._say(f"{error} Samples are kept; will try again.")
                 self._backoff.failed()
                 return Outcome.WAITING
             except LimitReached as error:
-                log.warning("%s", error)
+                self._say(str(error))
                 return Outcome.LIMIT
             except TermsChanged as error:
-                log.warning("%s", error)
+                self._say(str(error))
                 self._backoff.failed()
                 return Outcome.TERMS
             except Rejected as error:
@@ -300,7 +306,7 @@ class Device:
                 if not self.ended:
                     self._transport.leave(self._identity.token)
             except (Unreachable, Rejected) as error:
-                log.warning("left without telling the server: %s", error)
+                self._say(f"left without telling the server: {error}")
             self._end("left")
             self.close()
             if erase:
@@ -396,7 +402,7 @@ class Device:
 
     def _refused(self, error: Rejected) -> Outcome:
         """The server said no: end, ask, wait, or go on with the next minibatch."""
-        log.warning("the server refused: %s", error.detail)
+        self._say(f"the server refused: {error.detail}")
         if error.kind in GIVE_UP_ON:
             self._end(error.detail)
             return Outcome.ENDED
@@ -413,6 +419,12 @@ class Device:
         self._terms_sha256 = terms_hash(identity.terms)
         self._model = self._terms.make_model()
         self._sanitizer = self._terms.sanitizer()
+
+    def _say(self, sentence: str) -> None:
+        """Tell the participant once, not at every sample."""
+        if sentence != self._said:
+            log.warning(sentence)
+            self._said = sentence
 
     def _remember(self, identity: Identity) -> None:
         self._store.identity = identity

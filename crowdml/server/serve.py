@@ -67,6 +67,7 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the lines for people."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    _check_free(address)
     files = address.certificate(settings.folder)
     if files:
         announce(f"certificate fingerprint (SHA-256): {certificate_fingerprint(files[0])}")
@@ -104,11 +105,37 @@ async def _run(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.stop)
-        announce(f"listening on {address.url}")
+        announcing = asyncio.create_task(_announce_when_open(address, announce))
         try:
             await server.serve()
-        except (OSError, RuntimeError) as error:
-            raise CrowdmlError(f"cannot listen on {address.url}: {error}.") from error
+        finally:
+            announcing.cancel()
+
+
+def _check_free(address: Address) -> None:
+    """Granian shares a port that is taken; two servers behind one address would be a surprise."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address.host, address.port))
+    except OSError as error:
+        raise CrowdmlError(
+            f"cannot listen on {address.url}: {error.strerror}. Choose another --port or --host."
+        ) from error
+
+
+async def _announce_when_open(address: Address, announce: Callable[[str], None]) -> None:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host, address.port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            announce(f"listening on {address.url}")
+            return
 
 
 def is_loopback(host: str) -> bool:

@@ -1,0 +1,33 @@
+"""A thermostat that takes part in the tutorial's task, in a few lines.
+
+python examples/thermostat.py https://127.0.0.1:8443 FINGERPRINT
+"""
+
+import random
+import sys
+
+from crowdml import Device
+
+
+def read_sensors() -> list[float]:
+    """Stand-in for real sensors: temperature, humidity, light, hour, scaled as the task says."""
+    return [random.uniform(-0.2, 0.2) for _ in range(4)]
+
+
+def ask_person(x: list[float]) -> int:
+    """Stand-in for a vote: 0 cold, 1 fine, 2 warm."""
+    return 0 if x[0] < -0.07 else 2 if x[0] > 0.07 else 1
+
+
+def main(url: str, fingerprint: str) -> None:
+    device = Device.join(url, "room", fingerprint=fingerprint)
+    for _ in range(60):
+        x = read_sensors()
+        outcome = device.add(x, ask_person(x))
+        print(outcome)
+    print(f"told so far: ε = {device.ledger.per_sample:g} for any sample")
+    device.leave()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
