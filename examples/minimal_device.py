@@ -321,7 +321,8 @@ def join(server: Server, state: State, invite: str | None, limit: Epsilon | None
     request = {"terms": terms.hash} | ({"invite": invite} if invite else {})
     _, enrolled = server.call("POST", "/devices", json.dumps(request))
     server.token = enrolled["token"]
-    state.save(url=server.url.geturl(), terms=terms.text, token=server.token)
+    identity = {"device": enrolled["device"], "token": server.token}
+    state.save(url=server.url.geturl(), terms=terms.text, **identity)
 
 
 def collect(state: State, terms: Terms, lines: Iterator[str]) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from crowdml.cli import bench, demo, device, serve, task
+from crowdml.cli import audit, bench, demo, device, serve, task
 
 __all__ = ["app"]
 
@@ -14,6 +14,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("demo")(demo.demo)
+app.command("audit")(audit.audit)
 app.command("serve")(serve.serve_command)
 app.add_typer(task.app, name="task")
 app.add_typer(device.app, name="device")

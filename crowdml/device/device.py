@@ -39,9 +39,11 @@ from crowdml.privacy import (
 )
 from crowdml.protocol import (
     Checkin,
+    State,
     Terms,
     decode_parameters,
     encode_gradient,
+    rejected,
     terms_hash,
 )
 from crowdml.types import Array
@@ -355,7 +357,9 @@ class Device:
                 f"{self._terms_sha256}. Nothing is sent until the participant agrees again."
             )
         if checkout.state.final:
-            raise Rejected("task-finished", 409, f"the task has ended: {checkout.state}.")
+            raise rejected("task-finished", f"the task has ended: {checkout.state}.")
+        if checkout.state is State.PAUSED:
+            raise rejected("task-paused", "the task is paused.")
         w = decode_parameters(checkout.parameters, self._sanitizer.size)
         self._on_step("checked out")
 

@@ -7,10 +7,10 @@ from crowdml.types import Array
 __all__ = ["clip_factors", "clipped_mean"]
 
 MARGIN = 2.0**-30
-"""Kept free below the bound S, so that rounding in 64-bit floats can never pass it.
+"""Kept free below the bound S, so that a norm computed in 64-bit floats cannot pass it.
 
-With n samples and d parameters, computed norms and sums are off by a relative (n + d)·2⁻⁵² at
-most, far below 2⁻³⁰ for every minibatch that fits a device. The proof can then use S itself.
+A computed norm of d numbers is off by a relative d·2⁻⁵² at most. Rounding in the average itself
+is covered elsewhere: see `sensitivity_steps`.
 """
 
 
@@ -20,8 +20,11 @@ def clip_factors(l1_norms: Array, clip: float) -> Array:
     >>> clip_factors(np.array([0.5, 4.0]), clip=2.0).round(6)
     array([1. , 0.5])
     """
+    if np.isinf(clip):
+        return np.ones_like(l1_norms)
     target = clip * (1.0 - MARGIN)
-    return np.minimum(1.0, target / np.maximum(l1_norms, np.finfo(float).tiny))
+    factors: Array = target / np.maximum(l1_norms, target)
+    return factors
 
 
 def clipped_mean(gradients: Array, clip: float) -> Array:

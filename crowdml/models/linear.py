@@ -84,9 +84,8 @@ class LinearModel(ABC):
 
     def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
         m = self.slopes(self.scores(w, x), y)
-        if np.isfinite(clip):
-            l1_norms = np.abs(m).sum(axis=1) * (np.abs(x).sum(axis=1) + self.intercept)
-            m = m * clip_factors(l1_norms, clip)[:, None]
+        l1_norms = np.abs(m).sum(axis=1) * (np.abs(x).sum(axis=1) + self.intercept)
+        m = m * clip_factors(l1_norms, clip)[:, None]
         flat: Array = (m.T @ x).ravel()
         if self.intercept:
             flat = np.concatenate([flat, m.sum(axis=0)])

@@ -6,6 +6,7 @@ import numpy as np
 
 from crowdml.optim.optimizer import Optimizer, State
 from crowdml.optim.projection import project
+from crowdml.optim.rates import check_constant
 from crowdml.types import Array
 
 __all__ = ["adagrad"]
@@ -24,6 +25,7 @@ def adagrad(c: float, radius: float = math.inf, floor: float = 1e-12) -> Optimiz
     >>> w
     array([-0.1,  0.1])
     """
+    check_constant(c)
 
     def init(w: Array) -> State:
         return {"squares": np.zeros_like(w)}

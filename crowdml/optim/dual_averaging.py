@@ -6,6 +6,7 @@ import numpy as np
 
 from crowdml.optim.optimizer import Optimizer, State
 from crowdml.optim.projection import project
+from crowdml.optim.rates import check_constant
 from crowdml.types import Array
 
 __all__ = ["dual_averaging"]
@@ -27,6 +28,7 @@ def dual_averaging(c: float, radius: float = math.inf) -> Optimizer:
     >>> w                                       # −(1/√4)·4
     array([-2.])
     """
+    check_constant(c)
 
     def init(w: Array) -> State:
         return {"t": np.zeros(1), "start": w.copy(), "sum": np.zeros_like(w)}

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["Rate", "constant", "inverse", "inverse_sqrt"]
+__all__ = ["Rate", "check_constant", "constant", "inverse", "inverse_sqrt"]
 
 Rate: TypeAlias = Callable[[int], float]
 
@@ -19,7 +19,7 @@ def inverse_sqrt(c: float) -> Rate:
     >>> inverse_sqrt(3.0)(9)
     1.0
     """
-    _check(c)
+    check_constant(c)
     return lambda t: c / math.sqrt(t)
 
 
@@ -29,7 +29,7 @@ def constant(c: float) -> Rate:
     >>> constant(3.0)(9)
     3.0
     """
-    _check(c)
+    check_constant(c)
     return lambda t: c
 
 
@@ -39,10 +39,10 @@ def inverse(c: float) -> Rate:
     >>> inverse(3.0)(6)
     0.5
     """
-    _check(c)
+    check_constant(c)
     return lambda t: c / t
 
 
-def _check(c: float) -> None:
+def check_constant(c: float) -> None:
     if not 0 < c < math.inf:
         raise InvalidInput(f"the rate constant c must be positive and finite, found {c}.")

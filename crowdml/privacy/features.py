@@ -21,9 +21,12 @@ def bound_features(x: npt.ArrayLike, n_features: int) -> Array:
     array([0.5 , 0.25])
     """
     try:
-        features = np.asarray(x, dtype=np.float64)
+        numbers = np.asarray(x)
     except (TypeError, ValueError) as error:
-        raise InvalidSample(f"x must be {n_features} numbers, found {x!r}.") from error
+        raise InvalidSample(f"x must be {n_features} numbers: {error}.") from error
+    if numbers.dtype.kind not in "biuf":
+        raise InvalidSample(f"x must be {n_features} numbers, found {numbers.dtype}.")
+    features = numbers.astype(np.float64)
     if features.shape != (n_features,):
         raise InvalidSample(
             f"x must be a vector of {n_features} numbers, found shape {features.shape}."
@@ -44,17 +47,14 @@ def check_target(y: object, n_classes: int) -> float:
     2.0
     >>> check_target(3, n_classes=3)
     Traceback (most recent call last):
-    crowdml.errors.InvalidSample: y must be a label 0 … 2, found 3.
+    crowdml.errors.InvalidSample: y must be a label 0 … 2, found '3'.
     """
-    rule = f"a label 0 … {n_classes - 1}" if n_classes else "a finite number"
-    try:
-        value = float(y)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        value = np.nan
+    number = isinstance(y, int | float | np.integer | np.floating) and not isinstance(y, bool)
     if n_classes:
-        valid = value in range(n_classes) and not isinstance(y, bool)
+        rule, valid = f"a label 0 … {n_classes - 1}", number and y in range(n_classes)
     else:
-        valid = abs(value) <= LARGEST_TARGET
+        rule = f"a number within ±{LARGEST_TARGET:g}"
+        valid = number and -LARGEST_TARGET <= y <= LARGEST_TARGET  # type: ignore[operator]
     if not valid:
-        raise InvalidSample(f"y must be {rule}, found {y!r}.")
-    return value
+        raise InvalidSample(f"y must be {rule}, found {str(y)[:60]!r}.")
+    return float(y)  # type: ignore[arg-type]

@@ -42,7 +42,9 @@ def sensitivity_steps(clip: float, n: int, grid: int, size: int) -> int:
     """⌈2S/(nq)⌉ + d: how many steps, in L1, one replaced sample can move the rounded average.
 
     The average moves by at most 2S/n; rounding can add one step for each of d numbers.
-    Computed in exact arithmetic.
+    Computed in exact arithmetic. The average of floats it is applied to is off by less than
+    n·2⁻²³ steps, because values fit into 2³⁰ of them; for n ≤ 10⁶ that is less than a whole step,
+    and the distance, being a whole number of steps, cannot pass the bound by less than one.
 
     >>> sensitivity_steps(clip=2.0, n=20, grid=-23, size=500)
     1678222

@@ -32,6 +32,7 @@ class ExactNoise:
         return np.array(_measurement(scale)(values.tolist()), dtype=np.int64)
 
 
+@functools.lru_cache(maxsize=256)
 def laplace_scale(sensitivity: int, epsilon: float) -> float:
     """The smallest 64-bit float at which OpenDP itself certifies ε for this L1 sensitivity.
 

@@ -15,6 +15,9 @@ from crowdml.types import Array, Ints
 __all__ = ["Epsilon", "Sanitized", "Sanitizer", "Summary"]
 
 INT32_MAX = 2**31 - 1
+SMALLEST, LARGEST = 1e-6, 1e6
+"""Beyond these, noise would not fit the wire's integers, or would be no noise at all."""
+
 ONE_SAMPLE = 1
 TWO_BINS = 2
 IMPLAUSIBLE = 1e-9
@@ -30,13 +33,14 @@ class Epsilon:
     labels: float
 
     def __post_init__(self) -> None:
-        for name, value in (("gradient", self.gradient), ("errors", self.errors)):
-            if not value > 0:
+        for name in ("gradient", "errors", "labels"):
+            value = getattr(self, name)
+            nothing_sent = name == "labels" and value == 0
+            if not (SMALLEST <= value <= LARGEST or value == math.inf or nothing_sent):
                 raise InvalidInput(
-                    f"epsilon for the {name} must be positive, found {value}. Use inf for no noise."
+                    f"epsilon for the {name} must lie in {SMALLEST:g} … {LARGEST:g}, found "
+                    f"{value:g}. Use inf for no noise."
                 )
-        if not self.labels >= 0:
-            raise InvalidInput(f"epsilon for the labels must not be negative, found {self.labels}.")
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,8 @@ class Sanitizer:
             "labels": summary.n_labels,
         }
         noisy = {r.what: _add_noise(secret[r.what], r, noise) for r in release.releases}
-        decay = quantize(self.regularization * w, grid)
+        room = self.regularization * self.radius
+        decay = quantize(np.clip(self.regularization * w, -room, room), grid)
         return Sanitized(
             gradient=np.clip(noisy["gradient"] + decay, -INT32_MAX, INT32_MAX),
             grid=grid,

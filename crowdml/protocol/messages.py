@@ -24,6 +24,8 @@ TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
 
 LARGEST = 2**31 - 1
+NO_NEWLINE = r"^(?!.*\n)"
+"""In Python, `$` alone would let a line feed follow."""
 
 Version = Annotated[int, msgspec.Meta(ge=0, description="How many check-ins w has taken in.")]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
@@ -112,9 +114,9 @@ class Checkin(Request, frozen=True):
         gradient: ĝ, as base64 of little-endian int32.
     """
 
-    id: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{16,64}$")]
+    id: Annotated[str, msgspec.Meta(pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$")]
     version: Version
-    terms: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    terms: Annotated[str, msgspec.Meta(pattern=NO_NEWLINE + r"[0-9a-f]{64}$")]
     samples: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
     errors: Count

@@ -20,6 +20,7 @@ from crowdml.optim import (
     sgd,
 )
 from crowdml.protocol.explain import explain
+from crowdml.protocol.messages import NO_NEWLINE
 from crowdml.protocol.terms import (
     CollectionTerms,
     Features,
@@ -44,7 +45,7 @@ class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: ModelKind
     clip: Positive | None = None
-    regularization: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    regularization: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
     radius: Positive = 1000.0
     intercept: bool = False
     delta: Positive = 1.0
@@ -65,13 +66,23 @@ class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[privacy]: the total ε of a sample, and if wished how much of it the counts take."""
 
-    epsilon: Positive
+    epsilon: Annotated[float, msgspec.Meta(gt=0)]
     epsilon_e: Positive | None = None
     epsilon_y: Positive | None = None
 
     def terms(self, n_classes: int, heldout: bool) -> PrivacyTerms:
         """ε_g is what the counts leave; on held-out samples errors cost the gradient nothing."""
+        if self.epsilon_y and not n_classes:
+            raise InvalidTask(
+                f"privacy.epsilon_y is for label counts, found {self.epsilon_y:g} without "
+                "target.labels. Remove it."
+            )
         if self.epsilon == float("inf"):
+            if self.epsilon_e or self.epsilon_y:
+                raise InvalidTask(
+                    "privacy.epsilon = inf means no noise at all, found epsilon_e or epsilon_y "
+                    "beside it. Remove them."
+                )
             return PrivacyTerms("inf", "inf", "inf", "inf" if n_classes else 0.0)
         labels = (self.epsilon_y or SHARE * self.epsilon) if n_classes else 0.0
         rest = self.epsilon - labels
@@ -91,7 +102,7 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["sgd", "adagrad", "dual-averaging", "average-gradient", "auto"] = "sgd"
     rate: Literal["sqrt", "constant", "inverse"] = "sqrt"
     c: Positive = 1.0
-    averaging: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    averaging: Annotated[float, msgspec.Meta(ge=0, le=1000)] | None = None
 
     def make(self, radius: float) -> Optimizer:
         rates = {"sqrt": inverse_sqrt, "constant": constant, "inverse": inverse}
@@ -129,12 +140,12 @@ class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[enrolment]: who may join, how often a device may check in, how late it may be."""
 
     mode: Literal["open", "invite"] = "open"
-    checkins_per_minute: Positive = 60.0
+    checkins_per_minute: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     max_staleness: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+    name: Annotated[str, msgspec.Meta(pattern=NO_NEWLINE + r"[a-z0-9][a-z0-9-]{0,62}$")]
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     objective: Text
     sensors: Text
@@ -185,8 +196,6 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _task(file: TaskFile) -> Task:
     n_classes = len(file.target.labels)
     n_heldout = file.collection.n_heldout(file.collection.batch)
-    if n_heldout >= file.collection.batch:
-        raise InvalidTask("collection.heldout must leave samples for the gradient.")
     terms = Terms(
         task=file.name,
         sensors=file.sensors,

@@ -25,11 +25,11 @@ __all__ = [
 
 LARGEST_MODEL = 1_000_000
 
-Level: TypeAlias = Annotated[float, msgspec.Meta(ge=0)] | Literal["inf"]
+Level: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e6)] | Literal["inf"]
 """An ε; JSON has no infinity, so no noise is written "inf" (float() reads both)."""
 
 ModelKind: TypeAlias = Literal["softmax", "hinge", "ridge", "huber"]
-Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0)]
+Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 
 
@@ -64,7 +64,7 @@ class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: ModelKind
     clip: Positive
-    regularization: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    regularization: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
     radius: Positive = 1000.0
     intercept: bool = False
     delta: Positive = 1.0

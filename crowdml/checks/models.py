@@ -1,0 +1,197 @@
+"""What every model must keep: its shapes, its gradient, its bound, and its hands off the inputs."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from crowdml.models import Model, clipped_mean
+from crowdml.types import Array, Flags
+
+__all__ = ["check_model"]
+
+STEP = 1e-5
+"""For finite differences: the error of the central quotient is then near 1e-10."""
+
+KINK = 1e-4
+"""Quotients from the left and right that differ by more belong to a kink, not to curvature."""
+
+ROUNDING = 1e-9
+"""Relative room for 64-bit floats; a proven bound is never missed by more."""
+
+
+def check_model(model: Model, rng: np.random.Generator) -> None:
+    """Raise `AssertionError` unless the model keeps every promise of `Model`.
+
+    The bound ‖∇l‖₁ ≤ `l1_bound` is searched for violations with huge parameters, at the
+    vertices of the L1 ball, for all labels, and by climbing. A model whose bound is `inf` has
+    none to violate, but its `mean_gradient` must respect any clip all the same.
+
+    Args:
+        model: Any implementation of `crowdml.models.Model`.
+        rng: Where the trial inputs come from; nothing else here is random.
+
+    >>> from crowdml.models import Softmax
+    >>> check_model(Softmax(n_features=3, n_classes=2), np.random.default_rng(1))
+    """
+    _check_shapes(model, rng)
+    _check_purity(model, rng)
+    _check_gradients(model, rng)
+    _check_bound(model, rng)
+    _check_mean_gradient(model, rng)
+    _check_mistakes(model, rng)
+
+
+def _check_shapes(model: Model, rng: np.random.Generator) -> None:
+    x, y = _samples(model, rng, 7)
+    w = rng.normal(size=model.size)
+    losses = model.losses(w, x, y)
+    expected: dict[str, tuple[Array | Flags, tuple[int, ...]]] = {
+        "predict": (model.predict(w, x), (7,)),
+        "losses": (losses, (7,)),
+        "gradients": (model.gradients(w, x, y), (7, model.size)),
+        "mean_gradient": (model.mean_gradient(w, x, y, 1.0), (model.size,)),
+        "mistakes": (model.mistakes(w, x, y), (7,)),
+    }
+    for name, (found, shape) in expected.items():
+        assert found.shape == shape, f"{name} must have shape {shape}, found {found.shape}."
+        assert np.isfinite(found).all(), f"{name} must be finite, found {found}."
+    flags = expected["mistakes"][0]
+    assert flags.dtype == np.bool_, f"mistakes must be truth values, found {flags.dtype}."
+    assert (losses >= 0).all(), f"losses must not be negative, found {losses.min()}."
+
+
+def _check_purity(model: Model, rng: np.random.Generator) -> None:
+    x, y = _samples(model, rng, 9)
+    w = rng.normal(size=model.size)
+    before = w.copy(), x.copy(), y.copy()
+    calls: dict[str, Callable[[], Array | Flags]] = {
+        "predict": lambda: model.predict(w, x),
+        "losses": lambda: model.losses(w, x, y),
+        "gradients": lambda: model.gradients(w, x, y),
+        "mean_gradient": lambda: model.mean_gradient(w, x, y, 0.5),
+        "mistakes": lambda: model.mistakes(w, x, y),
+    }
+    for name, call in calls.items():
+        first = np.array(call())
+        for argument, now, then in zip("wxy", (w, x, y), before, strict=True):
+            assert np.array_equal(now, then), f"{name} must not change {argument}."
+        assert np.array_equal(first, call()), f"{name} must give the same result every time."
+
+
+def _check_gradients(model: Model, rng: np.random.Generator) -> None:
+    """Against difference quotients of the loss, wherever there is no kink."""
+    smooth = total = 0
+    for _ in range(5):
+        x, y = _samples(model, rng, 6)
+        w = 2.0 * rng.normal(size=model.size)
+        gradients = model.gradients(w, x, y)
+        here = model.losses(w, x, y)
+        for j in range(model.size):
+            shift = np.zeros(model.size)
+            shift[j] = STEP
+            right = (model.losses(w + shift, x, y) - here) / STEP
+            left = (here - model.losses(w - shift, x, y)) / STEP
+            flat = np.abs(right - left) < KINK
+            wrong = np.abs((left + right) / 2 - gradients[:, j]) * flat
+            assert wrong.max() < KINK, (
+                f"gradients must be the slope of losses, found {gradients[wrong.argmax(), j]} "
+                f"where the slope for parameter {j} is {((left + right) / 2)[wrong.argmax()]}."
+            )
+            smooth, total = smooth + int(flat.sum()), total + len(flat)
+    assert 2 * smooth > total, f"losses must be smooth nearly everywhere, found {smooth}/{total}."
+
+
+def _check_bound(model: Model, rng: np.random.Generator) -> None:
+    bound = model.l1_bound
+    assert bound > 0, f"l1_bound must be positive, found {bound}."
+    if math.isinf(bound):
+        return
+    for scale in (0.0, 1.0, 1e3, 1e12):
+        for _ in range(10):
+            x, y = _hard_samples(model, rng, scale)
+            _require_bound(model, scale * rng.normal(size=model.size), x, y)
+    x, y = _hard_samples(model, rng, 1.0)
+    w = rng.normal(size=model.size)
+    best = _require_bound(model, w, x, y)
+    for _ in range(200):
+        trial = w + rng.choice([0.01, 0.3, 3.0]) * rng.normal(size=model.size)
+        found = _require_bound(model, trial, x, y)
+        if found >= best:
+            best, w = found, trial
+
+
+def _require_bound(model: Model, w: Array, x: Array, y: Array) -> float:
+    l1_norms = np.abs(model.gradients(w, x, y)).sum(axis=1)
+    worst = int(np.argmax(l1_norms))
+    assert l1_norms[worst] <= model.l1_bound * (1 + ROUNDING), (
+        f"a gradient must have an L1 norm of at most l1_bound = {model.l1_bound}, found "
+        f"{l1_norms[worst]} for x = {x[worst]}, y = {y[worst]}."
+    )
+    return float(l1_norms[worst])
+
+
+def _check_mean_gradient(model: Model, rng: np.random.Generator) -> None:
+    bound = model.l1_bound if math.isfinite(model.l1_bound) else 1.0
+    for clip in (bound, 0.7 * bound, 0.01 * bound, math.inf):
+        for scale in (0.0, 1.0, 1e6):
+            x, y = _hard_samples(model, rng, scale)
+            w = scale * rng.normal(size=model.size)
+            for rows in (slice(None), slice(0, 1), slice(1, 2)):
+                found = model.mean_gradient(w, x[rows], y[rows], clip)
+                gradients = model.gradients(w, x[rows], y[rows])
+                expected = clipped_mean(gradients, clip)
+                room = ROUNDING * min(clip, np.abs(gradients).max())
+                assert np.allclose(found, expected, rtol=ROUNDING, atol=room), (
+                    f"mean_gradient must be the mean of gradients shrunk to {clip}, "
+                    f"found {found} for {expected}."
+                )
+                l1_norm = np.abs(found).sum()
+                assert l1_norm <= clip, (
+                    f"mean_gradient must have an L1 norm of at most clip = {clip}, found {l1_norm}."
+                )
+
+
+def _check_mistakes(model: Model, rng: np.random.Generator) -> None:
+    x, y = _samples(model, rng, 60)
+    w = 3.0 * rng.normal(size=model.size)
+    predictions, mistakes = model.predict(w, x), model.mistakes(w, x, y)
+    if model.n_classes:
+        labels = set(range(model.n_classes))
+        assert set(predictions.tolist()) <= labels, (
+            f"predict must give labels 0 … {model.n_classes - 1}, found {predictions}."
+        )
+        assert np.array_equal(mistakes, predictions != y), (
+            f"mistakes must be where predict differs from y, found {mistakes}."
+        )
+        return
+    # A regression decides by the residual alone: past some size all are mistakes.
+    ordered = mistakes[np.argsort(np.abs(predictions - y), kind="stable")]
+    assert np.array_equal(ordered, np.sort(ordered)), (
+        f"mistakes must grow with the residual |predict − y|, found {ordered} in that order."
+    )
+    exact = model.mistakes(w, x, predictions)
+    assert not exact.any(), f"an exact prediction must be no mistake, found {exact}."
+
+
+def _samples(model: Model, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Ordinary samples: ‖x‖₁ ≤ 1, labels or small targets."""
+    x = rng.normal(size=(n, model.n_features))
+    x *= rng.uniform(0.1, 1.0, size=(n, 1)) / np.abs(x).sum(axis=1, keepdims=True)
+    return x, _targets(model, rng, n, 1.0)
+
+
+def _hard_samples(model: Model, rng: np.random.Generator, scale: float) -> tuple[Array, Array]:
+    """The vertices of the L1 ball, its centre and random points of its surface, in all labels."""
+    d = model.n_features
+    inside = rng.dirichlet(np.full(d, 0.3), size=8) * rng.choice([-1.0, 1.0], size=(8, d))
+    x = np.vstack([np.zeros((1, d)), np.eye(d), -np.eye(d), inside])
+    repeats = max(model.n_classes, 1)
+    y = _targets(model, rng, len(x) * repeats, scale)
+    return np.repeat(x, repeats, axis=0), y
+
+
+def _targets(model: Model, rng: np.random.Generator, n: int, scale: float) -> Array:
+    if model.n_classes:
+        return (np.arange(n) % model.n_classes).astype(float)
+    return scale * rng.normal(size=n)

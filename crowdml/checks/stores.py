@@ -1,0 +1,199 @@
+"""What every server store must pass."""
+
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
+from functools import partial
+
+from crowdml.errors import InvalidInput, Rejected
+from crowdml.protocol import Task
+from crowdml.server.store import DeviceRow, LogEntry, Store, token_sha256
+
+__all__ = ["check_store"]
+
+TASK = """
+name = "{name}"
+title = "A task to check a store with"
+objective = "none"
+sensors = "none"
+features = {{count = 2}}
+target = {{labels = ["no", "yes"]}}
+model = {{kind = "softmax"}}
+privacy = {{epsilon = 1.0}}
+collection = {{batch = 1, buffer = 1}}
+"""
+PAGE = 3
+
+
+def check_store(make_store: Callable[[], Store]) -> None:
+    """Raise `AssertionError` unless the store keeps the promises that the server builds on.
+
+    Args:
+        make_store: Opens the same store each time it is called, empty at first; two may be open
+            at once, as when an owner pauses a task while the server runs.
+    """
+    with closing(make_store()) as store:
+        check_tasks(store)
+        check_devices(store)
+        check_invites(store)
+        check_log(store)
+        check_failing_append(store)
+        check_snapshots(store)
+        with closing(make_store()) as other:
+            check_changes_are_noticed(store, other)
+        before = _everything(store)
+    with closing(make_store()) as store:
+        assert _everything(store) == before, "a store that is opened again must see all it kept"
+
+
+def check_tasks(store: Store) -> None:
+    assert store.tasks() == [], "a new store must be empty"
+    first, second = (_task(store, name) for name in ("first", "second"))
+    assert [row.task for row in store.tasks()] == [first, second], "tasks come in order"
+    row = store.task("first")
+    assert (row.task, row.terms, row.state) == (first, first.terms.text, "running")
+    _must_refuse(lambda: store.create_task(first), "a second task of the same name")
+    _must_refuse(lambda: store.task("third"), "a task that does not exist")
+    store.set_task_state("second", "paused")
+    assert store.task("second").state == "paused"
+    store.set_task_state("second", "stopped")
+    _must_refuse(lambda: store.set_task_state("second", "running"), "waking a stopped task")
+    assert [row.state for row in store.tasks()] == ["running", "stopped"]
+
+
+def check_devices(store: Store) -> None:
+    first, second = (row.id for row in store.tasks())
+    enrolled = [store.enrol(task, None, False) for task in (first, first, second)]
+    assert [row.number for row, _ in enrolled] == [0, 1, 0], "devices are numbered within a task"
+    assert len({token for _, token in enrolled}) == 3, "tokens must differ"
+    for row, token in enrolled:
+        assert store.device(token_sha256(token)) == row, "a device is found by its token's hash"
+    assert store.device(token_sha256("unknown")) is None
+    assert store.devices(first) == [enrolled[0][0], enrolled[1][0]]
+    assert store.count_devices() == {first: 2, second: 1}
+    revoked, token = enrolled[1]
+    store.set_device_status(revoked.name, "revoked")
+    found = store.device(token_sha256(token))
+    assert found == DeviceRow(first, 1, revoked.name, "revoked"), "a status is remembered"
+    _must_refuse(lambda: store.set_device_status("nobody", "left"), "an unknown device")
+
+
+def check_invites(store: Store) -> None:
+    first, second = (row.id for row in store.tasks())
+    _must_refuse(lambda: store.create_invite(first, 0), "an invite for nobody")
+    code = store.create_invite(first, 2)
+    before = store.count_devices()
+    for invite in (None, "", "wrong"):
+        _must_refuse(partial(store.enrol, first, invite, True), f"invite {invite!r}")
+    _must_refuse(lambda: store.enrol(second, code, True), "another task's invite")
+    assert store.count_devices() == before, "a refused enrolment leaves no device behind"
+    for _ in range(2):
+        store.enrol(first, code, True)
+    _must_refuse(lambda: store.enrol(first, code, True), "an invite that is used up")
+
+
+def check_log(store: Store) -> None:
+    first, second = (row.id for row in store.tasks())
+    assert list(store.log(first)) == [], "the log of a new task is empty"
+    entries = [_entry(first, seq) for seq in range(1, 3 * PAGE + 2)]
+    store.append(entries[:1])
+    store.append(entries[1:])
+    store.append([_entry(second, 1)])
+    for page in (1, PAGE, 1000):
+        assert list(store.log(first, page=page)) == entries, "pages must join without a seam"
+    assert list(store.log(first, after=PAGE, page=PAGE)) == entries[PAGE:]
+    assert list(store.log(first, after=len(entries))) == []
+    wanted = [entries[0].id, entries[-1].id, "unknown"]
+    expected = {(0, entry.id): entry.seq for entry in (entries[0], entries[-1])}
+    assert store.find(first, wanted) == expected, "find gives sequence numbers by device and id"
+    assert store.find(second, [entries[1].id]) == {}, "find must stay within the task"
+    assert store.find(first, []) == {}
+
+
+def check_failing_append(store: Store) -> None:
+    """A group is stored whole or not at all, so that no acknowledged check-in stands on air."""
+    first = store.tasks()[0].id
+    before = list(store.log(first))
+    seq = before[-1].seq + 1
+    fresh = _entry(first, seq)
+    groups = {
+        "an id of this device twice": [fresh, _entry(first, seq + 1)._replace(id=before[0].id)],
+        "an id twice in one group": [fresh, _entry(first, seq + 1)._replace(id=fresh.id)],
+        "a sequence number twice": [fresh, _entry(first, seq + 1)._replace(seq=before[0].seq)],
+    }
+    for what, group in groups.items():
+        refused = True
+        # Which error it is depends on the database behind the store.
+        with suppress(Exception):
+            store.append(group)
+            refused = False
+        assert refused, f"append must refuse {what}"
+        assert list(store.log(first)) == before, f"{what} must leave nothing behind"
+    same_id = before[0].id
+    store.append([fresh._replace(device=1, id=same_id)])
+    found = store.find(first, [same_id])
+    assert found == {(0, same_id): before[0].seq, (1, same_id): seq}, "ids belong to a device"
+
+
+def check_snapshots(store: Store) -> None:
+    first, second = (row.id for row in store.tasks())
+    assert store.snapshot(first) is None
+    for seq in (1, 5, 9):
+        store.save_snapshot(first, seq, bytes([seq]))
+        assert store.snapshot(first) == (seq, bytes([seq])), "the newest snapshot counts"
+    assert store.snapshot(second) is None, "a snapshot belongs to its task"
+    store.save_snapshot(first, 9, b"again")
+    assert store.snapshot(first) == (9, b"again"), "a snapshot may be taken again"
+
+
+def check_changes_are_noticed(store: Store, other: Store) -> None:
+    store.changed()
+    assert not store.changed(), "nothing has happened"
+    store.set_task_state("first", "running")
+    assert not store.changed(), "a store's own writes are no news to it"
+    other.set_task_state("first", "paused")
+    assert store.changed(), "another process has written"
+    assert store.task("first").state == "paused"
+    assert not store.changed(), "news is told once"
+
+
+def _task(store: Store, name: str) -> Task:
+    task = Task.from_toml(TASK.format(name=name))
+    assert store.create_task(task).task == task, "creating a task gives it back"
+    return task
+
+
+def _entry(task: int, seq: int) -> LogEntry:
+    """An entry whose every column is off zero, so that two swapped columns would show."""
+    return LogEntry(
+        task=task,
+        seq=seq,
+        device=0,
+        id=f"checkin-{seq:08d}",
+        version=seq - 1,
+        samples=seq + 20,
+        heldout=2,
+        errors=-seq,
+        labels=f"[{seq}, -7]",
+        grid=-20,
+        gradient=bytes([seq % 256, 0, 255]),
+        minute=1_700_000_040,
+    )
+
+
+def _must_refuse(call: Callable[[], object], what: str) -> None:
+    try:
+        call()
+    except (InvalidInput, Rejected):
+        return
+    raise AssertionError(f"the store must refuse {what}")
+
+
+def _everything(store: Store) -> list[object]:
+    kept: list[object] = [store.tasks(), store.count_devices()]
+    for row in store.tasks():
+        kept += _whole(row.id, store)
+    return kept
+
+
+def _whole(task: int, store: Store) -> Iterable[object]:
+    return [store.devices(task), list(store.log(task)), store.snapshot(task)]

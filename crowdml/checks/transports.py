@@ -1,0 +1,97 @@
+"""What every device transport must pass."""
+
+import secrets
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from crowdml.device.transport import Transport
+from crowdml.errors import Rejected
+from crowdml.privacy import ExactNoise, Summary
+from crowdml.protocol import (
+    Checkin,
+    Checkout,
+    Enrol,
+    Terms,
+    decode_parameters,
+    encode_gradient,
+    terms_hash,
+)
+
+__all__ = ["check_transport"]
+
+
+def check_transport(transport: Transport, invite: str | None = None) -> None:
+    """Raise `AssertionError` unless the transport does its calls against a live task.
+
+    One device enrols, checks in once with noise only, and leaves.
+
+    Args:
+        transport: The way to a task that runs, adds noise, and in which nobody else takes part
+            meanwhile.
+        invite: An invite code, where the task asks for one.
+    """
+    view = transport.task()
+    assert terms_hash(view.terms) == view.terms_sha256, "the terms must have the hash shown"
+    terms = Terms.parse(view.terms)
+    wrong = Enrol("0" * 64, invite)
+    assert _refusal(transport.enrol, wrong) == "terms-changed", "unknown terms cannot be joined"
+    enrolled = transport.enrol(Enrol(view.terms_sha256, invite))
+    token = enrolled.token
+    assert enrolled.device
+    assert len(token) >= 32, "a token must not be guessable"
+    for bad in ("", "no-such-token"):
+        assert _refusal(transport.checkout, bad) == "unauthorized", f"token {bad!r}"
+
+    checkout, terms_sha256 = transport.checkout(token)
+    assert terms_sha256 == view.terms_sha256, "a check-out tells which terms are in force"
+    assert transport.checkout(token) == (checkout, terms_sha256), "nothing has changed meanwhile"
+
+    body = noise_only(terms, view.terms_sha256, checkout)
+    answer = transport.checkin(token, body)
+    assert (answer.version, answer.status) == (checkout.version + 1, "applied")
+    again = transport.checkin(token, body)
+    assert (again.version, again.status) == (answer.version, "duplicate"), "same bytes, same id"
+    after = transport.checkout(token).checkout
+    assert after.version == answer.version, "one check-in is one version, however often it is sent"
+    assert after.parameters != checkout.parameters, "new parameters must not come from a cache"
+    assert _refusal(transport.checkin, token, b"{}") == "invalid-request"
+
+    transport.leave(token)
+    assert _refusal(transport.checkout, token) == "revoked"
+    assert _refusal(transport.checkin, token, body) == "revoked"
+    transport.close()
+    assert transport.task().version == answer.version, "a closed transport opens itself again"
+    transport.close()
+
+
+def noise_only(terms: Terms, terms_sha256: str, checkout: Checkout) -> bytes:
+    """A check-in of the smallest minibatch that says nothing: zeros, and the terms' own noise."""
+    n = terms.collection.batch
+    n_heldout = terms.collection.n_heldout(n)
+    sanitizer = terms.sanitizer()
+    w = decode_parameters(checkout.parameters, sanitizer.size)
+    zeros = np.zeros(terms.n_classes, dtype=np.int64)
+    summary = Summary(np.zeros(sanitizer.size), 0, zeros, n - n_heldout, n_heldout)
+    sanitized = sanitizer.sanitize(summary, w, ExactNoise())
+    message = Checkin(
+        id=secrets.token_urlsafe(16),
+        version=checkout.version,
+        terms=terms_sha256,
+        samples=n,
+        heldout=n_heldout,
+        errors=sanitized.n_errors,
+        labels=tuple(sanitized.n_labels.tolist()),
+        grid=sanitized.grid,
+        gradient=encode_gradient(sanitized.gradient),
+    )
+    return msgspec.json.encode(message)
+
+
+def _refusal(call: Callable[..., object], *arguments: object) -> str:
+    try:
+        call(*arguments)
+    except Rejected as error:
+        return error.kind
+    raise AssertionError(f"{call} must be refused with {arguments!r}")
