@@ -56,6 +56,10 @@ GIVE_UP_ON = {"revoked", "task-finished", "unauthorized"}
 """Refusals after which this device can never check in again."""
 
 
+KEEP_AFTER = {"method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"}
+"""Refusals after which the same bytes may still be accepted later."""
+
+
 class Outcome(StrEnum):
     """What became of a sample, or of an attempt to check in.
 
@@ -396,7 +400,7 @@ class Device:
         try:
             answer = self._transport.checkin(self._identity.token, letter.body)
         except Rejected as error:
-            if error.kind not in ("too-frequent", "task-paused", "unknown"):
+            if error.kind not in KEEP_AFTER:
                 self._store.answered(letter, f"refused: {error.kind}")
             raise
         self._on_step("sent")
