@@ -1,5 +1,8 @@
 """The precondition ‖x‖₁ ≤ 1, enforced on the device and never left to the caller."""
 
+import contextlib
+import reprlib
+
 import numpy as np
 import numpy.typing as npt
 
@@ -47,14 +50,16 @@ def check_target(y: object, n_classes: int) -> float:
     2.0
     >>> check_target(3, n_classes=3)
     Traceback (most recent call last):
-    crowdml.errors.InvalidSample: y must be a label 0 … 2, found '3'.
+    crowdml.errors.InvalidSample: y must be a label 0 … 2, found 3.
     """
-    number = isinstance(y, int | float | np.integer | np.floating) and not isinstance(y, bool)
+    value = np.nan
+    if isinstance(y, int | float | np.integer | np.floating) and not isinstance(y, bool):
+        with contextlib.suppress(OverflowError):
+            value = float(y)
     if n_classes:
-        rule, valid = f"a label 0 … {n_classes - 1}", number and y in range(n_classes)
+        rule, valid = f"a label 0 … {n_classes - 1}", value in range(n_classes)
     else:
-        rule = f"a number within ±{LARGEST_TARGET:g}"
-        valid = number and -LARGEST_TARGET <= y <= LARGEST_TARGET  # type: ignore[operator]
+        rule, valid = f"a number within ±{LARGEST_TARGET:g}", abs(value) <= LARGEST_TARGET
     if not valid:
-        raise InvalidSample(f"y must be {rule}, found {str(y)[:60]!r}.")
-    return float(y)  # type: ignore[arg-type]
+        raise InvalidSample(f"y must be {rule}, found {reprlib.repr(y)}.")
+    return value

@@ -139,8 +139,7 @@ class Sanitizer:
             "labels": summary.n_labels,
         }
         noisy = {r.what: _add_noise(secret[r.what], r, noise) for r in release.releases}
-        room = self.regularization * self.radius
-        decay = quantize(np.clip(self.regularization * w, -room, room), grid)
+        decay = quantize(self.regularization * np.clip(w, -self.radius, self.radius), grid)
         return Sanitized(
             gradient=np.clip(noisy["gradient"] + decay, -INT32_MAX, INT32_MAX),
             grid=grid,

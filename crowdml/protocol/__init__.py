@@ -28,8 +28,8 @@ from crowdml.protocol.problems import (
     read_problem,
     rejected,
 )
-from crowdml.protocol.task import Task
-from crowdml.protocol.terms import Terms, terms_hash
+from crowdml.protocol.task import OptimizerSpec, Task
+from crowdml.protocol.terms import ModelTerms, Terms, make_model, terms_hash
 
 __all__ = [
     "MEDIA_TYPE",
@@ -41,6 +41,8 @@ __all__ = [
     "Enrol",
     "Enrolled",
     "Estimate",
+    "ModelTerms",
+    "OptimizerSpec",
     "State",
     "Statistics",
     "Task",
@@ -52,6 +54,7 @@ __all__ = [
     "encode_gradient",
     "encode_parameters",
     "explain",
+    "make_model",
     "openapi",
     "problem_document",
     "read_problem",

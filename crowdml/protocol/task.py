@@ -22,6 +22,7 @@ from crowdml.optim import (
 from crowdml.protocol.explain import explain
 from crowdml.protocol.messages import NO_NEWLINE
 from crowdml.protocol.terms import (
+    LARGEST_EPSILON,
     CollectionTerms,
     Features,
     ModelKind,
@@ -67,8 +68,8 @@ class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[privacy]: the total ε of a sample, and if wished how much of it the counts take."""
 
     epsilon: Annotated[float, msgspec.Meta(gt=0)]
-    epsilon_e: Positive | None = None
-    epsilon_y: Positive | None = None
+    epsilon_e: Annotated[float, msgspec.Meta(gt=0, le=LARGEST_EPSILON)] | None = None
+    epsilon_y: Annotated[float, msgspec.Meta(gt=0, le=LARGEST_EPSILON)] | None = None
 
     def terms(self, n_classes: int, heldout: bool) -> PrivacyTerms:
         """ε_g is what the counts leave; on held-out samples errors cost the gradient nothing."""
@@ -76,6 +77,11 @@ class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InvalidTask(
                 f"privacy.epsilon_y is for label counts, found {self.epsilon_y:g} without "
                 "target.labels. Remove it."
+            )
+        if LARGEST_EPSILON < self.epsilon < float("inf"):
+            raise InvalidTask(
+                f"privacy.epsilon must be at most {LARGEST_EPSILON:g}, found {self.epsilon:g}. "
+                "Use inf for no noise."
             )
         if self.epsilon == float("inf"):
             if self.epsilon_e or self.epsilon_y:
@@ -129,7 +135,7 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `confidence` is at most `error`.
     """
 
-    updates: Annotated[int, msgspec.Meta(ge=1)] = 1_000_000
+    updates: Annotated[int, msgspec.Meta(ge=1, le=10**12)] = 1_000_000
     error: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     window: Annotated[int, msgspec.Meta(ge=10, le=100_000)] = 200
     samples: Annotated[int, msgspec.Meta(ge=1)] = 1000
@@ -140,7 +146,7 @@ class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[enrolment]: who may join, how often a device may check in, how late it may be."""
 
     mode: Literal["open", "invite"] = "open"
-    checkins_per_minute: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    checkins_per_minute: Annotated[float, msgspec.Meta(gt=0, le=1e12)] = 60.0
     max_staleness: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
@@ -213,7 +219,7 @@ def _hint(sentence: str) -> str:
     """Add what to do to the errors that people make most."""
     hints = {
         r"^name: expected `str` matching": "Use lower-case letters, digits and hyphens.",
-        r"^privacy\.epsilon": "Use inf for no noise.",
+        r"^privacy\.epsilon:": "Use inf for no noise.",
         r"missing required field": "Add it.",
         r"unknown field": "Check its spelling, or remove it.",
     }

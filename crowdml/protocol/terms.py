@@ -20,16 +20,18 @@ __all__ = [
     "PrivacyTerms",
     "Target",
     "Terms",
+    "make_model",
     "terms_hash",
 ]
 
 LARGEST_MODEL = 1_000_000
+LARGEST_EPSILON = 1e6
 
-Level: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e6)] | Literal["inf"]
+Level: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
 """An ε; JSON has no infinity, so no noise is written "inf" (float() reads both)."""
 
 ModelKind: TypeAlias = Literal["softmax", "hinge", "ridge", "huber"]
-Positive: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
+Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 
 

@@ -1,0 +1,142 @@
+"""A server in memory, honest or not, and noise that tells what it was asked for."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crowdml.device import Device
+from crowdml.device.backoff import Backoff
+from crowdml.device.transport import CheckedOut
+from crowdml.errors import Rejected
+from crowdml.protocol import (
+    Checkin,
+    CheckinAnswer,
+    Checkout,
+    Enrol,
+    Enrolled,
+    State,
+    Task,
+    TaskView,
+    encode_parameters,
+    terms_hash,
+)
+from crowdml.types import Array, Ints
+
+__all__ = ["MemoryTransport", "SilentNoise", "join", "one_hot"]
+
+
+class MemoryTransport:
+    """An honest server without a network; `before` and `after` are the faults to come.
+
+    A fault of `before` is raised when a check-in is about to be received, one of `after` when it
+    has been received and applied but not yet answered.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task_view = task
+        self.terms = task.terms.text
+        self.state = State.RUNNING
+        self.parameters = encode_parameters(np.zeros(task.terms.make_model().size))
+        self.down: Exception | None = None
+        self.before: list[Exception] = []
+        self.after: list[Exception] = []
+        self.bodies: list[bytes] = []
+        self.applied: dict[str, int] = {}
+        self.checkouts = 0
+        self.enrolled = 0
+        self.left: list[str] = []
+
+    @property
+    def messages(self) -> list[Checkin]:
+        return [msgspec.json.decode(body, type=Checkin) for body in self.bodies]
+
+    def task(self) -> TaskView:
+        self._answer()
+        task = self.task_view
+        return TaskView(
+            name=task.name,
+            title=task.title,
+            objective=task.objective,
+            state=self.state,
+            private=task.terms.private,
+            enrolment="open",
+            algorithm="sgd",
+            version=len(self.applied),
+            devices=self.enrolled,
+            terms=self.terms,
+            terms_sha256=terms_hash(self.terms),
+        )
+
+    def enrol(self, message: Enrol) -> Enrolled:
+        self._answer()
+        self.enrolled += 1
+        return Enrolled(f"device-{self.enrolled}", f"token-{self.enrolled}")
+
+    def checkout(self, token: str) -> CheckedOut:
+        self._answer()
+        self.checkouts += 1
+        checkout = Checkout(len(self.applied), self.state, self.parameters)
+        return CheckedOut(checkout, terms_hash(self.terms))
+
+    def checkin(self, token: str, body: bytes) -> CheckinAnswer:
+        self._answer()
+        if self.before:
+            raise self.before.pop(0)
+        self.bodies.append(body)
+        message = msgspec.json.decode(body, type=Checkin)
+        if message.terms != terms_hash(self.terms):
+            raise Rejected("terms-changed", 409, "the terms are others now")
+        known = message.id in self.applied
+        version = self.applied.setdefault(message.id, len(self.applied) + 1)
+        if self.after:
+            raise self.after.pop(0)
+        return CheckinAnswer(version, "duplicate" if known else "applied")
+
+    def leave(self, token: str) -> None:
+        self._answer()
+        self.left.append(token)
+
+    def close(self) -> None:
+        pass
+
+    def _answer(self) -> None:
+        if self.down:
+            raise self.down
+
+
+class SilentNoise:
+    """Adds nothing, so that a test sees what the noise would have hidden, and at which scale."""
+
+    def __init__(self) -> None:
+        self.scales: list[tuple[int, float]] = []
+
+    def add_laplace(self, values: Ints, scale: float) -> Ints:
+        self.scales.append((len(values), scale))
+        return values
+
+
+def join(
+    file: Path,
+    transport: MemoryTransport,
+    on_step: Callable[[str], None] = lambda step: None,
+    patient: bool = False,
+    **options: Any,
+) -> Device:
+    """A device of the server in memory; unless `patient`, it retries without waiting."""
+    device = Device.join(
+        "https://crowd.example", transport.task_view.name, file=file,
+        transport=transport, on_step=on_step, **options,
+    )  # fmt: skip
+    if not patient:
+        device._backoff = Backoff(base=0.0)
+    return device
+
+
+def one_hot(index: int, size: int) -> Array:
+    """A sample that leaves its own trace: softmax's gradient is non-zero in its column alone."""
+    x = np.zeros(size)
+    x[index] = 1.0
+    return x

@@ -1,0 +1,670 @@
+"""Algorithm 1 through every trouble: outages, limits, changed terms, strange servers."""
+
+import asyncio
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.device import Device, DeviceStore, Outcome
+from crowdml.device.backoff import Backoff
+from crowdml.errors import (
+    DeviceError,
+    InvalidInput,
+    InvalidSample,
+    NotPrivate,
+    Rejected,
+    TermsChanged,
+    Unreachable,
+)
+from crowdml.models import Softmax
+from crowdml.privacy import Limits, laplace_scale, quantize, sensitivity_steps
+from crowdml.protocol import State, encode_parameters, terms_hash
+from tests.device.fakes import MemoryTransport, SilentNoise, join, one_hot
+from tests.servers import make_task
+
+X = [0.1, 0.2, 0.3, 0.4]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "device"
+
+
+@pytest.fixture
+def transport() -> MemoryTransport:
+    return MemoryTransport(make_task())
+
+
+@pytest.fixture
+def device(file: Path, transport: MemoryTransport) -> Iterator[Device]:
+    with join(file, transport) as device:
+        yield device
+
+
+def fill(device: Device, n: int) -> list[Outcome]:
+    return [device.add(X, i % 3) for i in range(n)]
+
+
+# The file and the identity
+
+
+def test_the_file_belongs_to_its_owner_alone(file: Path, transport: MemoryTransport) -> None:
+    before = os.umask(0)
+    try:
+        with join(file, transport) as device:
+            fill(device, 4)
+            files = list(file.parent.glob("device*"))
+            assert len(files) == 3, "the database, its log and its index"
+            assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    finally:
+        os.umask(before)
+
+
+def test_joining_again_keeps_everything(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport) as device:
+        fill(device, 5)
+        identity, ledger = device.identity, device.ledger
+        assert (device.n_samples, len(ledger.events)) == (2, 1)
+    transport.terms = make_task(privacy__epsilon=9.0).terms.text
+    with join(file, transport, limits=Limits(99.0, 99.0)) as device:
+        assert device.identity == identity
+        assert device.ledger == ledger
+        assert device.n_samples == 2
+    assert transport.enrolled == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "task"), [("https://other.example", "activity"), ("https://crowd.example", "another")]
+)
+def test_a_file_takes_part_in_one_task_only(
+    file: Path, transport: MemoryTransport, url: str, task: str
+) -> None:
+    join(file, transport).close()
+    with pytest.raises(DeviceError, match="has joined activity at"):
+        Device.join(url, task, file=file, transport=transport)
+    assert transport.enrolled == 1
+
+
+def test_a_failed_join_leaves_nothing_half_done(file: Path, transport: MemoryTransport) -> None:
+    transport.down = Unreachable("no network")
+    with pytest.raises(Unreachable):
+        join(file, transport)
+    transport.down = None
+    with join(file, transport) as device:
+        assert device.identity.device == "device-1"
+
+
+def test_a_file_that_is_no_device(file: Path, transport: MemoryTransport) -> None:
+    file.write_bytes(b"something else entirely" * 100)
+    with pytest.raises(DeviceError, match="cannot use the device file"):
+        join(file, transport)
+    assert file.read_bytes().startswith(b"something else")
+
+
+def test_a_device_must_have_joined(file: Path, transport: MemoryTransport) -> None:
+    store = DeviceStore(file)
+    with pytest.raises(DeviceError, match="has not joined"):
+        Device(store, transport)
+    store.close()
+
+
+def test_leaving_tells_the_server_and_forgets(file: Path, transport: MemoryTransport) -> None:
+    device = join(file, transport)
+    fill(device, 4)
+    device.leave()
+    assert transport.left == ["token-1"]
+    assert list(file.parent.glob("device*")) == []
+
+
+def test_leaving_works_without_a_network(file: Path, transport: MemoryTransport) -> None:
+    device = join(file, transport)
+    transport.down = Unreachable("no network")
+    device.leave()
+    assert list(file.parent.glob("device*")) == []
+
+
+# Joining is agreeing
+
+
+def test_a_task_without_noise_must_be_accepted_by_name(file: Path) -> None:
+    transport = MemoryTransport(make_task(privacy__epsilon=float("inf")))
+    with pytest.raises(NotPrivate, match="NOT PRIVATE"):
+        join(file, transport)
+    assert transport.enrolled == 0
+    with join(file, transport, accept_no_privacy=True) as device:
+        assert not device.terms.private
+
+
+def test_terms_can_be_pinned_before_joining(file: Path, transport: MemoryTransport) -> None:
+    with pytest.raises(TermsChanged, match="0000"):
+        join(file, transport, terms_sha256="0" * 64)
+    assert transport.enrolled == 0
+    join(file, transport, terms_sha256=terms_hash(transport.terms)).close()
+
+
+@pytest.mark.parametrize("terms", ["", "{}", "[]", "not JSON", '{"task": "activity"}'])
+def test_terms_that_make_no_sense_are_not_joined(
+    file: Path, transport: MemoryTransport, terms: str
+) -> None:
+    transport.terms = terms
+    with pytest.raises(InvalidInput, match="make no sense"):
+        join(file, transport)
+    assert transport.enrolled == 0
+
+
+def test_terms_of_another_task_are_not_joined(file: Path, transport: MemoryTransport) -> None:
+    transport.terms = make_task("another").terms.text
+    with pytest.raises(TermsChanged):
+        join(file, transport)
+    assert transport.enrolled == 0
+
+
+# Collecting
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([0.1], 0), ([0.1] * 5, 0), ([[0.1] * 4], 0), ("abcd", 0), (None, 0),
+        ([float("nan")] * 4, 0), ([float("inf"), 0, 0, 0], 0),
+        (X, 3), (X, -1), (X, 0.5), (X, None), (X, "walk"), (X, float("nan")), (X, True),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_bad_sample_is_refused_and_not_kept(device: Device, x: object, y: object) -> None:
+    with pytest.raises(InvalidSample):
+        device.add(x, y)  # type: ignore[arg-type]
+    assert device.n_samples == 0
+
+
+def test_nothing_leaves_before_a_minibatch_is_full(
+    device: Device, transport: MemoryTransport
+) -> None:
+    assert fill(device, 2) == [Outcome.COLLECTED] * 2
+    assert (transport.checkouts, transport.bodies) == (0, [])
+    assert fill(device, 1) == [Outcome.CHECKED_IN]
+    assert transport.messages[0].samples == 3
+    assert device.n_samples == 0
+
+
+def test_the_buffer_stops_at_b_and_says_so(
+    device: Device, transport: MemoryTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    transport.down = Unreachable("no network")
+    outcomes = fill(device, 33)
+    assert outcomes[:2] == [Outcome.COLLECTED] * 2
+    assert outcomes[2:30] == [Outcome.WAITING] * 28
+    assert outcomes[30:] == [Outcome.FULL] * 3
+    assert "collection has stopped" in caplog.text
+    assert device.n_samples == 30
+    transport.down = None
+    assert fill(device, 1) == [Outcome.COLLECTED], "room again, so the new sample is kept"
+    assert [message.samples for message in transport.messages] == [30]
+    assert device.n_samples == 1
+
+
+# Outages
+
+
+def test_after_an_outage_one_check_in_holds_all_samples(
+    file: Path, transport: MemoryTransport
+) -> None:
+    """n_s > b: the average, the grid and the noise must all be those of the actual n."""
+    noise = SilentNoise()
+    with join(file, transport, noise=noise) as device:
+        transport.down = Unreachable("no network")
+        rng = np.random.default_rng(0)
+        x, y = rng.dirichlet(np.ones(4), 7), rng.integers(0, 3, 7)
+        for features, label in zip(x, y, strict=True):
+            device.add(features, int(label))
+        assert (device.ledger.events, noise.scales) == ((), [])
+        transport.down = None
+        assert device.sync() is Outcome.CHECKED_IN
+        terms, events = device.terms, device.ledger.events
+    (message,) = transport.messages
+    sanitizer = terms.sanitizer()
+    grid = sanitizer.grid(7)
+    assert (message.samples, message.heldout, message.grid) == (7, 0, grid)
+    assert grid < sanitizer.grid(3), "otherwise this test could not tell 7 from b"
+    steps = sensitivity_steps(sanitizer.clip, 7, grid, 12)
+    assert events[0].releases[0].sensitivity == steps
+    assert noise.scales[0] == (12, laplace_scale(steps, sanitizer.epsilon.gradient))
+    g = Softmax(4, 3).mean_gradient(np.zeros(12), x, y.astype(float), sanitizer.clip)
+    sent = np.frombuffer(message.gradient, dtype="<i4")
+    assert (sent == quantize(g, grid)).all()
+    assert message.labels == tuple(np.bincount(y, minlength=3).tolist())
+
+
+def test_an_outage_is_not_hammered(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport, patient=True) as device:
+        transport.down = Unreachable("no network")
+        tries = 0
+
+        def checkout(token: str) -> None:
+            nonlocal tries
+            tries += 1
+            raise Unreachable("no network")
+
+        transport.checkout = checkout  # type: ignore[method-assign, assignment]
+        fill(device, 20)
+        assert tries == 1, "the next try waits for the backoff"
+        assert device._backoff.wait > 0
+
+
+def test_the_retry_sends_the_very_same_bytes(device: Device, transport: MemoryTransport) -> None:
+    transport.after = [Unreachable("the answer was lost")] * 3
+    outcomes = fill(device, 3) + [device.sync() for _ in range(3)]
+    assert outcomes[2:] == [Outcome.WAITING] * 3 + [Outcome.CHECKED_IN]
+    assert len(transport.bodies) == 4
+    assert len(set(transport.bodies)) == 1
+    assert len(transport.applied) == 1
+    assert len(device.ledger.events) == 1
+
+
+def test_a_waiting_letter_does_not_grow(device: Device, transport: MemoryTransport) -> None:
+    transport.before = [Unreachable("no network")] * 5
+    fill(device, 7)
+    assert len(device.ledger.events) == 1
+    assert device.sync() is Outcome.CHECKED_IN
+    assert [message.samples for message in transport.messages] == [3, 4]
+    assert len(device.ledger.events) == 2
+
+
+def test_a_restart_sends_the_very_same_bytes(file: Path, transport: MemoryTransport) -> None:
+    transport.after = [Unreachable("the answer was lost")]
+    with join(file, transport) as device:
+        fill(device, 3)
+    with join(file, transport) as device:
+        assert device.pending
+        assert device.sync() is Outcome.CHECKED_IN
+        assert not device.pending
+    assert len(transport.bodies) == 2
+    assert len(set(transport.bodies)) == 1
+
+
+def test_flush_waits_no_longer_than_asked(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport, patient=True) as device:
+        transport.down = Unreachable("no network")
+        fill(device, 3)
+        assert device.flush(seconds=0.1) is Outcome.WAITING
+        transport.down = None
+        device._backoff.succeeded()
+        assert device.flush(seconds=5) is Outcome.CHECKED_IN
+
+
+def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: MemoryTransport) -> None:
+    now = [0.0]
+    with join(file, transport, jitter=100.0) as device:
+        device._backoff = Backoff(clock=lambda: now[0])
+        outcomes = fill(device, 3)
+        wait = device._backoff.wait
+        assert 0 <= wait <= 100
+        # A draw of exactly 0 has a chance of 1e-6 and is no fault.
+        assert outcomes[-1] is (Outcome.WAITING if wait else Outcome.CHECKED_IN)
+        now[0] = 101.0
+        device.sync()
+        assert len(transport.bodies) == 1
+
+
+# Held-out samples
+
+
+def test_heldout_samples_are_not_in_the_gradient(file: Path) -> None:
+    task = make_task(features__count=10, collection__batch=10, collection__heldout=0.3)
+    transport, noise = MemoryTransport(task), SilentNoise()
+    with join(file, transport, noise=noise) as device:
+        for i in range(10):
+            device.add(one_hot(i, 10), i % 3)
+        event = device.ledger.events[0]
+    (message,) = transport.messages
+    used = np.frombuffer(message.gradient, dtype="<i4").reshape(3, 10).any(axis=0)
+    assert used.sum() == 7
+    assert (message.samples, message.heldout) == (10, 3)
+    assert (event.n_training, event.n_heldout) == (7, 3)
+    sanitizer = task.terms.sanitizer()
+    steps = sensitivity_steps(sanitizer.clip, 7, sanitizer.grid(7), 30)
+    assert noise.scales[0] == (30, laplace_scale(steps, sanitizer.epsilon.gradient))
+    assert 0 <= message.errors <= 3
+    levels = sanitizer.epsilon
+    assert event.per_sample == max(levels.gradient, levels.errors) + levels.labels
+
+
+def test_heldout_samples_are_chosen_anew_each_time(file: Path) -> None:
+    """By chance all 20 choices are the same with probability 120^-19 < 1e-39."""
+    task = make_task(features__count=10, collection__batch=10, collection__heldout=0.3)
+    transport = MemoryTransport(task)
+    with join(file, transport, noise=SilentNoise(), limits=Limits(1e9, 1e9)) as device:
+        for i in range(200):
+            device.add(one_hot(i % 10, 10), i % 3)
+    used = {
+        np.frombuffer(message.gradient, dtype="<i4").reshape(3, 10).any(axis=0).tobytes()
+        for message in transport.messages
+    }
+    assert len(transport.messages) == 20
+    assert len(used) > 1
+
+
+# Limits
+
+
+def test_a_reached_limit_stops_and_loses_nothing(
+    file: Path, transport: MemoryTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    with join(file, transport, limits=Limits(per_sample=1.0, per_device=2.0)) as device:
+        outcomes = fill(device, 6)
+        assert outcomes[2] is outcomes[5] is Outcome.CHECKED_IN
+        caplog.clear()
+        outcomes = fill(device, 5)
+        assert outcomes == [Outcome.COLLECTED] * 2 + [Outcome.LIMIT] * 3
+        assert "the device limit is ε = 2; 2 is spent" in caplog.text
+        assert (device.n_samples, len(transport.bodies)) == (5, 2)
+        assert device.ledger.per_device == pytest.approx(2.0)
+        checkouts = transport.checkouts
+        assert device.sync() is Outcome.LIMIT
+        assert transport.checkouts == checkouts, "a spent budget costs no traffic"
+    with join(file, transport) as device:
+        assert device.sync() is Outcome.LIMIT, "a restart does not forget"
+        device.set_limits(Limits(per_sample=1.0, per_device=3.0))
+        assert device.sync() is Outcome.CHECKED_IN
+        assert transport.messages[-1].samples == 5
+        assert device.ledger.per_device == pytest.approx(3.0)
+
+
+def test_the_limit_for_one_sample(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport, limits=Limits(per_sample=0.9, per_device=100.0)) as device:
+        assert fill(device, 3)[-1] is Outcome.LIMIT
+        assert (device.n_samples, transport.checkouts, transport.bodies) == (3, 0, [])
+        device.set_limits(Limits(per_sample=1.0, per_device=100.0))
+        assert device.sync() is Outcome.CHECKED_IN
+
+
+def test_ten_check_ins_fit_into_ten_times_their_cost(file: Path) -> None:
+    transport = MemoryTransport(make_task(privacy__epsilon=0.1))
+    with join(file, transport, limits=Limits(per_sample=0.1, per_device=1.0)) as device:
+        fill(device, 33)
+        assert len(transport.bodies) == 10
+        assert device.sync() is Outcome.LIMIT
+
+
+# Terms
+
+
+def test_changed_terms_get_no_check_in_until_agreed(
+    device: Device, transport: MemoryTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    agreed = device.terms
+    device.set_limits(Limits(1.0, 1e9))
+    transport.terms = make_task(privacy__epsilon=0.5).terms.text
+    assert fill(device, 4)[2:] == [Outcome.TERMS] * 2
+    assert "until the participant agrees again" in caplog.text
+    assert (transport.bodies, device.ledger.events, device.n_samples) == ([], (), 4)
+    assert device.terms == agreed
+    terms = device.agree()
+    assert terms.privacy.epsilon == 0.5
+    assert device.sync() is Outcome.CHECKED_IN
+    assert transport.messages[0].terms == terms_hash(transport.terms)
+    assert device.ledger.per_sample == pytest.approx(0.5)
+
+
+def test_agreeing_does_not_raise_the_limits(device: Device, transport: MemoryTransport) -> None:
+    transport.terms = make_task(privacy__epsilon=5.0).terms.text
+    device.agree()
+    assert fill(device, 3)[-1] is Outcome.LIMIT
+    assert transport.bodies == []
+
+
+def test_no_privacy_cannot_be_agreed_to_in_passing(
+    device: Device, transport: MemoryTransport
+) -> None:
+    transport.terms = make_task(privacy__epsilon=float("inf")).terms.text
+    with pytest.raises(NotPrivate):
+        device.agree()
+    assert fill(device, 3)[-1] is Outcome.TERMS
+
+
+def test_samples_that_do_not_fit_new_terms_are_not_mixed_in(
+    device: Device, transport: MemoryTransport
+) -> None:
+    fill(device, 2)
+    transport.terms = make_task(features__count=5).terms.text
+    with pytest.raises(InvalidInput, match="2 samples in the buffer"):
+        device.agree()
+
+
+def test_terms_of_another_task_cannot_be_agreed_to(
+    device: Device, transport: MemoryTransport
+) -> None:
+    transport.terms = make_task("another").terms.text
+    with pytest.raises(TermsChanged):
+        device.agree()
+
+
+def test_a_letter_under_old_terms_is_not_sent_for_ever(
+    device: Device, transport: MemoryTransport
+) -> None:
+    transport.before = [Unreachable("no network")]
+    fill(device, 3)
+    transport.terms = make_task(privacy__epsilon=0.5).terms.text
+    assert device.sync() is Outcome.TERMS
+    device.agree()
+    fill(device, 3)
+    assert [message.terms for message in transport.messages][-1] == terms_hash(transport.terms)
+    assert not device.pending
+
+
+# The end
+
+
+@pytest.mark.parametrize("state", [State.REACHED, State.EXHAUSTED, State.STOPPED])
+def test_a_finished_task_ends_the_device(
+    file: Path, transport: MemoryTransport, state: State
+) -> None:
+    with join(file, transport) as device:
+        transport.state = state
+        assert fill(device, 5)[2:] == [Outcome.ENDED] * 3
+        assert device.n_samples == 3, "collection has stopped"
+        assert (transport.bodies, device.ledger.events) == ([], ())
+        assert str(state) in (device.ended or "")
+    with join(file, transport) as device:
+        assert device.add(X, 0) is Outcome.ENDED
+    assert transport.checkouts == 1
+
+
+@pytest.mark.parametrize("kind", ["task-finished", "revoked", "unauthorized"])
+def test_a_final_refusal_ends_the_device(
+    device: Device, transport: MemoryTransport, kind: str
+) -> None:
+    transport.before = [Rejected(kind, 409, "it is over")]
+    assert fill(device, 4)[2:] == [Outcome.ENDED] * 2
+    assert device.ended == "it is over"
+    assert device.sync() is device.flush() is Outcome.ENDED
+
+
+def test_a_pause_is_waited_out_with_the_same_bytes(
+    device: Device, transport: MemoryTransport
+) -> None:
+    transport.before = [Rejected("task-paused", 409, "paused")] * 2
+    assert fill(device, 4)[2:] == [Outcome.PAUSED] * 2
+    assert device.sync() is Outcome.CHECKED_IN
+    assert len(device.ledger.events) == len(transport.bodies) == 1
+
+
+def test_a_refused_letter_is_not_sent_again(device: Device, transport: MemoryTransport) -> None:
+    transport.before = [Rejected("stale-version", 409, "too old")]
+    fill(device, 3)
+    assert device._store.answers == dict.fromkeys(device._store.answers, "refused: stale-version")
+    assert not device.pending
+    fill(device, 3)
+    assert len(transport.bodies) == 1
+    assert len(device.ledger.events) == 2, "it may have been seen, so it stays charged"
+
+
+def test_a_server_that_asks_for_patience_gets_it(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport, patient=True) as device:
+        transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": 500.0})]
+        assert fill(device, 3)[-1] is Outcome.WAITING
+        assert 490 < device._backoff.wait <= 500
+        assert device.pending
+
+
+# A server that means no good
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        b"",
+        bytes(4),
+        bytes(4 * 13),
+        bytes(47),
+        encode_parameters(np.full(12, np.nan)),
+        encode_parameters(np.array([0.0] * 11 + [np.inf])),
+    ],
+    ids=["none", "one", "one too many", "a byte short", "nan", "inf"],
+)
+def test_parameters_that_are_none_cost_nothing(
+    device: Device, transport: MemoryTransport, parameters: bytes
+) -> None:
+    good = transport.parameters
+    transport.parameters = parameters
+    assert fill(device, 4)[2:] == [Outcome.WAITING] * 2
+    assert (transport.bodies, device.ledger.events, device.n_samples) == ([], (), 4)
+    transport.parameters = good
+    assert device.sync() is Outcome.CHECKED_IN
+
+
+def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: MemoryTransport) -> None:
+    """Steered as far as float32 goes, a sample still moves the average by 2S/n at most."""
+    transport.parameters = encode_parameters(np.array([3e38, -3e38] * 6))
+    with join(file, transport, noise=SilentNoise()) as device:
+        assert fill(device, 3)[-1] is Outcome.CHECKED_IN
+    (message,) = transport.messages
+    sent = np.frombuffer(message.gradient, dtype="<i4").astype(float)
+    assert np.ldexp(np.abs(sent).sum(), message.grid) <= 2.0 + 1e-6
+
+
+@pytest.mark.parametrize("wait", ["soon", None, [], {}, float("nan"), -5.0, "1e400"])
+def test_a_nonsensical_patience_is_survived(
+    device: Device, transport: MemoryTransport, wait: object
+) -> None:
+    transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": wait})]
+    assert fill(device, 3)[-1] is Outcome.WAITING
+    assert device.pending
+
+
+# Threads
+
+
+def test_samples_from_many_threads_are_used_once_each(file: Path) -> None:
+    task = make_task(features__count=60, privacy__epsilon=float("inf"))
+    transport = MemoryTransport(task)
+    with join(file, transport, accept_no_privacy=True) as device:
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(lambda i: device.add(one_hot(i, 60), i % 3), range(60)))
+        left = device.n_samples
+    used = sum(
+        np.frombuffer(message.gradient, dtype="<i4").reshape(3, 60).any(axis=0).astype(int)
+        for message in transport.messages
+    )
+    assert np.max(used) == 1
+    assert np.sum(used) + left == 60
+    assert all(message.samples >= 3 for message in transport.messages)
+
+
+def test_asyncio_through_threads(device: Device, transport: MemoryTransport) -> None:
+    async def collect() -> list[Outcome]:
+        return list(await asyncio.gather(*(asyncio.to_thread(device.add, X, 0) for _ in range(9))))
+
+    outcomes = asyncio.run(collect())
+    assert outcomes.count(Outcome.CHECKED_IN) == 3
+    assert sum(message.samples for message in transport.messages) == 9
+
+
+def test_threads_do_not_spend_the_same_budget_twice(file: Path, transport: MemoryTransport) -> None:
+    """The budget is asked again inside the transaction that spends it."""
+    with join(file, transport, limits=Limits(1.0, 1.0)) as device:
+        with ThreadPoolExecutor(4) as pool:
+            outcomes = list(pool.map(lambda _: device.add(X, 0), range(12)))
+        assert outcomes.count(Outcome.CHECKED_IN) == 1
+        assert len(device.ledger.events) == 1
+
+
+def test_another_process_spends_the_budget_first(file: Path, transport: MemoryTransport) -> None:
+    """Between A's check-out and its letter, B sends one and collects more: A must ask again."""
+    with join(file, transport, limits=Limits(1.0, 1.0)) as other:
+
+        def meanwhile(step: str) -> None:
+            if step == "checked out" and not transport.bodies:
+                assert other.sync() is Outcome.CHECKED_IN
+                assert fill(other, 3)[-1] is Outcome.LIMIT
+
+        with join(file, transport, on_step=meanwhile) as device:
+            assert fill(device, 3)[-1] is Outcome.LIMIT
+        assert [message.samples for message in transport.messages] == [3]
+        assert (len(other.ledger.events), other.n_samples) == (1, 3)
+
+
+def test_another_process_takes_the_samples_first(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport) as other:
+
+        def meanwhile(step: str) -> None:
+            if step == "checked out" and not transport.bodies:
+                assert other.sync() is Outcome.CHECKED_IN
+                assert fill(other, 1) == [Outcome.COLLECTED]
+
+        with join(file, transport, on_step=meanwhile) as device:
+            assert fill(device, 3)[-1] is Outcome.COLLECTED
+            assert device.n_samples == 1
+        assert [message.samples for message in transport.messages] == [3]
+        assert (len(other.ledger.events), other.n_samples) == (1, 1)
+
+
+def test_steps_come_in_order(file: Path, transport: MemoryTransport) -> None:
+    steps: list[str] = []
+    with join(file, transport, on_step=steps.append) as device:
+        fill(device, 3)
+    assert steps == ["checked out", "sanitised", "stored", "sent", "acknowledged"]
+
+
+def test_what_leaves_is_the_message_and_nothing_else(
+    device: Device, transport: MemoryTransport
+) -> None:
+    fill(device, 3)
+    assert set(msgspec.json.decode(transport.bodies[0])) == {
+        "id", "version", "terms", "samples", "heldout", "errors", "labels", "grid", "gradient",
+    }  # fmt: skip
+
+
+def test_a_device_logs_no_secret(
+    file: Path, transport: MemoryTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    transport.after = [Unreachable("lost"), Rejected("task-paused", 409, "paused")]
+    with join(file, transport) as device:
+        fill(device, 6)
+        token = device.identity.token
+    assert caplog.text
+    assert token not in caplog.text
+
+
+def test_real_noise_is_new_each_time(tmp_path: Path) -> None:
+    """Two equal minibatches: 12 equal draws at a scale of 2^20 have a chance below 1e-60."""
+    gradients = []
+    for name in ("one", "two"):
+        transport = MemoryTransport(make_task())
+        with join(tmp_path / name, transport) as device:
+            fill(device, 3)
+        gradients.append(transport.messages[0].gradient)
+    assert gradients[0] != gradients[1]
+
+
+def test_ids_are_new_for_each_check_in(device: Device, transport: MemoryTransport) -> None:
+    fill(device, 12)
+    assert len({message.id for message in transport.messages}) == 4

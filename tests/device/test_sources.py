@@ -1,0 +1,118 @@
+"""Samples from files and standard input, and errors that say where."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crowdml.device import read_source
+from crowdml.device.sources import read_csv, read_json_lines
+from crowdml.errors import InvalidInput, InvalidSample
+
+LABELS = ["still", "walk"]
+SAMPLES = [([0.5, 0.25], 1.0), ([0.125, -0.5], 0.0)]
+
+
+def test_csv(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("a,b,y\n0.5,0.25,walk\n\n0.125,-0.5, 0\n")
+    assert list(read_source(str(file), LABELS)) == SAMPLES
+
+
+def test_csv_without_a_header() -> None:
+    assert list(read_csv(["0.5,0.25,1", "0.125,-0.5,still"], LABELS)) == SAMPLES
+
+
+def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
+    """A byte order mark before the first number must not make it a line of names."""
+    file = tmp_path / "samples.csv"
+    file.write_text("0.5,0.25,walk\r\n0.125,-0.5,still\r\n", encoding="utf-8-sig")
+    assert list(read_source(str(file), LABELS)) == SAMPLES
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text('{"x": [0.5, 0.25], "y": "walk"}\n\n{"x": [0.125, -0.5], "y": 0}\n')
+    assert list(read_source(str(file), LABELS)) == SAMPLES
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.5,0.25,walk\n0.125,-0.5,still\n",
+     '{"x": [0.5, 0.25], "y": 1}\n{"x": [0.125, -0.5], "y": 0}\n'],
+)  # fmt: skip
+def test_standard_input_of_either_kind(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert list(read_source("-", LABELS)) == SAMPLES
+
+
+def test_samples_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sensor's pipe never ends, so a sample must not wait for the next one."""
+    given: list[str] = []
+
+    def pipe() -> Iterator[str]:
+        for line in ("0.5,0.25,1\n", "0.125,-0.5,0\n", "1,1,1\n"):
+            given.append(line)
+            yield line
+
+    monkeypatch.setattr("sys.stdin", pipe())
+    source = read_source("-", LABELS)
+    assert next(source) == SAMPLES[0]
+    assert len(given) == 1
+
+
+def test_a_real_target() -> None:
+    assert list(read_csv(["0.5,-2.5"])) == [([0.5], -2.5)]
+    assert list(read_json_lines(['{"x": [0.5], "y": -2.5}'])) == [([0.5], -2.5)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0.5,0.25,1", "0.5,oops,1"], "line 2: features must be numbers"),
+        (["0.5,0.25,1", "", "0.5,0.25,run"], r"line 3: y must be one of still, walk.*'run'"),
+        (["a,b,y", "c,d,y"], "line 2: features must be numbers"),
+    ],
+)
+def test_a_bad_csv_line_is_named(lines: list[str], message: str) -> None:
+    with pytest.raises(InvalidSample, match=message):
+        list(read_csv(lines, LABELS))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["nonsense", "[1, 2]", "{}", '{"x": [1]}', '{"y": 1}', '{"x": "a", "y": 1}',
+     '{"x": [1, "a"], "y": 1}', '{"x": [1], "y": "run"}', '{"x": [1], "y": [1]}',
+     '{"x": [1], "y": null}', '{"x": [1], "y": 1', '{"x": [NaN], "y": 1}',
+     '{"x": ' + "[" * 2000],
+)  # fmt: skip
+def test_a_bad_json_line_is_named(line: str) -> None:
+    with pytest.raises(InvalidSample, match="line 2: "):
+        list(read_json_lines(['{"x": [1], "y": 1}', line], LABELS))
+
+
+def test_the_samples_before_a_bad_line_are_read() -> None:
+    source = read_csv(["0.5,0.25,walk", "oops,1,1"], LABELS)
+    assert next(source) == SAMPLES[0]
+    with pytest.raises(InvalidSample):
+        next(source)
+
+
+@pytest.mark.parametrize("source", ["mqtt://host/topic", "missing.csv", "/"])
+def test_a_source_that_cannot_be_read(source: str) -> None:
+    with pytest.raises(InvalidInput, match="source"):
+        list(read_source(source, LABELS))
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_bytes(b"0.5,0.25,1\n\xff\xfe,1,1\n")
+    with pytest.raises(InvalidInput):
+        list(read_source(str(file), LABELS))
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("")
+    assert list(read_source(str(file), LABELS)) == []

@@ -1,0 +1,383 @@
+"""The way to the server: conformance, trust, and answers that no honest server gives."""
+
+import http.server
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from crowdml.checks.transports import check_transport
+from crowdml.device import Device, HttpTransport, Outcome
+from crowdml.device.backoff import Backoff
+from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
+from crowdml.protocol import Enrol
+from crowdml.server.certificate import certificate_fingerprint, self_signed
+from tests.device.fakes import MemoryTransport
+from tests.servers import PATIENCE, Start, free_port, make_task
+
+X = [0.1, 0.2, 0.3, 0.4]
+
+
+# Conformance
+
+
+def test_conformance_over_plain_loopback(start: Start) -> None:
+    server = start(make_task())
+    check_transport(HttpTransport(server.url, "activity"))
+
+
+def test_conformance_over_tls(start: Start) -> None:
+    server = start(make_task(collection__heldout=0.4), tls="self-signed")
+    certificate = (server.folder / "crowdml-cert.pem").read_text()
+    check_transport(HttpTransport(server.url, "activity", certificate))
+
+
+def test_an_unchanged_model_is_not_downloaded_again(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(make_task())
+    statuses: list[int] = []
+    exchange = HttpTransport._exchange
+
+    def recording(self: HttpTransport, *arguments: Any) -> Any:
+        answer = exchange(self, *arguments)
+        statuses.append(answer[0])
+        return answer
+
+    monkeypatch.setattr(HttpTransport, "_exchange", recording)
+    with closing(HttpTransport(server.url, "activity")) as transport:
+        token = transport.enrol(Enrol(transport.task().terms_sha256)).token
+        first = transport.checkout(token)
+        assert transport.checkout(token) == first
+    assert statuses == [200, 201, 200, 304]
+
+
+def test_a_closed_connection_is_opened_again(start: Start) -> None:
+    server = start(make_task())
+    with closing(HttpTransport(server.url, "activity")) as transport:
+        token = transport.enrol(Enrol(transport.task().terms_sha256)).token
+        server.kill()
+        with pytest.raises(Unreachable):
+            transport.checkout(token)
+        server.start()
+        assert transport.checkout(token).checkout.version == 0
+
+
+def test_nobody_there() -> None:
+    with (
+        closing(HttpTransport(f"http://127.0.0.1:{free_port()}", "activity")) as transport,
+        pytest.raises(Unreachable, match="refused"),
+    ):
+        transport.task()
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://127.0.0.1", "127.0.0.1:80", "https://", "", "http://10.0.0.1:80",
+            "http://example.org", "http://127.0.0.1.example.org"],
+)  # fmt: skip
+def test_an_address_that_is_not_safe_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="found"):
+        HttpTransport(url, "activity")
+
+
+def test_plain_http_beyond_loopback_must_be_asked_for() -> None:
+    HttpTransport("http://10.0.0.1:80", "activity", insecure_http=True).close()
+
+
+# Trust
+
+
+class Eavesdropper:
+    """A TLS server that writes down whatever a client tells it after the handshake."""
+
+    def __init__(self, folder: Path) -> None:
+        certificate, key = self_signed(folder, "localhost")
+        self.fingerprint = certificate_fingerprint(certificate)
+        self.received = bytearray()
+        self.handshakes = 0
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificate, key)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(0.05)
+        self.port: int = self._listener.getsockname()[1]
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> "Eavesdropper":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(PATIENCE)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            with suppress(OSError):
+                plain, _ = self._listener.accept()
+                with closing(plain):
+                    plain.settimeout(1.0)
+                    self._listen(plain)
+
+    def _listen(self, plain: socket.socket) -> None:
+        with closing(self._context.wrap_socket(plain, server_side=True)) as secured:
+            self.handshakes += 1
+            while data := secured.recv(4096):
+                self.received += data
+
+
+@pytest.fixture
+def eavesdropper(tmp_path: Path) -> Iterator[Eavesdropper]:
+    with Eavesdropper(tmp_path / "eavesdropper") as server:
+        yield server
+
+
+def settle(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 5
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_fingerprint_is_pinned(start: Start, tmp_path: Path, right: bool) -> None:
+    server = start(make_task(), tls="self-signed")
+    fingerprint = server.fingerprint if right else "0" * 64
+    file = tmp_path / "device"
+    if not right:
+        with pytest.raises(Untrusted, match=f"fingerprint {'0' * 64}, found {server.fingerprint}"):
+            Device.join(server.url, "activity", file=file, fingerprint=fingerprint)
+        return
+    spaced = ":".join(fingerprint[i : i + 2] for i in range(0, 64, 2)).upper()
+    with Device.join(server.url, "activity", file=file, fingerprint=spaced) as device:
+        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
+    with Device.join(server.url, "activity", file=file) as device:
+        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.CHECKED_IN, "still pinned"
+
+
+def test_an_impostor_is_told_nothing(eavesdropper: Eavesdropper, tmp_path: Path) -> None:
+    with pytest.raises(Untrusted, match="do not go on"):
+        Device.join(
+            eavesdropper.url, "activity", file=tmp_path / "device", fingerprint="0" * 64
+        )  # fmt: skip
+    settle(lambda: eavesdropper.handshakes == 1)
+    assert eavesdropper.handshakes == 1, "otherwise nothing could have been overheard anyway"
+    assert eavesdropper.received == b""
+
+
+def test_a_self_signed_certificate_needs_a_pin(eavesdropper: Eavesdropper, tmp_path: Path) -> None:
+    with pytest.raises(Untrusted, match="Pin a self-signed one"):
+        Device.join(eavesdropper.url, "activity", file=tmp_path / "device")
+    assert eavesdropper.received == b""
+
+
+def test_a_certificate_that_changes_after_joining(
+    eavesdropper: Eavesdropper, start: Start, tmp_path: Path
+) -> None:
+    """Someone takes over the address: no token, no letter, no ε."""
+    server = start(make_task(), tls="self-signed")
+    file = tmp_path / "device"
+    with Device.join(server.url, "activity", file=file, fingerprint=server.fingerprint) as device:
+        pinned = device.identity.certificate
+        impostor = HttpTransport(eavesdropper.url, "activity", pinned)
+        device._transport.close()
+        device._transport = impostor
+        for _ in range(2):
+            device.add(X, 0)
+        with pytest.raises(Untrusted):
+            device.add(X, 0)
+        assert (device.n_samples, device.ledger.events) == (3, ())
+        assert eavesdropper.received == b""
+
+
+def test_a_fingerprint_needs_tls(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="https"):
+        Device.join(
+            "http://127.0.0.1:1", "activity", file=tmp_path / "device", fingerprint="0" * 64
+        )
+
+
+# A server that means no good
+
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+class Puppet:
+    """An HTTP server whose every answer a test writes; it remembers what was posted."""
+
+    def __init__(self) -> None:
+        self.memory = MemoryTransport(make_task())
+        self.model: Answer = (200, {}, b"")
+        self.checkin: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
+        self.checkins: list[bytes] = []
+        self.endless = False
+
+    def answer(self, method: str, path: str, body: bytes) -> Answer:
+        view = self.memory.task()
+        if path.endswith("/devices"):
+            return 201, {}, b'{"device": "d", "token": "t"}'
+        if path.endswith("/model"):
+            status, headers, model = self.model
+            return status, {"Crowdml-Terms": view.terms_sha256} | headers, model
+        if path.endswith("/checkins"):
+            self.checkins.append(body)
+            return self.checkin
+        return 200, {}, msgspec.json.encode(view)
+
+
+@contextmanager
+def serving(puppet: Puppet) -> Iterator[str]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None: ...
+
+        def handle_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, headers, answer = puppet.answer(self.command, self.path, body)
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(answer))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(answer)
+                # Bounded, but far beyond what a device may take in.
+                for _ in range(48 if puppet.endless and self.path.endswith("/model") else 0):
+                    self.wfile.write(b" " * 2**20)
+            if puppet.endless:
+                self.close_connection = True
+
+        do_GET = do_POST = do_DELETE = handle_any  # noqa: N815
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join(PATIENCE)
+        server.server_close()
+
+
+GOOD_MODEL = json.dumps(
+    {"version": 0, "state": "running", "parameters": "AAAA" * 16}
+).encode()  # fmt: skip
+NESTED = b"[" * 5000
+MODELS: dict[str, Answer] = {
+    "empty": (200, {}, b""),
+    "not JSON": (200, {}, b"<html>hello</html>"),
+    "not UTF-8": (200, {}, b'{"version": 0, "state": "\xff\xfe", "parameters": ""}'),
+    "nested": (200, {}, b'{"version": 0, "more": ' + NESTED),
+    "all nested": (200, {}, NESTED),
+    "an array": (200, {}, b"[]"),
+    "too few parameters": (200, {}, GOOD_MODEL.replace(b"AAAA" * 16, b"AAAA")),
+    "bad base64": (200, {}, GOOD_MODEL.replace(b"AAAA" * 16, b"?")),
+    "nan": (200, {}, GOOD_MODEL.replace(b"AAAA" * 16, b"//////" + b"A" * 58)),
+    "a negative version": (200, {}, GOOD_MODEL.replace(b'"version": 0', b'"version": -1')),
+    "a huge version": (200, {}, GOOD_MODEL.replace(b'"version": 0', b'"version": 1e99')),
+    "an unknown state": (200, {}, GOOD_MODEL.replace(b"running", b"dancing")),
+    "a redirect": (302, {"Location": "http://127.0.0.1:1/"}, b""),
+    "nothing new": (304, {}, b""),
+    "no content": (204, {"Content-Length": "0"}, b""),
+    "a fault": (500, {}, b"Internal Server Error"),
+    "a fault, not UTF-8": (500, {}, b'{"type": "\xff"}'),
+    "a fault, nested": (500, {}, b'{"type": ' + NESTED),
+    "a refusal that is no problem": (418, {}, b"teapot"),
+    "a refusal, not UTF-8": (418, {}, b'{"type": "\xff"}'),
+    "a refusal, nested": (418, {}, b'{"type": ' + NESTED),
+    "a refusal of strange types": (418, {}, b'{"type": [1], "detail": {"a": 1}}'),
+    "too short": (200, {"Content-Length": "999999"}, GOOD_MODEL),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+def test_a_strange_model_costs_nothing(tmp_path: Path, model: Answer) -> None:
+    puppet = Puppet()
+    puppet.model = model
+    with (
+        serving(puppet) as url,
+        Device.join(url, "activity", file=tmp_path / "device") as device,
+    ):
+        device._backoff = Backoff(base=0.0)
+        # An answer cut short is waited for; the test need not wait long.
+        device._transport._connection.timeout = 0.5  # type: ignore[attr-defined]
+        assert [device.add(X, 0) for _ in range(4)][2:] == [Outcome.WAITING] * 2
+        assert (puppet.checkins, device.ledger.events, device.n_samples) == ([], (), 4)
+        puppet.model = (200, {}, GOOD_MODEL)
+        assert device.sync() is Outcome.CHECKED_IN
+        assert json.loads(puppet.checkins[0])["samples"] == 4
+
+
+def test_a_giant_answer_is_not_taken_in(tmp_path: Path) -> None:
+    puppet = Puppet()
+    puppet.model = (200, {"Content-Length": str(48 * 2**20 + len(GOOD_MODEL))}, GOOD_MODEL)
+    puppet.endless = True
+    with (
+        serving(puppet) as url,
+        Device.join(url, "activity", file=tmp_path / "device") as device,
+    ):
+        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.WAITING
+        assert (puppet.checkins, device.ledger.events) == ([], ())
+
+
+ANSWERS: dict[str, Answer] = {
+    "empty": (200, {}, b""),
+    "not JSON": (200, {}, b"ok"),
+    "not UTF-8": (200, {}, b'{"version": 1, "status": "\xff"}'),
+    "nested": (200, {}, b'{"version": 1, "more": ' + NESTED),
+    "an unknown status": (200, {}, b'{"version": 1, "status": "lost"}'),
+    "a fault": (503, {}, b'{"type": "urn:crowdml:problem:unavailable"}'),
+    "a foreign refusal": (403, {}, b"<html>proxy</html>"),
+    "a strange wait": (
+        429, {}, b'{"type": "urn:crowdml:problem:too-frequent", "retry_after": "later"}'
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
+def test_a_strange_answer_to_a_check_in_is_retried(tmp_path: Path, answer: Answer) -> None:
+    puppet = Puppet()
+    puppet.model = (200, {}, GOOD_MODEL)
+    good, puppet.checkin = puppet.checkin, answer
+    with (
+        serving(puppet) as url,
+        Device.join(url, "activity", file=tmp_path / "device") as device,
+    ):
+        device._backoff = Backoff(base=0.0)
+        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.WAITING
+        puppet.checkin = good
+        assert device.sync() is Outcome.CHECKED_IN
+        assert len(puppet.checkins) == 2
+        assert len(set(puppet.checkins)) == 1
+        assert len(device.ledger.events) == 1
+
+
+def test_a_refusal_keeps_its_words() -> None:
+    puppet = Puppet()
+    puppet.checkin = (
+        409, {},
+        b'{"type": "urn:crowdml:problem:stale-version", "detail": "too old", "version": 7}',
+    )  # fmt: skip
+    with (
+        serving(puppet) as url,
+        closing(HttpTransport(url, "activity")) as transport,
+        pytest.raises(Rejected, match="too old") as caught,
+    ):
+        transport.checkin("t", b"{}")
+    assert (caught.value.kind, caught.value.status) == ("stale-version", 409)
+    assert caught.value.extra["version"] == 7

@@ -1,0 +1,101 @@
+"""A task whose check-ins tell which samples they used, and devices that take part in it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import crowdml
+from crowdml.device import DeviceStore
+from crowdml.protocol import Task
+from crowdml.server.store import LogEntry
+from crowdml.types import Ints
+from tests.servers import Process, make_task
+
+__all__ = ["FEATURES", "Collector", "log_of", "telltale", "uses"]
+
+COLLECTING = Path(__file__).parents[1] / "collecting.py"
+FEATURES = 60
+
+
+def telltale(**changes: Any) -> Task:
+    """Without noise, so that tests can look inside; everything else is as in a private task."""
+    defaults: dict[str, Any] = {
+        "features__count": FEATURES,
+        "target__labels": ["even", "odd"],
+        "privacy__epsilon": float("inf"),
+        "collection__buffer": 300,
+    }
+    return make_task(**(defaults | changes))
+
+
+def uses(log: Iterable[LogEntry]) -> Ints:
+    """How often each sample was used, over all check-ins.
+
+    A softmax is never certain, so every sample leaves something in its own column.
+    """
+    total = np.zeros(FEATURES, dtype=np.int64)
+    for entry in log:
+        columns = np.frombuffer(entry.gradient, dtype="<i4").reshape(-1, FEATURES)
+        used = columns.any(axis=0)
+        assert used.sum() == entry.samples, "otherwise this test is blind"
+        total += used
+    return total
+
+
+@dataclass
+class Collector:
+    """One device, run again and again on the same file."""
+
+    url: str
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "device"
+
+    @property
+    def diary(self) -> Path:
+        return self.folder / "diary"
+
+    @property
+    def added(self) -> list[int]:
+        """The samples that the device has acknowledged."""
+        return [int(line) for line in self.diary.read_text().splitlines()]
+
+    def launch(self, samples: Iterable[int], kill: str = "") -> subprocess.Popen[bytes]:
+        options = {
+            "url": self.url,
+            "file": str(self.file),
+            "diary": str(self.diary),
+            "samples": list(samples),
+            "features": FEATURES,
+            "kill": kill,
+        }
+        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
+        return subprocess.Popen(
+            [sys.executable, "-P", str(COLLECTING), json.dumps(options)], env=environment
+        )
+
+    def run(self, samples: Iterable[int], kill: str = "") -> int:
+        return self.launch(samples, kill).wait(60)
+
+    def answers(self) -> dict[str, str]:
+        with closing(DeviceStore(self.file)) as store:
+            return store.answers
+
+    def waiting(self) -> int:
+        with closing(DeviceStore(self.file)) as store:
+            return store.n_samples
+
+
+def log_of(server: Process) -> list[LogEntry]:
+    with server.store() as store:
+        return list(store.log(store.task("activity").id))

@@ -1,0 +1,79 @@
+"""A crowd learns over real HTTPS, and outages in between change nothing."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+
+from crowdml.device import Device, Outcome
+from crowdml.device.backoff import Backoff
+from crowdml.privacy import Limits
+from tests.integration.crowd import log_of
+from tests.servers import Start, make_task, recompute
+
+LIMITS = Limits(1e9, 1e9)
+
+
+def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> None:
+    """Three classes, each on a feature of its own; enough samples to hear them over the noise.
+
+    With ε = 50 a sample and minibatches of 10, the noise of a step is a few percent of its
+    signal. 60 steps leave the worst of three scores more than 20 standard deviations clear, so
+    that a wrong answer at the end has a chance far below 1e-8.
+    """
+    task = make_task(
+        features__count=3, collection__batch=10, privacy__epsilon=50.0,
+        optimizer__c=2.0, stop__updates=60,
+    )  # fmt: skip
+    server = start(task, tls="self-signed")
+    with ExitStack() as stack:
+        devices = [
+            stack.enter_context(
+                Device.join(
+                    server.url, "activity", file=tmp_path / str(i), limits=LIMITS,
+                    fingerprint=server.fingerprint,
+                )
+            )
+            for i in range(3)
+        ]  # fmt: skip
+        outcomes = {
+            device.add(np.eye(3)[i % 3], i % 3) for i in range(210) for device in devices
+        }  # fmt: skip
+        assert Outcome.CHECKED_IN in outcomes
+        assert [device.sync() for device in devices] == [Outcome.ENDED] * 3
+        assert all("exhausted" in (device.ended or "") for device in devices)
+    fold = recompute(server.database)
+    assert fold.version == 60
+    assert fold.model.predict(fold.published, np.eye(3)).tolist() == [0, 1, 2]
+
+
+def test_an_outage_of_the_real_server(start: Start, tmp_path: Path) -> None:
+    server = start(make_task())
+    with Device.join(server.url, "activity", file=tmp_path / "device") as device:
+        device._backoff = Backoff(base=0.0)
+        assert [device.add(np.eye(4)[0], 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
+        server.kill()
+        outcomes = [device.add(np.eye(4)[0], 0) for _ in range(11)]
+        assert outcomes == [Outcome.COLLECTED] * 2 + [Outcome.WAITING] * 9
+        server.start()
+        assert device.sync() is Outcome.CHECKED_IN
+        assert [entry.samples for entry in log_of(server)] == [3, 11]
+        assert len(device.ledger.events) == 2
+        device.leave()
+    assert not (tmp_path / "device").exists()
+
+
+def test_an_owner_stops_the_task(start: Start, tmp_path: Path) -> None:
+    server = start(make_task())
+    with Device.join(server.url, "activity", file=tmp_path / "device") as device:
+        assert [device.add(np.eye(4)[0], 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
+        with server.store() as store:
+            store.set_task_state("activity", "stopped")
+        # Until the server has noticed, check-ins are still welcome.
+        for _ in range(2000):
+            if device.add(np.eye(4)[0], 0) is Outcome.ENDED:
+                break
+        assert device.ended
+        spent = len(device.ledger.events)
+        assert device.add(np.eye(4)[0], 0) is Outcome.ENDED
+        assert len(device.ledger.events) == spent

@@ -1,0 +1,109 @@
+"""kill -9 under load, twenty times: nothing acknowledged is lost, nothing counts twice."""
+
+import http.client
+import json
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.protocol import Task
+from tests.servers import Process, Start, checkin, enrol, make_task, recompute
+
+CHECKINS = "/v1/tasks/activity/checkins"
+CLIENTS = 4
+
+
+@dataclass
+class Client:
+    """Sends one valid check-in after the other over a kept-alive connection, until told to stop.
+
+    What is not acknowledged is sent again with the same bytes, as every device does.
+    """
+
+    server: Process
+    task: Task
+    token: str
+    number: int
+    stop: threading.Event
+    acknowledged: dict[str, int] = field(default_factory=dict)
+    duplicates: int = 0
+    strange: list[object] = field(default_factory=list)
+
+    def run(self) -> None:
+        seed = self.number * 100_000
+        with self.server.connected() as wire:
+            while not self.stop.is_set():
+                seed += 1
+                body = checkin(self.task, seed, samples=3 + seed % 5)
+                while not self.stop.is_set():
+                    try:
+                        reply = wire.call("POST", CHECKINS, body, self.token)
+                    except (OSError, http.client.HTTPException):
+                        time.sleep(0.01)
+                        continue
+                    if reply.status != 200:
+                        self.strange.append(reply)
+                        return
+                    answer = reply.json()
+                    self.acknowledged[json.loads(body)["id"]] = answer["version"]
+                    self.duplicates += answer["status"] == "duplicate"
+                    break
+
+
+def hammer(start: Start, task: Task, kills: int, seed: int, **settings: Any) -> None:
+    server = start(task, **settings)
+    with server.connected() as wire:
+        tokens = [enrol(wire) for _ in range(CLIENTS)]
+    stop = threading.Event()
+    clients = [Client(server, task, token, i, stop) for i, token in enumerate(tokens)]
+    threads = [threading.Thread(target=client.run) for client in clients]
+    moments = random.Random(seed)
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(kills):
+            time.sleep(moments.uniform(0.01, 0.25))
+            server.kill()
+            server.start()
+        time.sleep(0.2)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+    assert [client.strange for client in clients] == [[]] * CLIENTS
+
+    with server.connected() as wire:
+        document = wire.get("/v1/tasks/activity/export?format=json").json()
+        statistics = wire.get("/v1/tasks/activity/stats").json()
+    with server.store() as store:
+        log = list(store.log(1))
+    assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
+    assert len({entry.id for entry in log}) == len(log), "a check-in counted twice"
+    found = {entry.id: entry.seq for entry in log}
+    acknowledged = {name: v for client in clients for name, v in client.acknowledged.items()}
+    assert len(acknowledged) > 5 * kills, "too little load to mean anything"
+    assert acknowledged == {name: found.get(name) for name in acknowledged}, (
+        "an answer was not kept"
+    )
+    # Sent but unanswered at the end: at most one for each client.
+    assert len(found) - len(acknowledged) <= CLIENTS
+    fold = recompute(server.database)
+    assert document["version"] == statistics["version"] == fold.version == len(log)
+    assert np.array(document["weights"]).tobytes() == fold.published.tobytes()
+    assert statistics["samples"] == sum(entry.samples for entry in log)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_killed_under_load(start: Start, part: int) -> None:
+    """Ten kills in each part, twenty in all; two parts, so that they can run side by side."""
+    hammer(start, make_task(), kills=10, seed=part)
+
+
+def test_killed_while_taking_snapshots(start: Start) -> None:
+    task = make_task(optimizer__kind="adagrad", optimizer__averaging=2.0, stop__window=20)
+    hammer(start, task, kills=8, seed=7, snapshot_every=3, largest_batch=4)

@@ -1,0 +1,28 @@
+"""η(t) of Eq. (5) and its alternatives."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from crowdml.errors import InvalidInput
+from crowdml.optim import Optimizer, Rate, adagrad, constant, dual_averaging, inverse, inverse_sqrt
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (inverse_sqrt, [2.5, 2.5 / math.sqrt(2), 2.5 / math.sqrt(3), 1.25]),
+        (constant, [2.5, 2.5, 2.5, 2.5]),
+        (inverse, [2.5, 1.25, 2.5 / 3, 0.625]),
+    ],
+)
+def test_formula(make: Callable[[float], Rate], expected: list[float]) -> None:
+    assert [make(2.5)(t) for t in (1, 2, 3, 4)] == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("make", [inverse_sqrt, constant, inverse, adagrad, dual_averaging])
+@pytest.mark.parametrize("c", [0.0, -1.0, math.inf, -math.inf, math.nan])
+def test_refuses(make: Callable[[float], Rate | Optimizer], c: float) -> None:
+    with pytest.raises(InvalidInput, match=f"c must be positive and finite, found {c}"):
+        make(c)

@@ -1,0 +1,95 @@
+"""The ledger: composition, limits, and no way to take anything back."""
+
+import dataclasses
+import math
+
+import pytest
+
+from crowdml.errors import InvalidInput, LimitReached
+from crowdml.privacy import CheckinRelease, LaplaceRelease, Ledger, Limits, Part
+
+OPEN = Limits(per_sample=math.inf, per_device=math.inf)
+
+
+def checkin(epsilon: float, n: int = 20) -> CheckinRelease:
+    return CheckinRelease(n, 0, (LaplaceRelease("gradient", Part.TRAINING, 5, epsilon),))
+
+
+def test_empty() -> None:
+    ledger = Ledger()
+    assert (ledger.per_sample, ledger.per_device, ledger.whole_device) == (0.0, 0.0, 0.0)
+
+
+def test_composition() -> None:
+    """Disjoint minibatches: the dearest for a sample, the sum for the device."""
+    ledger = Ledger.of([checkin(0.5, n=20), checkin(2.0, n=3), checkin(0.25, n=100)])
+    assert ledger.per_sample == 2.0
+    assert ledger.per_device == 2.75
+    assert ledger.whole_device == 20 * 0.5 + 3 * 2.0 + 100 * 0.25
+
+
+def test_charge_appends_and_changes_nothing_old() -> None:
+    before = Ledger.of([checkin(0.5)])
+    after = before.charge(checkin(1.0))
+    assert before.events == (checkin(0.5),)
+    assert after.events == (checkin(0.5), checkin(1.0))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        after.events = ()  # type: ignore[misc]
+
+
+def test_require_charges_nothing() -> None:
+    ledger = Ledger.of([checkin(0.5)])
+    ledger.require(checkin(0.5), OPEN)
+    assert ledger.per_device == 0.5
+
+
+def test_per_sample_limit() -> None:
+    limits = Limits(per_sample=1.0, per_device=math.inf)
+    ledger = Ledger.of([checkin(1.0)] * 50)
+    ledger.require(checkin(1.0), limits)
+    with pytest.raises(LimitReached, match=r"one sample is ε = 1 and a check-in costs 1\.001"):
+        ledger.require(checkin(1.001), limits)
+
+
+def test_device_limit() -> None:
+    limits = Limits(per_sample=math.inf, per_device=1.2)
+    ledger = Ledger.of([checkin(0.5)])
+    ledger.require(checkin(0.5), limits)
+    ledger = ledger.charge(checkin(0.5))
+    with pytest.raises(
+        LimitReached, match=r"device limit is ε = 1\.2; 1 is spent and a check-in costs 0\.5\."
+    ):
+        ledger.require(checkin(0.5), limits)
+    ledger.require(checkin(0.2), limits)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(10, 1.0), (3, 0.3), (7, 0.7)])
+def test_ten_tenths_fit_into_one_and_eleven_do_not(count: int, limit: float) -> None:
+    """In floats 0.2 + 0.1 is more than 0.3."""
+    limits, ledger = Limits(per_sample=0.1, per_device=limit), Ledger()
+    for _ in range(count):
+        ledger.require(checkin(0.1), limits)
+        ledger = ledger.charge(checkin(0.1))
+    with pytest.raises(LimitReached):
+        ledger.require(checkin(0.1), limits)
+    with pytest.raises(LimitReached):
+        ledger.require(checkin(1e-6), limits)
+
+
+def test_no_noise_fits_no_finite_limit() -> None:
+    for limits in (Limits(1e9, math.inf), Limits(math.inf, 1e9)):
+        with pytest.raises(LimitReached, match="costs inf"):
+            Ledger().require(checkin(math.inf), limits)
+    ledger = Ledger.of([checkin(math.inf)])
+    ledger.require(checkin(math.inf), OPEN)
+    assert ledger.per_device == math.inf
+    with pytest.raises(LimitReached, match="inf is spent"):
+        ledger.require(checkin(0.1), Limits(1.0, 1.0))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
+def test_limits_are_positive(value: float) -> None:
+    with pytest.raises(InvalidInput, match=f"per_sample limit must be positive, found {value}"):
+        Limits(per_sample=value, per_device=1.0)
+    with pytest.raises(InvalidInput, match=f"per_device limit must be positive, found {value}"):
+        Limits(per_sample=1.0, per_device=value)

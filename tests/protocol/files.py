@@ -1,0 +1,23 @@
+"""Task files with chosen fields, for tests of what may stand in them."""
+
+FIELDS: dict[str, str] = {
+    "name": '"activity"',
+    "title": '"Activity"',
+    "objective": '"Recognise activities."',
+    "sensors": '"Accelerometer."',
+    "features.count": "4",
+    "target.labels": '["still", "walking", "running"]',
+    "model.kind": '"softmax"',
+    "privacy.epsilon": "1.0",
+    "collection.batch": "10",
+    "collection.buffer": "20",
+}
+"""The least that a task file must say, as TOML."""
+
+REGRESSION = {"target.labels": "[]", "model.kind": '"huber"'}
+
+
+def task_file(changes: dict[str, str | None] | None = None) -> str:
+    """The least task file with some fields set to TOML values, or left out where None."""
+    fields = {**FIELDS, **(changes or {})}
+    return "".join(f"{name} = {value}\n" for name, value in fields.items() if value is not None)

@@ -1,0 +1,175 @@
+"""The OpenAPI document: complete, and true to the routes, the messages and the problems."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from starlette.routing import Route
+
+from crowdml.protocol import (
+    MEDIA_TYPE,
+    PROBLEMS,
+    Checkin,
+    CheckinAnswer,
+    Checkout,
+    Enrol,
+    Enrolled,
+    Estimate,
+    State,
+    Statistics,
+    Task,
+    TaskList,
+    TaskView,
+    openapi,
+    problem_document,
+    rejected,
+    terms_hash,
+)
+from crowdml.server.api import ROUTES
+from tests.protocol.files import task_file
+
+DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(openapi("1.2.3")))
+METHODS = {"get", "post", "delete", "put", "patch"}
+
+
+def references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        node = list(node.values())
+    if isinstance(node, list):
+        for inner in node:
+            yield from references(inner)
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in DOCUMENT["paths"].items():
+        for method in METHODS & set(item):
+            yield path, method, item[method]
+
+
+def test_every_reference_resolves() -> None:
+    found = set(references(DOCUMENT))
+    assert len(found) >= 8
+    for reference in found:
+        place: Any = DOCUMENT
+        assert reference.startswith("#/")
+        for name in reference[2:].split("/"):
+            place = place[name]
+        assert isinstance(place, dict)
+
+
+def test_every_schema_is_used_and_valid() -> None:
+    used = {reference.rsplit("/", 1)[1] for reference in references(DOCUMENT)}
+    schemas = DOCUMENT["components"]["schemas"]
+    assert used == set(schemas)
+    for schema in schemas.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_routes_and_paths_are_the_same() -> None:
+    routes = set()
+    for route in ROUTES:
+        assert isinstance(route, Route)
+        routes |= {(route.path, method.lower()) for method in (route.methods or set()) - {"HEAD"}}
+    assert routes == {(path, method) for path, method, _ in operations()}
+
+
+def test_path_parameters_are_declared() -> None:
+    for path, item in DOCUMENT["paths"].items():
+        declared = {p["name"] for p in item.get("parameters", []) if p["in"] == "path"}
+        assert declared == {part[1:-1] for part in path.split("/") if part.startswith("{")}
+
+
+def test_head() -> None:
+    assert DOCUMENT["openapi"] == "3.1.0"
+    assert DOCUMENT["info"]["title"] == "crowdml"
+    assert DOCUMENT["info"]["version"] == "1.2.3"
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_every_problem_is_documented(kind: str) -> None:
+    description = DOCUMENT["components"]["schemas"]["Problem"]["description"]
+    assert kind in description.replace(".", "").replace(",", "").split()
+    if kind == "method-not-allowed":  # The answer to what no operation describes.
+        return
+    places = [
+        (status, answer)
+        for _, _, operation in operations()
+        for status, answer in operation["responses"].items()
+        if kind in answer["description"].split(", ")
+    ]
+    assert places
+    for status, answer in places:
+        assert int(status) == PROBLEMS[kind].status
+        assert list(answer["content"]) == [MEDIA_TYPE]
+
+
+def test_token_is_asked_for_where_it_is_needed() -> None:
+    secured = {(path, method) for path, method, o in operations() if o.get("security")}
+    assert secured == {
+        ("/v1/tasks/{task}/devices/me", "delete"),
+        ("/v1/tasks/{task}/model", "get"),
+        ("/v1/tasks/{task}/checkins", "post"),
+    }
+    assert set(DOCUMENT["components"]["securitySchemes"]) == {"token"}
+    for path, method, operation in operations():
+        documented = "401" in operation["responses"]
+        assert documented == ((path, method) in secured)
+
+
+def _view() -> TaskView:
+    task = Task.from_toml(task_file())
+    text = task.terms.text
+    return TaskView(
+        task.name, task.title, task.objective, State.RUNNING, True, "open", "sgd", 3, 2, text,
+        terms_hash(text),
+    )  # fmt: skip
+
+
+MESSAGES: list[Any] = [
+    Checkin("a" * 16, 1, "0" * 64, 20, 0, -1, (1, 2), -20, b"1234"),
+    CheckinAnswer(2, "duplicate"),
+    Checkout(2, State.PAUSED, b"1234"),
+    Enrol("0" * 64),
+    Enrol("0" * 64, "invite"),
+    Enrolled("d1", "secret"),
+    Statistics(
+        State.RUNNING, 3, 2, 1, 60, Estimate(0.5, 0.1), None, (Estimate(0.3, 0.2),), 0.5, 2, 3.0,
+        None, 100, None,
+    ),
+    TaskList((_view(),)),
+    _view(),
+]  # fmt: skip
+
+
+def validator(name: str) -> Any:
+    schema = {
+        "$ref": f"#/components/schemas/{name}",
+        "components": DOCUMENT["components"],
+    }
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_messages_fit_their_schema(message: Any) -> None:
+    validator(type(message).__name__).validate(json.loads(msgspec.json.encode(message)))
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_problems_fit_their_schema(kind: str) -> None:
+    document = json.loads(problem_document(rejected(kind, "No.", version=3)))
+    validator("Problem").validate(document)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("samples", 0), ("id", "x"), ("terms", "x"), ("errors", 2**31), ("raw", []), ("grid", "a")],
+)
+def test_schema_refuses_what_the_server_refuses(name: str, value: Any) -> None:
+    document = json.loads(msgspec.json.encode(MESSAGES[0]))
+    with pytest.raises(jsonschema.ValidationError):
+        validator("Checkin").validate({**document, name: value})

@@ -1,0 +1,139 @@
+"""The terms: one text, one hash, and no trust in the server that sends them."""
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from crowdml.errors import InvalidTask
+from crowdml.protocol import Task, Terms, terms_hash
+from tests.protocol.files import REGRESSION, task_file
+
+TERMS = Task.from_toml(task_file()).terms
+
+
+def changed(path: str, value: Any) -> str:
+    document = json.loads(TERMS.text)
+    *sections, name = path.split(".")
+    place = document
+    for section in sections:
+        place = place[section]
+    place[name] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"privacy.epsilon": "inf"},
+        REGRESSION,
+        {"features.description": '"α, β – ‖x‖₁ ≤ 1"', "collection.heldout": "0.25"},
+    ],
+)
+def test_text_parses_to_itself(changes: dict[str, str | None]) -> None:
+    terms = Task.from_toml(task_file(changes)).terms
+    assert Terms.parse(terms.text) == terms
+    assert Terms.parse(terms.text).text == terms.text
+    json.loads(terms.text, parse_constant=pytest.fail)
+
+
+def test_hash_is_that_of_the_bytes_shown() -> None:
+    text = TERMS.text + " ‖x‖₁ "
+    assert terms_hash(text) == hashlib.sha256(text.encode("utf-8")).hexdigest()
+    assert terms_hash(TERMS.text) != terms_hash(TERMS.text + "\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("task", "other"),
+        ("sensors", "Microphone."),
+        ("features.count", 5),
+        ("features.description", "x"),
+        ("target.labels", ["a", "b", "c"]),
+        ("model.kind", "hinge"),
+        ("model.clip", 1.0),
+        ("model.regularization", 0.1),
+        ("model.intercept", True),
+        ("privacy.epsilon_g", 2.0),
+        ("privacy.epsilon_e", 2.0),
+        ("privacy.epsilon_y", 2.0),
+        ("collection.batch", 1),
+        ("collection.buffer", 21),
+        ("collection.heldout", 0.1),
+    ],
+)
+def test_every_change_has_another_hash(path: str, value: Any) -> None:
+    other = Terms.parse(changed(path, value))
+    assert terms_hash(other.text) != terms_hash(TERMS.text)
+
+
+@pytest.mark.parametrize("name", ["stop.updates", "optimizer.c", "enrolment.max_staleness"])
+def test_the_servers_own_business_is_no_term(name: str) -> None:
+    assert Task.from_toml(task_file({name: "7"})).terms.text == TERMS.text
+
+
+def test_claimed_epsilon_is_not_believed() -> None:
+    """What a device charges is computed from the noise that it will really add."""
+    text = changed("privacy.epsilon_g", 5.0)
+    terms = Terms.parse(text)
+    assert terms.privacy.epsilon == 1.0
+    assert terms.epsilon_per_sample == pytest.approx(5.1)
+    assert not Terms.parse(changed("privacy.epsilon_e", "inf")).private
+
+
+def test_claimed_clip_is_capped_by_the_models_own_bound() -> None:
+    assert Terms.parse(changed("model.clip", 50.0)).sanitizer().clip == 2.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        "not JSON",
+        "\ud800",
+        '{"task": "\\ud800"}',
+        "[" * 10_000,
+        changed("colour", "red"),
+        changed("model.colour", "red"),
+        changed("model.kind", "forest"),
+        changed("model.kind", "ridge"),
+        changed("model.clip", None),
+        changed("model.clip", 0.0),
+        changed("model.clip", -1.0),
+        changed("model.clip", float("inf")),
+        changed("model.clip", float("nan")),
+        changed("target.labels", []),
+        changed("target.labels", ["a"]),
+        changed("target.labels", ["a", "a", "b"]),
+        changed("privacy.epsilon_g", 0.0),
+        changed("privacy.epsilon_g", -1.0),
+        changed("privacy.epsilon_g", "Infinity"),
+        changed("privacy.epsilon_g", True),
+        changed("privacy.epsilon_g", None),
+        changed("privacy.epsilon_e", 0.0),
+        changed("privacy.epsilon_y", 0.0),
+        changed("features.count", 0),
+        changed("features.count", 100_001),
+        changed("collection.batch", 0),
+        changed("collection.buffer", 9),
+        changed("collection.heldout", 0.9),
+    ],
+)
+def test_refuses_terms_that_make_no_sense(text: str) -> None:
+    with pytest.raises(InvalidTask, match="the server's terms make no sense: "):
+        Terms.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("heldout", "n", "expected"),
+    [(0.0, 100, 0), (0.1, 9, 0), (0.1, 10, 1), (0.1, 19, 1), (0.25, 21, 5), (0.5, 3, 1)],
+)
+def test_heldout_is_rounded_down(heldout: float, n: int, expected: int) -> None:
+    terms = Terms.parse(changed("collection.heldout", heldout))
+    assert terms.collection.n_heldout(n) == expected

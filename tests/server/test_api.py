@@ -1,0 +1,392 @@
+"""The live server over real HTTP: caching, groups, owners' changes, events, exports, secrets."""
+
+import asyncio
+import base64
+import http.client
+import io
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+
+from crowdml.protocol import Task, rejected
+from crowdml.server.api import _refuse
+from tests.servers import (
+    PATIENCE,
+    Process,
+    Start,
+    Wire,
+    checkin,
+    enrol,
+    make_task,
+    problem_kind,
+    recompute,
+)
+
+STATS = "/v1/tasks/activity/stats"
+CHECKINS = "/v1/tasks/activity/checkins"
+MODEL = "/v1/tasks/activity/model"
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+
+
+def send_all(server: Process, bodies: list[bytes], token: str, threads: int = 8) -> list[Any]:
+    """Many at once, so that they share commits."""
+
+    def send(part: list[bytes]) -> list[Any]:
+        with server.connected() as wire:
+            return [wire.call("POST", CHECKINS, body, token) for body in part]
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = pool.map(send, [bodies[i::threads] for i in range(threads)])
+        return [reply for part in parts for reply in part]
+
+
+def exported(wire: Wire) -> dict[str, Any]:
+    document: dict[str, Any] = wire.get("/v1/tasks/activity/export?format=json").json()
+    return document
+
+
+# The model
+
+
+def test_the_live_model_is_the_fold_of_the_log(start: Start) -> None:
+    task = make_task(optimizer__kind="adagrad", collection__heldout=0.34)
+    server = start(task, snapshot_every=7)
+    with server.connected() as wire:
+        token = enrol(wire)
+        bodies = [checkin(task, seed, samples=3 + seed % 4) for seed in range(60)]
+        assert {reply.status for reply in send_all(server, bodies, token)} == {200}
+        document, statistics = exported(wire), wire.get(STATS).json()
+        checkout = wire.get(MODEL, token).json()
+    fold = recompute(server.database)
+    assert np.array(document["weights"]).tobytes() == fold.published.tobytes()
+    assert document["version"] == statistics["version"] == fold.version == 60
+    parameters = np.frombuffer(base64.b64decode(checkout["parameters"]), dtype="<f4")
+    assert parameters.tobytes() == fold.w.astype("<f4").tobytes()
+    assert statistics["samples"] == fold.totals.sum[fold.totals.SAMPLES]
+    errors, evaluated = fold.totals.sum[fold.totals.ERRORS], fold.totals.sum[fold.totals.EVALUATED]
+    assert statistics["error"]["value"] == errors / evaluated
+    assert statistics["staleness_max"] == fold.staleness_max == 59
+    assert server.stop() == 0
+    with server.start().connected() as wire:
+        assert exported(wire) == document
+
+
+def test_an_unchanged_model_is_not_sent_again(server: Process, wire: Wire) -> None:
+    task = make_task()
+    token = enrol(wire)
+    first = wire.get(MODEL, token)
+    etag = first.headers["etag"]
+    again = wire.call("GET", MODEL, None, token, {"If-None-Match": etag})
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", etag)
+    assert again.headers["crowdml-terms"] == first.headers["crowdml-terms"]
+    assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
+    changed = wire.call("GET", MODEL, None, token, {"If-None-Match": etag})
+    assert changed.status == 200
+    assert changed.headers["etag"] != etag
+    assert changed.json()["version"] > first.json()["version"]
+
+
+def test_exports_over_http(wire: Wire) -> None:
+    import onnxruntime
+
+    task = make_task()
+    token = enrol(wire)
+    assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
+    files = {
+        kind: wire.get(f"/v1/tasks/activity/export?format={kind}")
+        for kind in ("npz", "json", "onnx")
+    }
+    weights = np.array(files["json"].json()["weights"])
+    with np.load(io.BytesIO(files["npz"].body), allow_pickle=False) as archive:
+        assert archive["weights"].tobytes() == weights.tobytes()
+    session = onnxruntime.InferenceSession(
+        files["onnx"].body, providers=["CPUExecutionProvider"]
+    )  # fmt: skip
+    x = np.eye(4, dtype=np.float32)
+    _, scores = session.run(None, {"x": x})
+    assert np.abs(scores - weights.T).max() <= 1e-5 * max(1.0, np.abs(weights).max())
+    name = files["onnx"].headers["content-disposition"]
+    assert re.search(r'filename="activity-\d+\.onnx"', name)
+    assert wire.get("/v1/tasks/activity/export").body[:2] == b"PK"
+
+
+# Many at once
+
+
+def test_concurrent_check_ins_are_applied_exactly_once(start: Start) -> None:
+    task = make_task()
+    server = start(task, largest_batch=16)
+    with server.connected() as wire:
+        token = enrol(wire)
+    bodies = [checkin(task, seed) for seed in range(120)]
+    replies = send_all(server, bodies + bodies, token, threads=12)
+    assert {reply.status for reply in replies} == {200}
+    applied = [r.json()["version"] for r in replies if r.json()["status"] == "applied"]
+    duplicates = [r.json()["version"] for r in replies if r.json()["status"] == "duplicate"]
+    assert sorted(applied) == sorted(duplicates) == list(range(1, 121))
+    with server.store() as store:
+        log = list(store.log(1))
+    assert [entry.seq for entry in log] == list(range(1, 121))
+    assert {entry.id for entry in log} == {json.loads(body)["id"] for body in bodies}
+
+
+def test_t_max_is_exact_under_concurrency(start: Start) -> None:
+    task = make_task(stop__updates=25)
+    server = start(task)
+    with server.connected() as wire:
+        token = enrol(wire)
+        bodies = [checkin(task, seed) for seed in range(80)]
+        replies = send_all(server, bodies, token, threads=12)
+        applied = [r for r in replies if r.status == 200]
+        refused = [r for r in replies if r.status != 200]
+        assert sorted(r.json()["version"] for r in applied) == list(range(1, 26))
+        assert {problem_kind(r) for r in refused} == {"task-finished"}
+        assert {r.json()["state"] for r in refused} == {"exhausted"}
+        assert wire.get(STATS).json()["state"] == "exhausted"
+        first = {json.loads(b)["id"]: b for b in bodies}
+        with server.store() as store:
+            log = list(store.log(1))
+        assert len(log) == 25
+        for entry in log:
+            answer = wire.call("POST", CHECKINS, first[entry.id], token).json()
+            assert answer == {"version": entry.seq, "status": "duplicate"}
+    assert server.stop() == 0
+    with server.start().connected() as wire:
+        assert wire.get(STATS).json()["state"] == "exhausted"
+
+
+# What an owner changes in another process
+
+
+def test_invites(start: Start) -> None:
+    server = start(make_task(enrolment__mode="invite"))
+    with server.store() as store:
+        invite = store.create_invite(1, 3)
+    with server.connected() as wire:
+        terms = wire.get("/v1/tasks/activity").json()["terms_sha256"]
+        body = json.dumps({"terms": terms, "invite": invite}).encode()
+
+        def join(_: int) -> int:
+            with server.connected() as own:
+                return own.call("POST", "/v1/tasks/activity/devices", body).status
+
+        with ThreadPoolExecutor(8) as pool:
+            statuses = sorted(pool.map(join, range(8)))
+        assert statuses == [201] * 3 + [403] * 5
+        assert wire.get(STATS).json()["devices"] == 3
+
+
+def test_a_revoked_device_is_noticed_while_the_server_runs(start: Start) -> None:
+    task = make_task()
+    server = start(task)
+    with server.connected() as wire:
+        token, other = enrol(wire), enrol(wire)
+        assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
+        with server.store() as store:
+            store.set_device_status(store.devices(1)[0].name, "revoked")
+        eventually(lambda: wire.get(MODEL, token).status == 403)
+        reply = wire.call("POST", CHECKINS, checkin(task), token)
+        assert problem_kind(reply) == "revoked"
+        assert "excluded" in reply.json()["detail"]
+        assert wire.call("POST", CHECKINS, checkin(task), other).status == 200
+        assert wire.get(STATS).json()["version"] == 2
+
+
+def test_pause_resume_and_stop_are_noticed_while_the_server_runs(start: Start) -> None:
+    task = make_task()
+    server = start(task)
+    with server.connected() as wire, server.store() as store:
+        token = enrol(wire)
+        sent = checkin(task)
+        assert wire.call("POST", CHECKINS, sent, token).status == 200
+
+        def state() -> str:
+            found: str = wire.get("/v1/tasks/activity").json()["state"]
+            return found
+
+        store.set_task_state("activity", "paused")
+        eventually(lambda: state() == "paused")
+        paused = wire.call("POST", CHECKINS, checkin(task), token)
+        assert (problem_kind(paused), paused.json()["state"]) == ("task-paused", "paused")
+        assert wire.get(MODEL, token).json()["state"] == "paused"
+        assert wire.call("POST", CHECKINS, sent, token).json()["status"] == "duplicate"
+
+        store.set_task_state("activity", "running")
+        eventually(lambda: state() == "running")
+        assert wire.call("POST", CHECKINS, checkin(task), token).json()["version"] == 2
+
+        store.set_task_state("activity", "stopped")
+        eventually(lambda: state() == "stopped")
+        stopped = wire.call("POST", CHECKINS, checkin(task), token)
+        assert (problem_kind(stopped), stopped.json()["state"]) == ("task-finished", "stopped")
+        assert wire.get(MODEL, token).json()["state"] == "stopped"
+        assert wire.call("POST", CHECKINS, sent, token).json() == {
+            "version": 1, "status": "duplicate",
+        }  # fmt: skip
+        assert wire.get(STATS).json()["version"] == 2
+
+
+def test_a_task_created_while_the_server_runs_is_served(start: Start) -> None:
+    server = start(make_task())
+    with server.connected() as wire, server.store() as store:
+        assert wire.get("/v1/tasks/later").status == 404
+        store.create_task(make_task("later"))
+        eventually(lambda: wire.get("/v1/tasks/later").status == 200)
+        names = [view["name"] for view in wire.get("/v1/tasks").json()["tasks"]]
+        assert names == ["activity", "later"]
+
+
+# Events
+
+
+def test_events_follow_the_task_to_its_end(start: Start) -> None:
+    task = make_task(stop__updates=3)
+    server = start(task)
+    with server.connected() as wire:
+        token = enrol(wire)
+        events: list[dict[str, Any]] = []
+        first = threading.Event()
+
+        def listen() -> None:
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            with closing(connection):
+                connection.request("GET", "/v1/tasks/activity/events")
+                response = connection.getresponse()
+                assert response.headers["Content-Type"].startswith("text/event-stream")
+                while line := response.readline():
+                    if line.startswith(b"data: "):
+                        events.append(json.loads(line.removeprefix(b"data: ")))
+                        first.set()
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        assert first.wait(PATIENCE)
+        for seed in range(3):
+            assert wire.call("POST", CHECKINS, checkin(task, seed), token).status == 200
+            time.sleep(0.1)
+        listener.join(PATIENCE)
+        assert not listener.is_alive(), "the stream must end when the task does"
+        final = wire.get(STATS).json()
+    versions = [event["version"] for event in events]
+    assert len(events) >= 2
+    assert versions == sorted(versions)
+    assert (versions[0], versions[-1]) == (0, 3)
+    del final["checkins_per_minute"], events[-1]["checkins_per_minute"]
+    assert events[-1] == final
+
+
+def test_listeners_do_not_keep_the_server_from_stopping(start: Start) -> None:
+    server = start(make_task())
+    with ExitStack() as stack:
+        for _ in range(3):
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+            stack.enter_context(closing(connection))
+            connection.request("GET", "/v1/tasks/activity/events")
+            response = stack.enter_context(closing(connection.getresponse()))
+            assert response.readline() == b"event: statistics\n"
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 10
+
+
+# Operations
+
+
+def test_health_readiness_and_metrics(start: Start) -> None:
+    task = make_task()
+    server = start(task)
+    with server.connected() as wire:
+        assert wire.get("/healthz").body == b"alive\n"
+        assert wire.get("/readyz").body == b"ready\n"
+        token = enrol(wire)
+        for body in (checkin(task, 1), checkin(task, 2), b"{}"):
+            wire.call("POST", CHECKINS, body, token)
+        text = wire.get("/metrics").body.decode()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines == [
+        "crowdml_checkins_total 2",
+        "crowdml_refusals_total 1",
+        'crowdml_task_version{task="activity"} 2',
+        'crowdml_task_devices{task="activity"} 1',
+    ]
+    for line in lines:
+        assert f"# TYPE {re.split('[ {]', line)[0]} " in text
+
+
+@pytest.mark.parametrize(("wait", "told"), [(0.2, "1"), (1.0, "1"), (1.4, "2"), (59.2, "60")])
+def test_whoever_comes_back_when_told_is_not_too_early(wait: float, told: str) -> None:
+    """The header has whole seconds only, so they must be rounded up."""
+    app = Starlette()
+    app.state.service = SimpleNamespace(refusals=0)
+    request = Request({"type": "http", "app": app})
+    refusal = rejected("too-frequent", "slowly", retry_after=wait)
+    response = asyncio.run(_refuse(request, refusal))
+    assert response.headers["retry-after"] == told
+
+
+# Secrets
+
+
+def test_no_token_no_address_and_no_sample_is_kept_or_shown(start: Start) -> None:
+    task = make_task(enrolment__mode="invite")
+    server = start(task)
+    with server.store() as store:
+        invite = store.create_invite(1, 2)
+    with server.connected() as wire:
+        tokens = [enrol(wire, invite=invite) for _ in range(2)]
+        for seed, token in enumerate(tokens):
+            assert wire.call("POST", CHECKINS, checkin(task, seed), token).status == 200
+            wire.call("POST", CHECKINS, b"{", token)
+            wire.call("POST", CHECKINS, b"[[", token)
+        wire.get(MODEL, "wrong-token-of-someone")
+        public = b"".join(
+            wire.get(path).body
+            for path in (STATS, "/v1/tasks", "/v1/tasks/activity", "/metrics",
+                         "/v1/tasks/activity/export?format=json")
+        )  # fmt: skip
+    assert server.stop() == 0
+    files = [file for file in server.folder.iterdir() if file.name.startswith("crowd.db")]
+    raw = b"".join(file.read_bytes() for file in files)
+    shown = server.output.replace(server.url, "").encode()
+    assert len(raw) > 1000
+    for secret in (*tokens, invite):
+        for where in (raw, public, shown):
+            assert secret.encode() not in where
+    for where in (raw, shown):
+        assert b"127.0.0.1" not in where
+    assert b"wrong-token-of-someone" not in raw + shown
+
+
+@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/tasks/activity", STATS, "/metrics"])
+def test_public_pages_name_no_device(wire: Wire, path: str) -> None:
+    token = enrol(wire)
+    page = wire.get(path).body
+    assert token.encode() not in page
+    assert not re.search(rb"\b[0-9a-f]{32}\b", page), "that would be a device's name"
+
+
+def test_the_log_keeps_time_to_the_minute_only(start: Start) -> None:
+    task: Task = make_task()
+    server = start(task)
+    with server.connected() as wire:
+        token = enrol(wire)
+        assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
+    with server.store() as store:
+        assert [entry.minute % 60 for entry in store.log(1)] == [0]

@@ -1,0 +1,394 @@
+"""The fold and its learner: a function of the log, exact stopping, no luck, no running ahead."""
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.errors import Rejected
+from crowdml.protocol import Checkin, CheckinAnswer, State, Task
+from crowdml.server import Store
+from crowdml.server.admission import Gate
+from crowdml.server.export import export_model
+from crowdml.server.fold import Fold
+from crowdml.server.learner import Arrival, Learner
+from crowdml.server.store import LogEntry
+from tests.servers import checkin, make_task
+
+OPTIMIZERS: list[dict[str, Any]] = [
+    {"optimizer__kind": "sgd", "optimizer__rate": "constant"},
+    {"optimizer__kind": "adagrad"},
+    {"optimizer__kind": "dual-averaging"},
+    {"optimizer__kind": "average-gradient"},
+    {"optimizer__kind": "auto", "optimizer__c": None},
+    {"optimizer__kind": "sgd", "optimizer__averaging": 3.0},
+]
+
+
+def arrivals(task: Task, n: int, first: int = 0, n_devices: int = 3) -> list[Arrival]:
+    bodies = (checkin(task, first + i, samples=3 + i % 5) for i in range(n))
+    decoded = (msgspec.json.decode(body, type=Checkin) for body in bodies)
+    return [Arrival(i % n_devices, message) for i, message in enumerate(decoded)]
+
+
+def new_learner(store: Store, task: Task, snapshot_every: int = 1000) -> Learner:
+    return Learner(store.create_task(task), store, snapshot_every)
+
+
+def reopened(store: Store, task: Task, snapshot_every: int = 1000) -> Learner:
+    return Learner(store.task(task.name), store, snapshot_every)
+
+
+def replayed(store: Store, task: Task) -> Fold:
+    fold = Fold(task)
+    for entry in store.log(store.task(task.name).id):
+        fold.apply(entry)
+    return fold
+
+
+def assert_same(found: Fold, expected: Fold) -> None:
+    """Bit for bit, nothing left out."""
+    with (
+        np.load(io.BytesIO(found.to_bytes())) as a,
+        np.load(io.BytesIO(expected.to_bytes())) as b,
+    ):
+        assert set(a) == set(b)
+        for name in a:
+            assert a[name].dtype == b[name].dtype
+            if name == "totals":
+                # Room for devices to come may differ; what is counted may not.
+                rows = max(len(a[name]), len(b[name]))
+                pad = [np.pad(t, ((0, rows - len(t)), (0, 0))) for t in (a[name], b[name])]
+                assert (pad[0] == pad[1]).all()
+            else:
+                assert a[name].tobytes() == b[name].tobytes(), name
+    assert found.published.tobytes() == expected.published.tobytes()
+    assert (found.totals.sum == expected.totals.sum).all()
+    assert found.totals.active_devices == expected.totals.active_devices
+    assert found.window.sum == expected.window.sum
+    assert found.state == expected.state
+
+
+# The log is the truth
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
+@pytest.mark.parametrize("snapshot_every", [1, 4, 7, 1000])
+def test_snapshot_and_replay_equal_full_replay(
+    store: Store, optimizer: dict[str, Any], snapshot_every: int
+) -> None:
+    task = make_task(stop__window=10, **optimizer)
+    learner = new_learner(store, task, snapshot_every)
+    incoming = arrivals(task, 25)
+    for group in (incoming[:1], incoming[1:4], incoming[4:17]):
+        learner.ingest(group)
+    learner = reopened(store, task, snapshot_every)
+    for group in (incoming[17:18], incoming[18:]):
+        learner.ingest(group)
+    assert_same(learner._fold, replayed(store, task))
+    assert_same(reopened(store, task)._fold, replayed(store, task))
+
+
+def test_the_order_of_the_log_matters_and_its_grouping_does_not(store: Store) -> None:
+    one, many = make_task("one", optimizer__kind="adagrad"), make_task(
+        "many", optimizer__kind="adagrad"
+    )  # fmt: skip
+    incoming = arrivals(one, 12)
+    at_once, singly = new_learner(store, one), new_learner(store, many)
+    at_once.ingest(incoming)
+    for arrival in incoming:
+        singly.ingest([arrival])
+    assert at_once.published_model().tobytes() == singly.published_model().tobytes()
+    backwards = new_learner(store, make_task("backwards", optimizer__kind="adagrad"))
+    backwards.ingest(incoming[::-1])
+    assert backwards.published_model().tobytes() != singly.published_model().tobytes()
+
+
+def test_totals_are_the_sums_of_the_log(store: Store) -> None:
+    task = make_task(collection__heldout=0.4)
+    learner = new_learner(store, task)
+    incoming = arrivals(task, 20)
+    learner.ingest(incoming)
+    statistics = learner.statistics()
+    messages = [arrival.checkin for arrival in incoming]
+    samples = sum(message.samples for message in messages)
+    evaluated = sum(message.heldout or message.samples for message in messages)
+    assert statistics.samples == samples
+    assert statistics.active_devices == 3
+    assert statistics.error is not None
+    assert statistics.error.value == sum(m.errors for m in messages) / evaluated
+    for k, estimate in enumerate(statistics.labels):
+        assert estimate.value == sum(m.labels[k] for m in messages) / samples
+
+
+def test_staleness_is_recorded(store: Store) -> None:
+    task = make_task()
+    learner = new_learner(store, task)
+    for _, message in arrivals(task, 4):
+        learner.ingest([Arrival(0, message)])
+    statistics = learner.statistics()
+    assert statistics.staleness_mean == (0 + 1 + 2 + 3) / 4
+    assert statistics.staleness_max == 3
+
+
+# Once
+
+
+def test_the_same_check_in_counts_once(store: Store) -> None:
+    task = make_task()
+    learner = new_learner(store, task)
+    (first, second) = arrivals(task, 2, n_devices=1)
+    twice_at_once = learner.ingest([first, second, first])
+    later = learner.ingest([second, first])
+    assert twice_at_once == [
+        CheckinAnswer(1, "applied"), CheckinAnswer(2, "applied"), CheckinAnswer(1, "duplicate")
+    ]  # fmt: skip
+    assert later == [CheckinAnswer(2, "duplicate"), CheckinAnswer(1, "duplicate")]
+    assert len(list(store.log(learner.id))) == 2
+    assert_same(learner._fold, replayed(store, task))
+
+
+def test_the_same_id_of_another_device_is_another_check_in(store: Store) -> None:
+    task = make_task()
+    learner = new_learner(store, task)
+    message = arrivals(task, 1)[0].checkin
+    answers = learner.ingest([Arrival(0, message), Arrival(1, message)])
+    assert answers == [CheckinAnswer(1, "applied"), CheckinAnswer(2, "applied")]
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("groups", [(20,), (4, 16), (5, 5, 5, 5), (6, 14)])
+def test_no_more_than_t_max_updates(store: Store, groups: Sequence[int]) -> None:
+    task = make_task(stop__updates=5)
+    learner = new_learner(store, task, snapshot_every=2)
+    incoming = arrivals(task, sum(groups))
+    answers: list[CheckinAnswer | Rejected] = []
+    for size in groups:
+        answers += learner.ingest(incoming[len(answers) : len(answers) + size])
+    assert answers[:5] == [CheckinAnswer(i + 1, "applied") for i in range(5)]
+    for answer in answers[5:]:
+        assert isinstance(answer, Rejected)
+        assert (answer.kind, answer.extra) == ("task-finished", {"state": State.EXHAUSTED})
+    assert len(list(store.log(learner.id))) == 5
+    again = reopened(store, task)
+    assert again.state is State.EXHAUSTED
+    assert again.ingest(incoming[:1]) == [CheckinAnswer(1, "duplicate")]
+
+
+def noisy_errors(
+    task: Task, n: int, error: float, rng: np.random.Generator, samples: int = 20
+) -> list[Arrival]:
+    """Check-ins of a crowd with this true error, with the noise that the terms prescribe.
+
+    The generator is seeded, so the tests that use it cannot fail by chance.
+    """
+    p = -math.expm1(-task.terms.sanitizer().epsilon.errors)
+    noise = rng.geometric(p, n) - rng.geometric(p, n)
+    counts = rng.binomial(samples, error, n) + noise
+    body = msgspec.json.decode(checkin(task, samples=samples), type=Checkin)
+    return [
+        Arrival(i, msgspec.structs.replace(body, id=f"checkin-{i:016d}", errors=int(counts[i])))
+        for i in range(n)
+    ]
+
+
+def target(error: float = 0.15) -> Task:
+    return make_task(
+        collection__batch=20, stop__error=error, privacy__epsilon=2.0, privacy__epsilon_e=0.1
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_alone_does_not_stop_a_task(store: Store, seed: int) -> None:
+    """The true error is a third above the target, so a plain estimate dips below it at once."""
+    task = target()
+    incoming = noisy_errors(task, 1500, 0.2, np.random.default_rng(seed))
+    learner = new_learner(store, task)
+    dips = 0
+    for start in range(0, 1500, 50):
+        learner.ingest(incoming[start : start + 50])
+        recent = learner.statistics().recent_error
+        assert recent is not None
+        dips += recent.value <= 0.15
+    assert dips > 0, "the noise must have been able to mislead"
+    assert learner.state is State.RUNNING
+    assert learner.version == 1500
+
+
+def test_a_low_error_stops_a_task(store: Store) -> None:
+    task = target(error=0.5)
+    learner = new_learner(store, task)
+    incoming = noisy_errors(task, 600, 0.05, np.random.default_rng(1))
+    answers = learner.ingest(incoming)
+    assert learner.state is State.REACHED
+    assert 1000 / 20 <= learner.version < 600, "not before the least number of samples"
+    refused = answers[learner.version :]
+    assert all(isinstance(answer, Rejected) for answer in refused)
+    fold = learner._fold
+    upper = fold.recent_error(fold._z)
+    assert upper is not None
+    assert upper.value + upper.margin <= 0.5
+    assert reopened(store, task).state is State.REACHED
+
+
+def test_too_few_samples_never_stop_a_task(store: Store) -> None:
+    task = make_task(stop__error=0.9, stop__samples=1000, privacy__epsilon=float("inf"))
+    learner = new_learner(store, task)
+    incoming = arrivals(task, 100)
+    for device, message in incoming:
+        learner.ingest([Arrival(device, msgspec.structs.replace(message, errors=0))])
+    assert learner.statistics().samples < 1000
+    assert learner.state is State.RUNNING
+
+
+@pytest.mark.parametrize("errors", [-(10**9), 10**9])
+def test_one_liar_cannot_stop_a_task(errors: int) -> None:
+    task = target()
+    gate = Gate(task.terms, msgspec.json.decode(checkin(task), type=Checkin).terms)
+    gate.check(msgspec.json.decode(checkin(task), type=Checkin))
+    lie = msgspec.json.decode(checkin(task, errors=errors), type=Checkin)
+    with pytest.raises(Rejected, match=f"found {errors}") as caught:
+        gate.check(lie)
+    assert caught.value.kind == "implausible"
+
+
+def test_a_stopped_window_remembers_only_the_newest(store: Store) -> None:
+    """Errors made long ago must not keep a task from stopping."""
+    task = make_task(stop__window=10, stop__samples=30, stop__error=0.5,
+                     privacy__epsilon=float("inf"))  # fmt: skip
+    learner = new_learner(store, task)
+    for i, (device, message) in enumerate(arrivals(task, 60)):
+        errors = message.samples if i < 30 else 0
+        learner.ingest([Arrival(device, msgspec.structs.replace(message, errors=errors))])
+        if learner.state.final:
+            break
+    assert learner.state is State.REACHED
+    assert 33 <= learner.version <= 40
+
+
+# A commit that fails
+
+
+class Broken(Exception):
+    """A disk that is full."""
+
+
+def break_append(store: Store, monkeypatch: pytest.MonkeyPatch, after: bool = False) -> None:
+    append = store.append
+
+    def failing(entries: Sequence[LogEntry]) -> None:
+        monkeypatch.setattr(store, "append", append)
+        if after:
+            append(entries)
+        raise Broken
+
+    monkeypatch.setattr(store, "append", failing)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
+def test_a_failed_commit_is_as_if_it_never_was(
+    store: Store, monkeypatch: pytest.MonkeyPatch, optimizer: dict[str, Any]
+) -> None:
+    task = make_task(**optimizer)
+    learner = new_learner(store, task, snapshot_every=3)
+    incoming = arrivals(task, 10)
+    learner.ingest(incoming[:5])
+    before = learner.statistics(), learner.checkout()
+    exported = export_model(task, learner.version, learner.published_model(), "json")
+    break_append(store, monkeypatch)
+    with pytest.raises(Broken):
+        learner.ingest(incoming[5:])
+    assert learner.version == 5
+    assert (learner.statistics(), learner.checkout()) == before
+    assert export_model(task, learner.version, learner.published_model(), "json") == exported
+    answers = learner.ingest(incoming[5:])
+    assert answers == [CheckinAnswer(seq, "applied") for seq in range(6, 11)]
+    assert_same(learner._fold, replayed(store, task))
+
+
+def test_stopping_after_a_failed_commit_saves_no_dream(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A snapshot ahead of the log would count the retried check-ins twice after a restart."""
+    task = make_task()
+    learner = new_learner(store, task)
+    incoming = arrivals(task, 10)
+    learner.ingest(incoming[:5])
+    break_append(store, monkeypatch)
+    with pytest.raises(Broken):
+        learner.ingest(incoming[5:])
+    learner.save_snapshot()
+    again = reopened(store, task)
+    assert again.version == 5
+    assert_same(again._fold, replayed(store, task))
+    assert again.ingest(incoming[5:]) == [CheckinAnswer(seq, "applied") for seq in range(6, 11)]
+    assert_same(again._fold, replayed(store, task))
+
+
+def test_a_commit_that_failed_after_all_was_stored(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer was lost between disk and server: the retry must find what was stored."""
+    task = make_task()
+    learner = new_learner(store, task)
+    incoming = arrivals(task, 4)
+    break_append(store, monkeypatch, after=True)
+    with pytest.raises(Broken):
+        learner.ingest(incoming)
+    assert learner.ingest(incoming) == [CheckinAnswer(i + 1, "duplicate") for i in range(4)]
+    assert_same(learner._fold, replayed(store, task))
+
+
+# Exports
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"model__intercept": True},
+        {"model__kind": "hinge"},
+        {"model__kind": "ridge", "model__clip": 1.0, "target__labels": None},
+        {"model__kind": "huber", "target__labels": None, "model__intercept": True},
+    ],
+    ids=str,
+)
+def test_exports_agree_with_the_fold(store: Store, changes: dict[str, Any]) -> None:
+    import onnxruntime
+
+    task = make_task(**changes)
+    learner = new_learner(store, task)
+    learner.ingest(arrivals(task, 6))
+    fold = replayed(store, task)
+    w, model = fold.published, fold.model
+    files = {kind: export_model(task, 6, w, kind) for kind in ("npz", "json", "onnx")}
+
+    with np.load(io.BytesIO(files["npz"]), allow_pickle=False) as archive:
+        weights, intercepts = archive["weights"], archive["intercepts"]
+        assert int(archive["version"]) == 6
+    flat = np.concatenate([weights.ravel(), intercepts if task.terms.model.intercept else []])
+    assert flat.tobytes() == w.tobytes()
+    document = msgspec.json.decode(files["json"])
+    assert np.array(document["weights"]).tobytes() == weights.tobytes()
+    assert np.array(document["intercepts"]).tobytes() == intercepts.tobytes()
+    assert document["labels"] == list(task.terms.target.labels)
+
+    x = np.random.default_rng(0).dirichlet(np.ones(4), 200)
+    session = onnxruntime.InferenceSession(files["onnx"], providers=["CPUExecutionProvider"])
+    prediction, scores = session.run(None, {"x": x.astype(np.float32)})
+    expected = x @ weights.T + intercepts
+    assert np.abs(scores - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
+    if model.n_classes:
+        top = np.sort(expected, axis=1)
+        clear = top[:, -1] - top[:, -2] > 1e-4 * max(1.0, np.abs(expected).max())
+        assert clear.mean() > 0.9
+        assert (prediction[clear] == model.predict(w, x)[clear]).all()
+    else:
+        error = np.abs(prediction.ravel() - model.predict(w, x)).max()
+        assert error <= 1e-5 * max(1.0, np.abs(expected).max())

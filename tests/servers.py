@@ -1,0 +1,353 @@
+"""Real servers for tests: a process, a free loopback port, a folder; and a plain way to talk."""
+
+import hashlib
+import http.client
+import json
+import os
+import secrets
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+import crowdml
+from crowdml.protocol import Checkin, Task, encode_gradient, terms_hash
+from crowdml.server import Store
+from crowdml.server.fold import Fold
+
+__all__ = [
+    "Process",
+    "Reply",
+    "Start",
+    "Wire",
+    "checkin",
+    "create",
+    "enrol",
+    "free_port",
+    "make_task",
+    "problem_kind",
+    "recompute",
+    "rows",
+    "starter",
+]
+
+SERVING = Path(__file__).with_name("serving.py")
+PATIENCE = 30.0
+"""Seconds after which a process on a busy machine counts as hung."""
+
+
+def make_task(name: str = "activity", **changes: Any) -> Task:
+    """A small task; `table__key=value` changes one line of its file, None removes it."""
+    tables: dict[str, dict[str, Any]] = {
+        "": {"name": name, "title": "Activity", "objective": "to learn", "sensors": "motion"},
+        "features": {"count": 4, "description": "energies"},
+        "target": {"labels": ["still", "walk", "run"]},
+        "model": {"kind": "softmax"},
+        "privacy": {"epsilon": 1.0},
+        "collection": {"batch": 3, "buffer": 30},
+        "optimizer": {"kind": "sgd", "c": 0.01},
+        "stop": {"updates": 100_000},
+        "enrolment": {"checkins_per_minute": 1e6},
+    }
+    for key, value in changes.items():
+        table, _, name_ = key.partition("__")
+        tables[table][name_] = value
+    return Task.from_toml("\n".join(_toml(tables)))
+
+
+def _toml(tables: dict[str, dict[str, Any]]) -> Iterator[str]:
+    for table, entries in tables.items():
+        if table:
+            yield f"[{table}]"
+        for key, value in entries.items():
+            if value is not None:
+                text = "inf" if value == float("inf") else json.dumps(value)
+                yield f"{key} = {text}"
+
+
+def create(database: str, *tasks: Task) -> None:
+    with closing(Store(database)) as store:
+        for task in tasks:
+            store.create_task(task)
+
+
+def free_port() -> int:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+@dataclass
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Wire:
+    """HTTP without any of the device's own code in between."""
+
+    def __init__(self, port: int, tls: bool = False, timeout: float = PATIENCE) -> None:
+        self._port, self._timeout = port, timeout
+        self._context = _any_certificate() if tls else None
+        self._connection = self._connect()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._context is None:
+            return http.client.HTTPConnection("127.0.0.1", self._port, timeout=self._timeout)
+        return http.client.HTTPSConnection(
+            "127.0.0.1", self._port, timeout=self._timeout, context=self._context
+        )
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: bytes | Iterable[bytes] | None = None,
+        token: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
+        headers = dict(headers or {})
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        fresh = self._connection.sock is None
+        try:
+            return self._exchange(method, path, body, headers)
+        except ConnectionError:
+            self._connection.close()
+            # A server that refused without reading the body has closed the connection.
+            if fresh or not isinstance(body, bytes | None):
+                raise
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            raise
+        return self._exchange(method, path, body, headers)
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | Iterable[bytes] | None,
+        headers: dict[str, str],
+    ) -> Reply:
+        self._connection.request(method, path, body, headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        lower = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, lower, answer)
+
+    def get(self, path: str, token: str | None = None, **headers: str) -> Reply:
+        return self.call("GET", path, token=token, headers=headers)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _any_certificate() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@dataclass
+class Process:
+    """The server as its operator runs it, on one port and one database for its whole life."""
+
+    folder: Path
+    tls: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def database(self) -> str:
+        return f"sqlite:///{self.folder / 'crowd.db'}"
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "crowd.db"
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def fail_writes(self) -> Path:
+        return self.folder / "fail-writes"
+
+    @property
+    def output(self) -> str:
+        return (self.folder / "server.out").read_text()
+
+    @property
+    def fingerprint(self) -> str:
+        lines = [line for line in self.output.splitlines() if "fingerprint" in line]
+        return lines[-1].split()[-1]
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        options = {
+            "settings": {"database": self.database, "poll_seconds": 0.1, "events_seconds": 0.05}
+            | self.settings,
+            "address": {"host": self.host, "port": self.port, "tls": self.tls},
+            "fail_writes": str(self.fail_writes),
+        }
+        # The subprocess must run the same package as the test, wherever that was imported from.
+        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
+        with (self.folder / "server.out").open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", str(SERVING), json.dumps(options)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env=environment,
+            )
+        return self.process
+
+    def start(self) -> "Process":
+        process = self.launch()
+        deadline = time.monotonic() + PATIENCE
+        with closing(Wire(self.port, bool(self.tls))) as wire:
+            while time.monotonic() < deadline:
+                with suppress(OSError, http.client.HTTPException):
+                    if wire.get("/readyz").status == 200:
+                        return self
+                if process.poll() is not None:
+                    break
+                time.sleep(0.02)
+        self.kill()
+        raise AssertionError(f"the server did not start:\n{self.output}")
+
+    def stop(self) -> int:
+        """SIGTERM, and the exit code."""
+        if self.process is None:
+            return 0
+        process, self.process = self.process, None
+        process.terminate()
+        try:
+            return process.wait(PATIENCE / 2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(PATIENCE)
+            raise
+
+    def kill(self) -> None:
+        """SIGKILL: no handler runs, nothing is flushed."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(PATIENCE)
+            self.process = None
+
+    def wire(self) -> Wire:
+        return Wire(self.port, bool(self.tls))
+
+    @contextmanager
+    def connected(self) -> Iterator[Wire]:
+        wire = self.wire()
+        try:
+            yield wire
+        finally:
+            wire.close()
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The database from another process, as the command line changes it."""
+        with closing(Store(self.database)) as store:
+            yield store
+
+
+class Start(Protocol):
+    def __call__(self, *tasks: Task, tls: str | None = None, **settings: Any) -> Process: ...
+
+
+@contextmanager
+def starter(folder: Path) -> Iterator[Start]:
+    """Starts servers, each in a folder of its own, and leaves none behind."""
+    started: list[Process] = []
+
+    def start(*tasks: Task, tls: str | None = None, **settings: Any) -> Process:
+        home = folder / f"server-{len(started)}"
+        home.mkdir()
+        started.append(Process(home, tls, settings))
+        create(started[-1].database, *tasks)
+        return started[-1].start()
+
+    try:
+        yield start
+    finally:
+        for process in started:
+            process.kill()
+
+
+def enrol(wire: Wire, task: str = "activity", invite: str | None = None) -> str:
+    """A new device's token."""
+    terms = wire.get(f"/v1/tasks/{task}").json()["terms_sha256"]
+    body = {"terms": terms} | ({} if invite is None else {"invite": invite})
+    reply = wire.call("POST", f"/v1/tasks/{task}/devices", json.dumps(body).encode())
+    assert reply.status == 201, reply.body
+    token: str = reply.json()["token"]
+    return token
+
+
+def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: Any) -> bytes:
+    """A valid check-in: what it holds is random, and plausible for the task's terms."""
+    rng = np.random.default_rng(seed)
+    terms = task.terms
+    n = samples or terms.collection.batch
+    heldout = terms.collection.n_heldout(n)
+    sanitizer = terms.sanitizer()
+    bound = min(sanitizer.plausible_gradient(n - heldout), 2**22)
+    message = Checkin(
+        id=secrets.token_urlsafe(16),
+        version=0,
+        terms=terms_hash(terms.text),
+        samples=n,
+        heldout=heldout,
+        errors=int(rng.integers(0, (heldout or n) + 1)),
+        labels=tuple(rng.integers(0, n + 1, terms.n_classes).tolist()),
+        grid=sanitizer.grid(n - heldout),
+        gradient=encode_gradient(rng.integers(-bound, bound + 1, sanitizer.size)),
+    )
+    return msgspec.json.encode(msgspec.structs.replace(message, **changes))
+
+
+def problem_kind(reply: Reply) -> str:
+    assert reply.headers["content-type"].startswith("application/problem+json"), reply
+    document = reply.json()
+    assert document["status"] == reply.status
+    kind: str = document["type"].removeprefix("urn:crowdml:problem:")
+    return kind
+
+
+def recompute(database: str, name: str = "activity") -> Fold:
+    """The fold of the whole log, from nothing, ignoring snapshots."""
+    with closing(Store(database)) as store:
+        row = store.task(name)
+        fold = Fold(row.task)
+        for entry in store.log(row.id):
+            fold.apply(entry)
+    return fold
+
+
+def rows(file: Path, *tables: str) -> str:
+    """A hash of everything in these tables, read without touching the database."""
+    digest = hashlib.sha256()
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=PATIENCE)) as database:
+        for table in tables:
+            for row in database.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
+                digest.update(repr(row).encode())
+    return digest.hexdigest()

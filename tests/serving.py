@@ -1,0 +1,42 @@
+"""A server in a process of its own: `python serving.py '{"database": …, "port": …}'`.
+
+While the file named by `fail_writes` exists, nothing can be stored: a disk full on demand.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from crowdml.server import Address, Settings, Store, serve
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    if options["fail_writes"]:
+        break_writes(Path(options["fail_writes"]))
+    serve(
+        Settings(**options["settings"]),
+        Address(**options["address"]),
+        partial(print, flush=True),
+    )
+
+
+def break_writes(flag: Path) -> None:
+    for name in ("append", "enrol", "set_device_status"):
+        setattr(Store, name, unless(flag, getattr(Store, name)))
+
+
+def unless(flag: Path, method: Callable[..., Any]) -> Callable[..., Any]:
+    def failing(self: Store, *arguments: Any) -> Any:
+        if flag.exists():
+            raise OSError("no space left on device")
+        return method(self, *arguments)
+
+    return failing
+
+
+if __name__ == "__main__":
+    main()
