@@ -62,7 +62,7 @@ def join(
     transport = HttpTransport(root, name, certificate, insecure_http)
     view = transport.task()
     transport.close()
-    terms = read_terms(view)
+    terms = read_terms(view, name)
     defaults = default_limits(terms)
     limits = Limits(sample_limit or defaults.per_sample, device_limit or defaults.per_device)
     console = Console(stderr=True)

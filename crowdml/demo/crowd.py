@@ -19,7 +19,7 @@ class Member:
 
     number: int
     x: Array
-    y: Ints
+    y: Array
     joins_at: float
     seconds_per_sample: float
 
@@ -93,7 +93,7 @@ def _report(number: int, device: Device) -> Report:
 
 
 def recruit(
-    hands: list[Ints], x: Array, y: Ints, seconds: float, rng: np.random.Generator
+    hands: list[Ints], x: Array, y: Array, seconds: float, rng: np.random.Generator
 ) -> list[Member]:
     """Devices that join at random moments and take `seconds` in all to see their samples."""
     longest = max(len(hand) for hand in hands)

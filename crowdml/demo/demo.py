@@ -22,7 +22,13 @@ from crowdml.demo.tasks import demo_task, expectation
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import Task
-from crowdml.simulation import Dataset, central_batch, error_rate, load_dataset
+from crowdml.simulation import (
+    Dataset,
+    central_batch,
+    error_rate,
+    load_activity,
+    load_dataset,
+)
 from crowdml.types import Array
 
 __all__ = ["Demo", "Result", "run_demo"]
@@ -52,6 +58,8 @@ class Demo:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.task not in ("activity", "digits"):
+            raise InvalidInput(f"task must be activity or digits, found {self.task!r}.")
         if not self.epsilon > 0:
             raise InvalidInput(
                 f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
@@ -93,7 +101,7 @@ class Result:
 def run_demo(demo: Demo, console: Console) -> Result:
     """Run it, showing progress on the console."""
     rng = np.random.default_rng(demo.seed)
-    data = load_dataset(demo.task)
+    data = load_activity(features="demo") if demo.task == "activity" else load_dataset(demo.task)
     hands = data.deal(demo.devices, rng)
     task = demo_task(demo.task, demo.epsilon, [len(hand) for hand in hands])
     _introduce(demo, task, data, console)
@@ -209,15 +217,15 @@ def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> 
 
 
 def _central_error(task: Task, data: Dataset) -> float:
-    model, y = task.terms.make_model(), data.y_train.astype(float)
-    w = central_batch(model, data.x_train, y, CENTRAL_REGULARIZATION)
-    return error_rate(model, w, data.x_test, data.y_test.astype(float))
+    model = task.terms.make_model()
+    w = central_batch(model, data.x_train, data.y_train, CENTRAL_REGULARIZATION)
+    return error_rate(model, w, data.x_test, data.y_test)
 
 
 def _error(task: Task, data: Dataset, exported: bytes) -> float:
     with np.load(io.BytesIO(exported), allow_pickle=False) as archive:
         w: Array = archive["weights"].ravel()
-    return error_rate(task.terms.make_model(), w, data.x_test, data.y_test.astype(float))
+    return error_rate(task.terms.make_model(), w, data.x_test, data.y_test)
 
 
 def _clean(folder: Path) -> None:

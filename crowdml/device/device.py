@@ -20,6 +20,7 @@ from crowdml.device.routines import choose_heldout, summarize
 from crowdml.device.store import DeviceStore, Identity, Letter
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import (
+    CrowdmlError,
     DeviceError,
     InvalidInput,
     LimitReached,
@@ -58,6 +59,9 @@ GIVE_UP_ON = {"revoked", "task-finished", "unauthorized"}
 
 KEEP_AFTER = {"method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"}
 """Refusals after which the same bytes may still be accepted later."""
+
+
+LONGEST_WAIT = 3600.0
 
 
 class Outcome(StrEnum):
@@ -157,25 +161,29 @@ class Device:
             insecure_http: Allow plain HTTP beyond loopback.
         """
         store = DeviceStore(Path(file) if file else default_file(task))
-        known = store.identity
-        if known is None:
-            store.identity = enrol(
-                url,
-                task,
-                invite=invite,
-                fingerprint=fingerprint,
-                terms_sha256=terms_sha256,
-                limits=limits,
-                accept_no_privacy=accept_no_privacy,
-                insecure_http=insecure_http,
-                transport=transport,
-            )
-        elif (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
-            raise DeviceError(
-                f"{store.file} has joined {known.task} at {known.url}. Leave that, or use "
-                "another file."
-            )
-        return cls(store, transport, noise, jitter, on_step)
+        try:
+            known = store.identity
+            if known is None:
+                store.identity = enrol(
+                    url,
+                    task,
+                    invite=invite,
+                    fingerprint=fingerprint,
+                    terms_sha256=terms_sha256,
+                    limits=limits,
+                    accept_no_privacy=accept_no_privacy,
+                    insecure_http=insecure_http,
+                    transport=transport,
+                )
+            elif (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
+                raise DeviceError(
+                    f"{store.file} has joined {known.task} at {known.url}. Leave that, or use "
+                    "another file."
+                )
+            return cls(store, transport, noise, jitter, on_step)
+        except BaseException:
+            store.close()
+            raise
 
     # What a participant can ask
 
@@ -276,13 +284,13 @@ class Device:
 
     def current_terms(self) -> Terms:
         """The terms that the server has now, which may differ from those agreed to."""
-        return read_terms(self._transport.task())
+        return read_terms(self._transport.task(), self._identity.task)
 
     def agree(self) -> Terms:
         """Pin the task's current terms in place of the old ones."""
         with self._lock:
             view = self._transport.task()
-            terms = read_terms(view)
+            terms = read_terms(view, self._identity.task)
             if not terms.private and self._terms.private:
                 raise NotPrivate(
                     f"the task {view.name} no longer adds noise. Leave it, or join it anew."
@@ -311,7 +319,7 @@ class Device:
             try:
                 if not self.ended:
                     self._transport.leave(self._identity.token)
-            except (Unreachable, Rejected) as error:
+            except CrowdmlError as error:
                 self._say(f"left without telling the server: {error}")
             self._end("left")
             self.close()
@@ -342,12 +350,13 @@ class Device:
         if letter:
             outcome = self._send(letter)
         if not self.ended and self._batch_is_full():
-            outcome = self._send(self._release())
+            letter = self._release()
+            outcome = self._send(letter) if letter else outcome
         self._backoff.succeeded()
         self._batch_is_due = False
         return outcome
 
-    def _release(self) -> Letter:
+    def _release(self) -> Letter | None:
         """Check out w and turn the buffer into one sanitised letter.
 
         Paper: Algorithm 1, Device Routines 2 and 3.
@@ -364,10 +373,15 @@ class Device:
             raise rejected("task-finished", f"the task has ended: {checkout.state}.")
         if checkout.state is State.PAUSED:
             raise rejected("task-paused", "the task is paused.")
-        w = decode_parameters(checkout.parameters, self._sanitizer.size)
+        try:
+            w = decode_parameters(checkout.parameters, self._sanitizer.size)
+        except InvalidInput as error:
+            raise Unreachable(f"the server's answer makes no sense: {error}") from error
         self._on_step("checked out")
 
-        def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease]:
+        def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease] | None:
+            if len(x) < self._terms.collection.batch:
+                return None  # another process has used them meanwhile
             event = self._require_budget(ledger, len(x))
             heldout = choose_heldout(len(x), event.n_heldout, secrets.randbelow)
             summary = summarize(self._model, w, x, y, heldout, self._sanitizer.clip)
@@ -387,7 +401,8 @@ class Device:
             return Letter(message.id, msgspec.json.encode(message)), event
 
         letter = self._store.release(sanitize)
-        self._on_step("stored")
+        if letter:
+            self._on_step("stored")
         return letter
 
     def _require_budget(self, ledger: Ledger, n_samples: int) -> CheckinRelease:
@@ -414,7 +429,7 @@ class Device:
         if error.kind in GIVE_UP_ON:
             self._end(error.detail)
             return Outcome.ENDED
-        self._backoff.failed(at_least=float(error.extra.get("retry_after", 0.0)))
+        self._backoff.failed(at_least=_patience(error.extra.get("retry_after")))
         if error.kind == "terms-changed":
             return Outcome.TERMS
         return Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
@@ -452,6 +467,13 @@ class Device:
             self._backoff.postpone(secrets.randbelow(1_000_000) / 1e6 * self._jitter)
             self._batch_is_due = True
         return self._something_to_do() and self._backoff.due
+
+
+def _patience(retry_after: object) -> float:
+    """The seconds that the server asks to wait, within reason."""
+    if not isinstance(retry_after, int | float) or not retry_after >= 0:
+        return 0.0
+    return min(float(retry_after), LONGEST_WAIT)
 
 
 def default_file(task: str) -> Path:

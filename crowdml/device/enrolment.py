@@ -1,5 +1,6 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
+from contextlib import closing, nullcontext
 from urllib.parse import urlsplit
 
 from crowdml.device.certificate import fetch_pinned
@@ -21,12 +22,12 @@ def default_limits(terms: Terms) -> Limits:
     return Limits(per_sample=cost, per_device=DEFAULT_CHECKINS * cost)
 
 
-def read_terms(view: TaskView) -> Terms:
-    """The terms in a task's description, whose name and hash must be their own."""
+def read_terms(view: TaskView, task: str) -> Terms:
+    """The terms in a task's description, which must carry the task's name and their own hash."""
     terms = Terms.parse(view.terms)
-    if terms.task != view.name or terms_hash(view.terms) != view.terms_sha256:
+    if terms.task != task or terms_hash(view.terms) != view.terms_sha256:
         raise TermsChanged(
-            f"the terms of {view.name} do not carry its name and hash. Do not join this task."
+            f"the terms of {task} do not carry its name and hash. Do not join this task."
         )
     return terms
 
@@ -45,20 +46,25 @@ def enrol(
 ) -> Identity:
     """A new identity; nothing is kept unless all of this succeeds."""
     certificate = pin(url, fingerprint) if fingerprint else None
-    transport = transport or HttpTransport(url, task, certificate, insecure_http)
-    view = transport.task()
-    terms = read_terms(view)
-    if terms_sha256 and terms_sha256 != view.terms_sha256:
-        raise TermsChanged(
-            f"the terms must have the hash {terms_sha256}, found {view.terms_sha256}. Read them "
-            "before joining."
-        )
-    if not terms.private and not accept_no_privacy:
-        raise NotPrivate(
-            f"the task {task} is NOT PRIVATE: it adds no noise, and the server could learn your "
-            "samples. To join all the same, accept that by name."
-        )
-    enrolled = transport.enrol(Enrol(view.terms_sha256, invite))
+    opened = (
+        nullcontext(transport)
+        if transport
+        else closing(HttpTransport(url, task, certificate, insecure_http))
+    )
+    with opened as server:
+        view = server.task()
+        terms = read_terms(view, task)
+        if terms_sha256 and terms_sha256 != view.terms_sha256:
+            raise TermsChanged(
+                f"the terms must have the hash {terms_sha256}, found {view.terms_sha256}. Read "
+                "them before joining."
+            )
+        if not terms.private and not accept_no_privacy:
+            raise NotPrivate(
+                f"the task {task} is NOT PRIVATE: it adds no noise, and the server could learn "
+                "your samples. To join all the same, accept that by name."
+            )
+        enrolled = server.enrol(Enrol(view.terms_sha256, invite))
     return Identity(
         url=url,
         task=task,

@@ -23,10 +23,13 @@ def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample]:
     """
     opened = nullcontext(sys.stdin) if source == "-" else _open(source)
     with opened as lines:
-        first = next(iter(lines), "")
-        is_json = first.lstrip().startswith(("{", "["))
-        read = read_json_lines if is_json else read_csv
-        yield from read(_chain(first, lines), labels)
+        try:
+            first = next(iter(lines), "")
+            is_json = first.lstrip().startswith(("{", "["))
+            read = read_json_lines if is_json else read_csv
+            yield from read(_chain(first, lines), labels)
+        except UnicodeDecodeError as error:
+            raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
 
 
 def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample]:
@@ -59,7 +62,7 @@ def read_json_lines(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterato
             document = msgspec.json.decode(line, type=dict[str, Any])
             x = msgspec.convert(document["x"], list[float])
             target = document["y"]
-        except (msgspec.DecodeError, KeyError) as error:
+        except (msgspec.DecodeError, KeyError, RecursionError) as error:
             raise InvalidSample(
                 f'line {number}: expected {{"x": [numbers], "y": label}}, found {line[:60]!r} '
                 f"({error})."
@@ -78,18 +81,23 @@ def _target(value: object, labels: Sequence[str], number: int) -> float:
 
 
 def _is_header(row: list[str]) -> bool:
+    """Names only: a line with one number among its features is a sample."""
+    return not any(_is_number(field) for field in row[:-1])
+
+
+def _is_number(field: str) -> bool:
     try:
-        float(row[0])
+        float(field)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _open(source: str) -> IO[str]:
     if "://" in source:
         raise InvalidInput(f"a source must be a file or -, found {source!r}.")
     try:
-        return Path(source).open(encoding="utf-8", newline="")
+        return Path(source).open(encoding="utf-8-sig", newline="")
     except OSError as error:
         raise InvalidInput(f"cannot read the source {source!r}: {error.strerror}.") from error
 

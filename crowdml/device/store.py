@@ -82,7 +82,6 @@ class DeviceStore:
                 if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
                     for statement in _statements(SCHEMA):
                         self._db.execute(statement)
-            self._n_samples: int = self._one("SELECT count(*) FROM buffer")
         except (OSError, sqlite3.Error) as error:
             raise DeviceError(f"cannot use the device file {file}: {error}.") from error
 
@@ -112,21 +111,20 @@ class DeviceStore:
 
     @property
     def n_samples(self) -> int:
-        """n_s."""
-        return self._n_samples
+        """n_s, asked of the file: another process may have used it."""
+        return int(self._db.execute("SELECT count(*) FROM buffer").fetchone()[0])
 
     def add(self, x: Array, y: float) -> None:
         with self._transaction():
             row = (x.astype("<f8").tobytes(), y)
             self._db.execute("INSERT INTO buffer (x, y) VALUES (?, ?)", row)
-        self._n_samples += 1
 
     # Outbox and ledger
 
     def release(
-        self, sanitize: Callable[[Array, Array, Ledger], tuple[Letter, CheckinRelease]]
-    ) -> Letter:
-        """Turn the whole buffer into one letter, in one transaction.
+        self, sanitize: Callable[[Array, Array, Ledger], tuple[Letter, CheckinRelease] | None]
+    ) -> Letter | None:
+        """Turn the whole buffer into one letter, in one transaction, unless `sanitize` declines.
 
         The write lock is held from reading the samples to storing the letter, so no other
         process can use a sample again or spend the same ε.
@@ -135,14 +133,16 @@ class DeviceStore:
             rows = self._db.execute("SELECT id, x, y FROM buffer ORDER BY id").fetchall()
             x = np.array([np.frombuffer(row[1], dtype="<f8") for row in rows])
             y = np.array([row[2] for row in rows])
-            letter, event = sanitize(x, y, self.ledger)
+            made = sanitize(x, y, self.ledger)
+            if made is None:
+                return None
+            letter, event = made
             self._db.execute("INSERT INTO outbox VALUES (?, ?)", (letter.id, letter.body))
             self._db.execute(
                 "INSERT INTO ledger (checkin, event) VALUES (?, ?)",
                 (letter.id, msgspec.msgpack.encode(event)),
             )
             self._db.execute("DELETE FROM buffer WHERE id <= ?", (rows[-1][0],))
-        self._n_samples = self._one("SELECT count(*) FROM buffer")
         return letter
 
     @property
@@ -167,9 +167,6 @@ class DeviceStore:
         """What the server said to each check-in of the ledger, in order."""
         query = "SELECT checkin, answer FROM ledger LEFT JOIN answers USING (checkin) ORDER BY seq"
         return {checkin: answer or "waiting" for checkin, answer in self._db.execute(query)}
-
-    def _one(self, query: str) -> int:
-        return int(self._db.execute(query).fetchone()[0])
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

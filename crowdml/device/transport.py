@@ -180,7 +180,7 @@ def _connect(
 def _decode(body: bytes, type: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=type)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreachable(f"the server's answer makes no sense: {error}.") from error
 
 

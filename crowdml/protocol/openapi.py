@@ -72,7 +72,7 @@ def _paths() -> dict[str, Any]:
         "/v1/tasks/{task}/model": task | {
             "get": _operation(
                 "Check out the current parameters", _json("Checkout"),
-                "unauthorized", "revoked", "not-found", "too-frequent",
+                "unauthorized", "revoked", "not-found", "unavailable",
                 token=True, not_modified=True,
             )
         },

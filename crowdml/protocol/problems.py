@@ -62,7 +62,7 @@ def read_problem(status: int, body: bytes) -> Rejected:
     """The error in an answer, even if it is not a problem document."""
     try:
         document: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         document = {}
     kind = str(document.pop("type", None) or "").removeprefix(PREFIX)
     detail = str(document.pop("detail", f"the server answered with status {status}"))

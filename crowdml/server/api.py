@@ -1,5 +1,6 @@
 """The routes under /v1, as one list, and the handlers behind them."""
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -33,6 +34,7 @@ __all__ = ["ROUTES", "create_app"]
 
 T = TypeVar("T")
 SMALL_BODY = 4096
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 CHECKIN = msgspec.json.Decoder(Checkin)
 ENROL = msgspec.json.Decoder(Enrol)
 
@@ -161,11 +163,13 @@ def create_app(settings: Settings, extra_routes: list[Route] | None = None) -> S
         yield
         await service.stop()
 
-    return Starlette(
+    app = Starlette(
         routes=[*ROUTES, *(extra_routes or [])],
         exception_handlers={Rejected: _refuse, HTTPException: _refuse_http},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -173,7 +177,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     _service(request).refusals += 1
     headers = {}
     if "retry_after" in error.extra:
-        headers["Retry-After"] = str(max(1, round(error.extra["retry_after"])))
+        headers["Retry-After"] = str(math.ceil(error.extra["retry_after"]))
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(problem_document(error), error.status, headers, MEDIA_TYPE)
@@ -222,9 +226,17 @@ def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise rejected("invalid-request", explain(error, msgspec.json.decode(body))) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise rejected("invalid-request", explain(error, _any_json(body))) from error
+    except NOT_JSON as error:
         raise rejected("invalid-request", f"the body must be JSON: {error}.") from error
+
+
+def _any_json(body: bytes) -> object:
+    """The body as plain data, to show the value found; None where it is not even JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except NOT_JSON:
+        return None
 
 
 def _json(message: msgspec.Struct, status: int = 200) -> Response:

@@ -23,9 +23,10 @@ def self_signed(folder: Path, host: str) -> tuple[Path, Path]:
 
 
 def certificate_fingerprint(certificate: Path) -> str:
-    """SHA-256 of the certificate in DER, in hexadecimal: what devices pin."""
+    """SHA-256 of the file's first certificate in DER, in hexadecimal: what devices pin."""
     try:
-        der = ssl.PEM_cert_to_DER_cert(certificate.read_text().strip())
+        first, end, _ = certificate.read_text().partition(ssl.PEM_FOOTER)
+        der = ssl.PEM_cert_to_DER_cert(first[first.index(ssl.PEM_HEADER) :] + end)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"cannot read the certificate {certificate}: {error}.") from error
     return hashlib.sha256(der).hexdigest()

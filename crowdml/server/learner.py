@@ -76,21 +76,16 @@ class Learner:
         """The version as of the last commit."""
         return self._version
 
-    @property
-    def totals(self) -> Totals:
-        return self._fold.totals
-
     def published_model(self) -> Array:
-        return self._fold.published
+        return self._settled().published
 
     def ingest(self, arrivals: list[Arrival]) -> list[CheckinAnswer | Rejected]:
         """Append a group of check-ins in one commit and apply them; one answer for each.
 
         The fold runs ahead of the commit, so that the stopping rule sees every check-in in
-        turn; nothing is published before the commit, and a failed commit rebuilds the fold.
+        turn; nothing is published before the commit, and after a failed one the fold is rebuilt.
         """
-        if self._fold_is_ahead:
-            self.recover()
+        self._settled()
         known = self._store.find(self.id, [arrival.checkin.id for arrival in arrivals])
         answers: list[CheckinAnswer | Rejected] = []
         entries: list[LogEntry] = []
@@ -121,9 +116,10 @@ class Learner:
         return answers
 
     def save_snapshot(self) -> None:
-        if self._fold.version > self._snapshot_at:
-            self._store.save_snapshot(self.id, self._fold.version, self._fold.to_bytes())
-            self._snapshot_at = self._fold.version
+        fold = self._settled()
+        if fold.version > self._snapshot_at:
+            self._store.save_snapshot(self.id, fold.version, fold.to_bytes())
+            self._snapshot_at = fold.version
 
     def checkout(self) -> tuple[str, bytes]:
         """The ETag and the body of a check-out, encoded once per version."""
@@ -151,7 +147,8 @@ class Learner:
         )
 
     def statistics(self) -> Statistics:
-        fold, totals = self._fold, self._fold.totals.sum
+        fold = self._settled()
+        totals = fold.totals.sum
         checkins, samples = int(totals[Totals.CHECKINS]), int(totals[Totals.SAMPLES])
         evaluated, errors = int(totals[Totals.EVALUATED]), int(totals[Totals.ERRORS])
         epsilon = self.task.terms.epsilon_per_sample
@@ -171,6 +168,12 @@ class Learner:
             max_updates=self.task.stop.updates,
             target_error=self.task.stop.error,
         )
+
+    def _settled(self) -> Fold:
+        """The fold of what is on disk, rebuilt if a commit has failed since."""
+        if self._fold_is_ahead:
+            self.recover()
+        return self._fold
 
     def _refusal(self, checkin: Checkin) -> Rejected | None:
         """What depends on the order of arrivals: state and staleness."""

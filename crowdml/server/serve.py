@@ -103,8 +103,13 @@ async def _run(
             ssl_key=files[1] if files else None,
         )
         loop = asyncio.get_running_loop()
+
+        def end() -> None:
+            app.state.service.close()
+            server.stop()
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, server.stop)
+            loop.add_signal_handler(number, end)
         announcing = asyncio.create_task(_announce_when_open(address, announce))
         try:
             await server.serve()

@@ -4,7 +4,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from crowdml.errors import Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, State, rejected
@@ -50,7 +53,8 @@ class Service:
         self._devices: dict[bytes, DeviceRow] = {}
         self._waiting: list[Waiting] = []
         self._arrived = asyncio.Event()
-        self._committed = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._closing = asyncio.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._background: list[asyncio.Task[None]] = []
 
@@ -65,7 +69,7 @@ class Service:
 
     async def stop(self) -> None:
         """Commit what has arrived, take snapshots, close the store."""
-        self.ready = False
+        self.close()
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -76,7 +80,11 @@ class Service:
         self._thread.shutdown()
 
     async def in_store_thread(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+        except (SQLAlchemyError, OSError) as error:
+            log.exception("the database failed")
+            raise rejected("unavailable", "the database failed. Try again later.") from error
 
     # Tasks and devices
 
@@ -140,13 +148,23 @@ class Service:
         return await answer
 
     async def news(self, seconds: float) -> None:
-        """Return after the next commit, but not before so many seconds nor much later."""
-        committed = self._committed
-        await asyncio.sleep(seconds)
-        try:
-            await asyncio.wait_for(committed.wait(), timeout=10 * seconds)
-        except TimeoutError:
+        """Return after the next change, but not before so many seconds nor much later."""
+        changed = self._changed
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), timeout=seconds)
             return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), timeout=10 * seconds)
+
+    def tell_listeners(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def close(self) -> None:
+        """Stop being ready, so that listeners leave and the server can end."""
+        self.ready = False
+        self._closing.set()
+        self.tell_listeners()
 
     async def _commit_groups(self) -> None:
         """Whatever arrives during one commit shares the next."""
@@ -173,8 +191,7 @@ class Service:
                 self.checkins += answer.status == "applied"
             else:
                 waiting.answer.set_exception(answer)
-        self._committed.set()
-        self._committed = asyncio.Event()
+        self.tell_listeners()
 
     # Other processes
 
@@ -185,6 +202,7 @@ class Service:
                 if await self.in_store_thread(self._store.changed):
                     await self.in_store_thread(self._load)
                     self._devices.clear()
+                    self.tell_listeners()
             except Exception:
                 log.exception("cannot read the database; trying again")
 

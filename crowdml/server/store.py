@@ -19,6 +19,7 @@ __all__ = ["DeviceRow", "LogEntry", "Store", "TaskRow"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = "0001"
+OWNER_STATES = ("running", "paused", "stopped")
 
 
 class TaskRow(NamedTuple):
@@ -110,6 +111,8 @@ class Store:
 
     def set_task_state(self, name: str, state: str) -> None:
         """Pause, resume or stop; a stopped task stays stopped."""
+        if state not in OWNER_STATES:
+            raise InvalidInput(f"state must be one of {', '.join(OWNER_STATES)}, found {state!r}.")
         if self.task(name).state == "stopped":
             raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
         change = sa.update(schema.tasks).where(schema.tasks.c.name == name).values(state=state)

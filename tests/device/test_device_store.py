@@ -34,7 +34,9 @@ def release(store: DeviceStore, id: str = "a") -> tuple[Letter, Array]:
         taken.append(y)
         return Letter(id, b"body of " + id.encode()), EVENT
 
-    return store.release(sanitize), taken[0]
+    letter = store.release(sanitize)
+    assert letter is not None
+    return letter, taken[0]
 
 
 def fill(store: DeviceStore, *targets: float) -> None:

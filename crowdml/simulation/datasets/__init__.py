@@ -1,0 +1,27 @@
+"""Data sets: real ones by name, a user's own by path, and how their samples reach devices."""
+
+from crowdml.simulation.datasets.activity import (
+    load_activity,
+    load_extrasensory,
+    on_label_change,
+)
+from crowdml.simulation.datasets.air import load_air
+from crowdml.simulation.datasets.dataset import Dataset
+from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_mnist
+from crowdml.simulation.datasets.loading import DATASET_NAMES, load_dataset
+from crowdml.simulation.datasets.own import load_csv, load_npz
+
+__all__ = [
+    "DATASET_NAMES",
+    "Dataset",
+    "load_activity",
+    "load_air",
+    "load_cifar10",
+    "load_csv",
+    "load_dataset",
+    "load_digits",
+    "load_extrasensory",
+    "load_mnist",
+    "load_npz",
+    "on_label_change",
+]

@@ -1,0 +1,99 @@
+"""Samples for training that belong to people, and samples for testing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidInput
+from crowdml.simulation.datasets.dealing import assign_devices
+from crowdml.types import Array, Ints
+
+__all__ = ["Dataset"]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Samples for training, whose rows belong to people, and samples for testing only.
+
+    Args:
+        name: Its name on the command line.
+        labels: The names of the classes; none if y is a number to be predicted.
+        x_train: n×D features with ‖x‖₁ ≤ 1.
+        y_train: n class numbers, or n numbers to be predicted.
+        person: Whose sample each row is; all the same if that is not known.
+        x_test: Features for testing only.
+        y_test: Their labels or numbers.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    x_train: Array
+    y_train: Array
+    person: Ints
+    x_test: Array
+    y_test: Array
+
+    def assign(
+        self,
+        n_devices: int,
+        rng: np.random.Generator,
+        skew: float | None = None,
+        spread: float | None = None,
+    ) -> npt.NDArray[np.int32]:
+        """The device of each training sample; no device mixes people.
+
+        People get devices in proportion to their samples, at least one each. A person's samples
+        go to the person's devices at random, all about equally many, unless:
+
+        Args:
+            n_devices: How many devices there are, M.
+            rng: The source of chance.
+            skew: Each device has its own mixture of labels, drawn from a Dirichlet law with this
+                concentration per label: 100 is nearly even, 0.1 is one or two labels per device.
+            spread: Devices are unequal: their sizes are log-normal with this σ. A device may get
+                no sample at all, with either.
+
+        >>> from crowdml.simulation.datasets import load_digits
+        >>> data = load_digits()
+        >>> device = data.assign(100, np.random.default_rng(0))
+        >>> sizes = np.bincount(device)
+        >>> len(sizes), int(sizes.min()), int(sizes.max())
+        (100, 14, 15)
+        >>> sizes = np.bincount(data.assign(100, np.random.default_rng(0), spread=1.0))
+        >>> int(sizes.min()) < 5, int(sizes.max()) > 50
+        (True, True)
+        """
+        n_people = len(np.unique(self.person))
+        if not n_people <= n_devices <= len(self.person):
+            raise InvalidInput(
+                f"{self.name} can be dealt to {n_people} … {len(self.person)} devices, "
+                f"found {n_devices}."
+            )
+        if skew is not None and not self.labels:
+            raise InvalidInput(
+                f"skew is about labels and {self.name} has none, found {skew}. Leave it out."
+            )
+        y = None if skew is None else self.y_train
+        return assign_devices(self.person, n_devices, rng, y=y, skew=skew, spread=spread)
+
+    def deal(
+        self,
+        n_devices: int,
+        rng: np.random.Generator,
+        skew: float | None = None,
+        spread: float | None = None,
+    ) -> list[Ints]:
+        """`assign` as one array of row numbers per device, each in random order.
+
+        >>> from crowdml.simulation.datasets import load_activity
+        >>> data = load_activity()
+        >>> hands = data.deal(108, np.random.default_rng(0))
+        >>> len(hands), sum(len(hand) for hand in hands) == len(data.y_train)
+        (108, True)
+        """
+        device = self.assign(n_devices, rng, skew, spread)
+        rows = rng.permutation(len(device))
+        rows = rows[np.argsort(device[rows], kind="stable")]
+        sizes = np.bincount(device, minlength=n_devices)
+        return np.split(rows, np.cumsum(sizes)[:-1])

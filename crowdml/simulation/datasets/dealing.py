@@ -1,0 +1,108 @@
+"""Which device holds which sample: equal or unequal in number, alike or different in labels.
+
+A person's samples are laid on a line in random order, and the line is cut into one piece per
+device. Unequal devices cut pieces of unequal length; skewed ones have a line for each label.
+Nothing here loops over devices or samples.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidInput
+from crowdml.types import Array, Ints
+
+__all__ = ["assign_devices"]
+
+
+def assign_devices(
+    person: Ints,
+    n_devices: int,
+    rng: np.random.Generator,
+    y: Array | None = None,
+    skew: float | None = None,
+    spread: float | None = None,
+) -> npt.NDArray[np.int32]:
+    """The device of each sample; devices are numbered person by person.
+
+    Device i of a person with n_c samples of label c, of n in all with C labels, gets
+
+        n_ic = n_c·s_i·p_ic / Σ_j s_j·p_jc,  p_i ~ Dirichlet(skew·C·n_c/n),  ln s_i ~ N(0, spread²)
+
+    rounded up or down at random without bias. E p_i is the person's own mixture of labels, so
+    that the size of a device does not depend on which labels it prefers.
+
+    >>> rng = np.random.default_rng(0)
+    >>> assign_devices(np.array([7, 7, 7, 7, 8, 8]), 3, rng).tolist()
+    [0, 1, 0, 1, 2, 2]
+    """
+    if skew is not None and not 0 < skew < math.inf:
+        raise InvalidInput(f"skew must be positive and finite, found {skew}. Use none for even.")
+    if spread is not None and not 0 <= spread < math.inf:
+        raise InvalidInput(f"spread must be finite and not negative, found {spread}.")
+    device = np.empty(len(person), dtype=np.int32)
+    order = np.argsort(person, kind="stable")
+    _, counts = np.unique(person, return_counts=True)
+    first = 0
+    owned = apportion(counts, n_devices).tolist()
+    for rows, n in zip(np.split(order, np.cumsum(counts)[:-1]), owned, strict=True):
+        rows = rng.permutation(rows)
+        if skew is None and spread is None:
+            place = np.arange(len(rows)) * n // len(rows)
+        elif skew is None or y is None:
+            place = _cut(len(rows), _sizes(n, spread, rng), rng)
+        else:
+            labels = y[rows]
+            rows = rows[np.argsort(labels, kind="stable")]
+            _, n_c = np.unique(labels, return_counts=True)
+            place = _cut_by_label(n_c, _sizes(n, spread, rng), skew, rng)
+        device[rows] = first + place
+        first += n
+    return device
+
+
+def apportion(counts: Ints, total: int) -> Ints:
+    """Devices per person, in proportion to their samples, at least one each (Adams's method).
+
+    The next device goes to whoever has most samples per device, until all are given. That is
+    ⌈count/d⌉ devices each for the right d, which bisection finds; a few ties are left over.
+
+    >>> apportion(np.array([10, 30, 60]), 12).tolist()
+    [2, 4, 6]
+    """
+    few, many = float(counts.max()) + 1.0, 0.5
+    while few - many > 1e-9 * few:
+        d = (few + many) / 2
+        if np.ceil(counts / d).sum() <= total:
+            few = d
+        else:
+            many = d
+    shares = np.ceil(counts / few).astype(np.int64)
+    for _ in range(total - int(shares.sum())):
+        shares[np.argmax(counts / shares)] += 1
+    return shares
+
+
+def _sizes(n: int, spread: float | None, rng: np.random.Generator) -> Array:
+    return np.ones(n) if spread is None else rng.lognormal(0.0, spread, n)
+
+
+def _cut_by_label(n_c: Ints, sizes: Array, skew: float, rng: np.random.Generator) -> Ints:
+    """The piece for each sample, where samples are sorted by label and n_c have label c."""
+    p = rng.dirichlet(skew * len(n_c) * n_c / n_c.sum(), size=len(sizes))
+    return np.concatenate([_cut(n, sizes * p[:, c], rng) for c, n in enumerate(n_c.tolist())])
+
+
+def _cut(n: int, weights: Array, rng: np.random.Generator) -> Ints:
+    """The piece in which each of n places lies, when pieces are as long as their weights.
+
+    One random offset moves all cuts, so that each piece has its exact length in the mean and is
+    never off by one place or more.
+    """
+    ends = np.cumsum(weights)
+    if ends[-1] == 0:  # every device's wish for this label underflowed
+        ends = np.arange(1.0, len(weights) + 1.0)
+    cuts = np.minimum(np.floor(ends / ends[-1] * n + rng.random()), n).astype(np.int64)
+    cuts[-1] = n
+    return np.repeat(np.arange(len(weights)), np.diff(cuts, prepend=0))

@@ -1,0 +1,60 @@
+"""Fetching one file whose checksum is known in advance."""
+
+import hashlib
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from crowdml.errors import InvalidInput, Unreachable
+from crowdml.simulation.datasets.cache import new_file
+
+__all__ = ["download"]
+
+CHUNK = 1 << 16
+SECONDS = 30.0
+"""How long the server may stay silent."""
+
+
+def download(url: str, path: Path, sha256: str, n_bytes: int) -> None:
+    """Write the file at `url` to `path`, or leave nothing behind and say why.
+
+    Args:
+        url: Its public address.
+        path: Where it goes, once complete and verified.
+        sha256: The checksum it must have, in hexadecimal digits.
+        n_bytes: Its size; no more than that is read.
+    """
+    digest, received = hashlib.sha256(), 0
+    columns = TextColumn(path.name), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    try:
+        with urlopen(url, timeout=SECONDS) as response, new_file(path) as file, progress:
+            bar = progress.add_task("", total=n_bytes)
+            while received <= n_bytes and (chunk := response.read(CHUNK)):
+                file.write(chunk)
+                digest.update(chunk)
+                received += len(chunk)
+                progress.update(bar, completed=received)
+            _check(url, received, n_bytes, digest.hexdigest(), sha256)
+    except HTTPError as error:
+        with error:
+            raise Unreachable(f"{url} answered {error.code} {error.reason}.") from error
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise Unreachable(f"{url} could not be downloaded to {path}: {reason}.") from error
+
+
+def _check(url: str, received: int, n_bytes: int, found: str, sha256: str) -> None:
+    if received < n_bytes:
+        raise Unreachable(
+            f"{url} ended after {received:,} of {n_bytes:,} bytes. Try again for the whole file."
+        )
+    if found != sha256:
+        raise InvalidInput(
+            f"{url} must have the SHA-256 checksum {sha256}, found {found}. Nothing was kept; "
+            "the address now holds another file, or it was changed on the way."
+        )

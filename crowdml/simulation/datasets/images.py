@@ -1,0 +1,128 @@
+"""Images: MNIST, CIFAR-10 and the small digits, dealt as if they were one person's."""
+
+import gzip
+import io
+import math
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidInput
+from crowdml.simulation.datasets.cache import cached_arrays
+from crowdml.simulation.datasets.dataset import Dataset
+from crowdml.simulation.datasets.scaling import l1_normalized
+from crowdml.simulation.datasets.sources import CIFAR10, MNIST, read_source
+from crowdml.types import Array, Ints
+
+__all__ = ["load_cifar10", "load_digits", "load_mnist"]
+
+COMPONENTS = 50
+VERSION = 1
+"""Of the computation; a change of it must change this number."""
+
+Pixels = npt.NDArray[np.uint8]
+DIGITS = tuple(str(digit) for digit in range(10))
+
+
+def load_mnist() -> Dataset:
+    """MNIST: 60,000 + 10,000 handwritten digits, by their 50 principal components.
+
+    Pixels are scaled to [0, 1], the components are those of the training images, and rows are
+    divided by their L1 norm.
+
+    Paper: Section V-C.
+    """
+    y_train, y_test = (
+        np.frombuffer(gzip.decompress(read_source(MNIST[part])), np.uint8, offset=8)
+        for part in ("y_train", "y_test")
+    )
+    checksums = "-".join(MNIST[part].sha256[:16] for part in ("x_train", "x_test"))
+    x = cached_arrays(f"mnist-pca{COMPONENTS}-v{VERSION}-{checksums}", _mnist_components)
+    return _of_nobody("mnist", DIGITS, x["train"], y_train, x["test"], y_test)
+
+
+def load_cifar10() -> Dataset:
+    """CIFAR-10: 50,000 + 10,000 photographs, by 100 principal components of a CNN's features.
+
+    The network is EfficientNet-Lite0, trained on ImageNet; rows are divided by their L1 norm.
+
+    Paper: Appendix D.
+    """
+    with np.load(io.BytesIO(read_source(CIFAR10)), allow_pickle=False) as archive:
+        labels = tuple(archive["class_names"].tolist())
+        parts = (archive[part] for part in ("X_train", "y_train", "X_test", "y_test"))
+        return _of_nobody("cifar10", labels, *parts)
+
+
+def load_digits() -> Dataset:
+    """Handwritten digits, 8×8 pixels, from scikit-learn.
+
+    >>> data = load_digits()
+    >>> data.x_train.shape, data.x_test.shape
+    ((1437, 64), (360, 64))
+    """
+    try:
+        from sklearn.datasets import load_digits as load
+    except ImportError as error:
+        raise InvalidInput(
+            "the digits come with scikit-learn, which is not installed. "
+            "Run: pip install 'crowdml[sim]'"
+        ) from error
+    x, y = cast(tuple[Array, Ints], load(return_X_y=True))
+    order = np.random.default_rng(0).permutation(len(x))
+    train, test = order[:1437], order[1437:]
+    return _of_nobody("digits", DIGITS, x[train], y[train], x[test], y[test])
+
+
+def principal_components(images: Pixels, n: int) -> tuple[Array, Array]:
+    """The mean and the n directions of largest variance, as columns, of images in [0, 1].
+
+    The largest entry of each direction is positive. Images are taken a few at a time, so that
+    only those are ever held as real numbers.
+    """
+    mean = images.mean(axis=0, dtype=np.float64) / 255
+    covariance = np.zeros((len(mean), len(mean)))
+    for some in _few_at_a_time(images):
+        centred = some / 255 - mean
+        covariance += centred.T @ centred
+    directions = np.linalg.eigh(covariance)[1][:, : -n - 1 : -1]
+    largest = np.abs(directions).argmax(axis=0)
+    return mean, directions * np.sign(directions[largest, np.arange(n)])
+
+
+def _mnist_components() -> dict[str, npt.NDArray[np.float32]]:
+    train, test = (_pixels(read_source(MNIST[part])) for part in ("x_train", "x_test"))
+    mean, directions = principal_components(train, COMPONENTS)
+    x_train, x_test = (
+        np.vstack([(some / 255 - mean) @ directions for some in _few_at_a_time(images)])
+        for images in (train, test)
+    )
+    return {"train": x_train.astype(np.float32), "test": x_test.astype(np.float32)}
+
+
+def _few_at_a_time(images: Pixels) -> list[Pixels]:
+    return np.array_split(images, math.ceil(len(images) / 10_000))
+
+
+def _pixels(idx: bytes) -> Pixels:
+    return np.frombuffer(gzip.decompress(idx), np.uint8, offset=16).reshape(-1, 28 * 28)
+
+
+def _of_nobody(
+    name: str,
+    labels: tuple[str, ...],
+    x_train: npt.NDArray[np.generic],
+    y_train: npt.NDArray[np.generic],
+    x_test: npt.NDArray[np.generic],
+    y_test: npt.NDArray[np.generic],
+) -> Dataset:
+    return Dataset(
+        name,
+        labels,
+        x_train=l1_normalized(x_train.astype(np.float64)),
+        y_train=y_train.astype(np.float64),
+        person=np.zeros(len(y_train), dtype=np.int64),
+        x_test=l1_normalized(x_test.astype(np.float64)),
+        y_test=y_test.astype(np.float64),
+    )

@@ -1,0 +1,119 @@
+"""What to simulate: a crowd, and how it learns."""
+
+import math
+from dataclasses import dataclass
+
+from crowdml.errors import InvalidInput
+from crowdml.models import LinearModel
+from crowdml.optim import Optimizer
+from crowdml.privacy import Epsilon, Sanitizer
+from crowdml.protocol import ModelTerms, OptimizerSpec, make_model
+from crowdml.simulation.arrivals import Presence
+from crowdml.simulation.delays import Delay
+
+__all__ = ["Crowd", "Learning"]
+
+MODELS = ("softmax", "hinge", "ridge", "huber")
+RATES = ("sqrt", "constant", "inverse")
+OPTIMIZERS = ("sgd", "adagrad", "dual-averaging", "average-gradient", "auto")
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Who takes part: all that decides the schedule.
+
+    Args:
+        devices: M.
+        batch: b.
+        buffer: B; unlimited by default.
+        delay: The law of each of the three delays, in ticks; none by default.
+        passes: How often each sample is used. Each pass costs ε again.
+        presence: Devices that join late or leave.
+        skew: Dirichlet concentration of labels over devices; smaller is more unequal.
+        spread: σ of log-normal numbers of samples.
+    """
+
+    devices: int = 1000
+    batch: int = 1
+    buffer: int | None = None
+    delay: Delay | None = None
+    passes: int = 1
+    presence: Presence | None = None
+    skew: float | None = None
+    spread: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("devices", "batch", "passes"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name} must be at least 1, found {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How it learns: all that decides the fold.
+
+    Args:
+        epsilon: ε_g of one check-in; inf for no noise.
+        c: The rate's constant.
+        rate: sqrt, constant or inverse, for sgd.
+        optimizer: sgd, adagrad, dual-averaging, average-gradient or auto.
+        regularization: λ.
+        clip: S; by default the model's own bound.
+        radius: R.
+        averaging: The power of an average of iterates; none by default.
+        model: softmax, hinge, ridge or huber.
+        intercept: Whether scores have intercepts.
+        delta: Where Huber's loss becomes linear.
+        tolerance: For numbers: an error is a residual larger than this.
+    """
+
+    epsilon: float = math.inf
+    c: float = 1.0
+    rate: str = "sqrt"
+    optimizer: str = "sgd"
+    regularization: float = 0.0
+    clip: float | None = None
+    radius: float = 1e6
+    averaging: float | None = None
+    model: str = "softmax"
+    intercept: bool = False
+    delta: float = 1.0
+    tolerance: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise InvalidInput(
+                f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
+            )
+        for name, known in (("model", MODELS), ("rate", RATES), ("optimizer", OPTIMIZERS)):
+            if getattr(self, name) not in known:
+                raise InvalidInput(
+                    f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}."
+                )
+
+    def make_model(self, n_features: int, n_classes: int) -> LinearModel:
+        terms = ModelTerms(
+            kind=self.model,  # type: ignore[arg-type]
+            clip=self.clip or math.inf,
+            intercept=self.intercept,
+            delta=self.delta,
+            tolerance=self.tolerance,
+        )
+        model = make_model(terms, n_features, n_classes)
+        assert isinstance(model, LinearModel)
+        return model
+
+    def make_optimizer(self) -> Optimizer:
+        spec = OptimizerSpec(
+            kind=self.optimizer,  # type: ignore[arg-type]
+            rate=self.rate,  # type: ignore[arg-type]
+            c=self.c,
+            averaging=self.averaging,
+        )
+        return spec.make(self.radius)
+
+    def sanitizer(self, model: LinearModel) -> Sanitizer:
+        """The device's own mechanism; the counts are for monitoring and left out here."""
+        clip = min(self.clip or math.inf, model.l1_bound)
+        epsilon = Epsilon(self.epsilon, errors=math.inf, labels=0.0)
+        return Sanitizer(epsilon, clip, model.size, self.regularization, self.radius)
