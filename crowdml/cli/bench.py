@@ -24,7 +24,7 @@ def device(json: JSON = False) -> None:
 @app.command()
 def server(
     seconds: Annotated[float, typer.Option(help="How long to load each handler.")] = 5.0,
-    clients: Annotated[int, typer.Option(help="Keep-alive connections.")] = 64,
+    clients: Annotated[int, typer.Option(help="Keep-alive connections.")] = 128,
     json: JSON = False,
 ) -> None:
     """Durable authenticated check-ins a second, beside an empty handler."""

@@ -20,14 +20,11 @@ class Gate:
         self._terms = terms
         self._terms_sha256 = terms_sha256
         self._sanitizer: Sanitizer = terms.sanitizer()
+        # A check-in in JSON: base64 of 4 bytes a parameter, the counts, and room for names.
+        self.largest_body = self._sanitizer.size * 16 // 3 + terms.n_classes * 12 + 2048
         # Both depend on public numbers only, and devices mostly send the same n.
         self._grid = lru_cache(maxsize=1024)(self._sanitizer.grid)
         self._plausible = lru_cache(maxsize=1024)(self._sanitizer.plausible_gradient)
-
-    @property
-    def largest_body(self) -> int:
-        """A check-in in JSON: base64 of 4 bytes a parameter, the counts, and room for names."""
-        return self._sanitizer.size * 16 // 3 + self._terms.n_classes * 12 + 2048
 
     def check(self, checkin: Checkin) -> None:
         """Raise `Rejected` unless an honest device with these terms could have sent this."""
@@ -84,12 +81,14 @@ class Gate:
         errors_excess, labels_excess = self._sanitizer.plausible_excess
         evaluated = checkin.heldout or checkin.samples
         _check_range("errors", checkin.errors, -errors_excess, evaluated + errors_excess)
-        for count in checkin.labels:
-            _check_range("labels", count, -labels_excess, checkin.samples + labels_excess)
+        if checkin.labels:
+            most = checkin.samples + labels_excess
+            _check_range("labels", min(checkin.labels), -labels_excess, most)
+            _check_range("labels", max(checkin.labels), -labels_excess, most)
         gradient = np.frombuffer(checkin.gradient, dtype="<i4")
         bound = self._plausible(n_training)
-        _check_range("gradient", int(gradient.min()), -bound, bound)
-        _check_range("gradient", int(gradient.max()), -bound, bound)
+        _check_range("gradient", int(np.minimum.reduce(gradient)), -bound, bound)
+        _check_range("gradient", int(np.maximum.reduce(gradient)), -bound, bound)
 
 
 def _check_range(name: str, value: int, low: int, high: int) -> None:

@@ -4,7 +4,6 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -17,14 +16,14 @@ from crowdml.errors import Rejected
 from crowdml.protocol import (
     MEDIA_TYPE,
     TERMS_HEADER,
-    Checkin,
     Enrol,
     TaskList,
-    explain,
     openapi,
     problem_document,
     rejected,
 )
+from crowdml.server.body import decode, read_body
+from crowdml.server.checkin import CheckinEndpoint, bearer_token
 from crowdml.server.export import EXPORTS, export_model
 from crowdml.server.metrics import metrics
 from crowdml.server.service import Live, Service
@@ -32,10 +31,7 @@ from crowdml.server.settings import Settings
 
 __all__ = ["ROUTES", "create_app"]
 
-T = TypeVar("T")
 SMALL_BODY = 4096
-NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-CHECKIN = msgspec.json.Decoder(Checkin)
 ENROL = msgspec.json.Decoder(Enrol)
 
 
@@ -49,19 +45,19 @@ async def describe_task(request: Request) -> Response:
 
 async def enrol(request: Request) -> Response:
     learner = _live(request).learner
-    message = _decode(ENROL, await _body(request, SMALL_BODY))
+    message = decode(ENROL, await read_body(request.scope, request.receive, SMALL_BODY))
     return _json(await _service(request).enrol(learner, message), status=201)
 
 
 async def leave(request: Request) -> Response:
     service = _service(request)
-    await service.leave(await service.device(_live(request).learner, _token(request)))
+    await service.leave(await service.device(_live(request).learner, bearer_token(request.scope)))
     return Response(status_code=204)
 
 
 async def check_out(request: Request) -> Response:
     live = _live(request)
-    await _service(request).device(live.learner, _token(request))
+    await _service(request).device(live.learner, bearer_token(request.scope))
     etag, body = live.learner.checkout()
     headers = {
         "ETag": etag,
@@ -71,14 +67,6 @@ async def check_out(request: Request) -> Response:
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type="application/json", headers=headers)
-
-
-async def check_in(request: Request) -> Response:
-    service, live = _service(request), _live(request)
-    device = await service.device(live.learner, _token(request))
-    live.throttle.take(device.number)
-    checkin = _decode(CHECKIN, await _body(request, live.gate.largest_body))
-    return _json(await service.checkin(live, device, checkin))
 
 
 async def statistics(request: Request) -> Response:
@@ -141,7 +129,7 @@ ROUTES = [
     Route("/v1/tasks/{task}/devices", enrol, methods=["POST"]),
     Route("/v1/tasks/{task}/devices/me", leave, methods=["DELETE"]),
     Route("/v1/tasks/{task}/model", check_out),
-    Route("/v1/tasks/{task}/checkins", check_in, methods=["POST"]),
+    Route("/v1/tasks/{task}/checkins", CheckinEndpoint(), methods=["POST"]),
     Route("/v1/tasks/{task}/stats", statistics),
     Route("/v1/tasks/{task}/events", events),
     Route("/v1/tasks/{task}/export", export),
@@ -200,43 +188,6 @@ def _service(request: Request) -> Service:
 
 def _live(request: Request) -> Live:
     return _service(request).live(request.path_params["task"])
-
-
-def _token(request: Request) -> str | None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token if scheme.lower() == "bearer" else None
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    """The body, but never more of it than the limit."""
-    length = request.headers.get("content-length", "0")
-    size = int(length) if length.isdigit() else 0
-    body = bytearray()
-    if size <= limit:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limit:
-                break
-    if max(size, len(body)) > limit:
-        raise rejected("too-large", f"the body must be at most {limit} bytes.")
-    return bytes(body)
-
-
-def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    try:
-        return decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise rejected("invalid-request", explain(error, _any_json(body))) from error
-    except NOT_JSON as error:
-        raise rejected("invalid-request", f"the body must be JSON: {error}.") from error
-
-
-def _any_json(body: bytes) -> object:
-    """The body as plain data, to show the value found; None where it is not even JSON."""
-    try:
-        return msgspec.json.decode(body)
-    except NOT_JSON:
-        return None
 
 
 def _json(message: msgspec.Struct, status: int = 200) -> Response:

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from crowdml.optim import State as OptimizerState
-from crowdml.privacy import dequantize, laplace_variance
-from crowdml.protocol import Estimate, State, Task, decode_gradient
+from crowdml.privacy import laplace_variance
+from crowdml.protocol import Estimate, State, Task
 from crowdml.server.store import LogEntry
 from crowdml.server.totals import TWO_SIDED_95, Totals, error_estimate
 from crowdml.server.window import Window
@@ -47,9 +47,10 @@ class Fold:
     def apply(self, entry: LogEntry) -> None:
         """Add the counts, take one step, and see whether the target is reached."""
         evaluated = entry.heldout or entry.samples
-        labels = np.array(msgspec.json.decode(entry.labels), dtype=np.int64)
+        labels = msgspec.json.decode(entry.labels, type=list[int])
         self.totals.add(entry.device, entry.samples, evaluated, entry.errors, labels)
-        g = dequantize(decode_gradient(entry.gradient, self.model.size), entry.grid)
+        u = np.frombuffer(entry.gradient, dtype="<i4")
+        g = u * 2.0**entry.grid
         self.optimizer_state, self.w = self.optimizer.update(
             self.optimizer_state, self.w, g, entry.device
         )

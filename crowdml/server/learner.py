@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -20,11 +20,15 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.server.fold import Fold
-from crowdml.server.store import LogEntry, Store, TaskRow
+from crowdml.server.store import DuplicateCheckin, LogEntry, Store, TaskRow
 from crowdml.server.totals import Totals, error_estimate, label_estimates
 from crowdml.types import Array
 
 __all__ = ["Arrival", "Learner"]
+
+
+Key: TypeAlias = tuple[int, str]
+"""What makes a check-in one: its device and its id."""
 
 
 class Arrival(NamedTuple):
@@ -51,6 +55,7 @@ class Learner:
         self._store = store
         self._snapshot_every = snapshot_every
         self._minutes: deque[float] = deque(maxlen=10_000)
+        self._newest: dict[int, tuple[Key, int]] = {}
         self._encoded = b""
         self._encoded_for: tuple[int, State] | None = None
         self.recover()
@@ -85,8 +90,27 @@ class Learner:
         The fold runs ahead of the commit, so that the stopping rule sees every check-in in
         turn; nothing is published before the commit, and after a failed one the fold is rebuilt.
         """
+        newcomers = [a for a in arrivals if a.device not in self._newest]
+        try:
+            return self._ingest(arrivals, self._known(newcomers) | self._remembered(arrivals))
+        except DuplicateCheckin:
+            # An id from long ago came back. The log refused it; now ask it about all of them.
+            return self._ingest(arrivals, self._known(arrivals))
+
+    def _known(self, arrivals: list[Arrival]) -> dict[Key, int]:
+        """Those of the check-ins that are in the log, with their versions."""
+        ids = [arrival.checkin.id for arrival in arrivals]
+        return self._store.find(self.id, ids) if ids else {}
+
+    def _remembered(self, arrivals: list[Arrival]) -> dict[Key, int]:
+        """The newest check-in of each device heard since the start: what a device may resend."""
+        devices = {arrival.device for arrival in arrivals}
+        return dict(self._newest[device] for device in devices & self._newest.keys())
+
+    def _ingest(
+        self, arrivals: list[Arrival], known: dict[Key, int]
+    ) -> list[CheckinAnswer | Rejected]:
         self._settled()
-        known = self._store.find(self.id, [arrival.checkin.id for arrival in arrivals])
         answers: list[CheckinAnswer | Rejected] = []
         entries: list[LogEntry] = []
         try:
@@ -110,6 +134,7 @@ class Learner:
             self._fold_is_ahead = True
             raise
         if entries:
+            self._newest.update((e.device, ((e.device, e.id), e.seq)) for e in entries)
             self._minutes.extend([time.monotonic()] * len(entries))
             self._publish()
             self._snapshot_if_due()

@@ -98,6 +98,8 @@ async def _run(
             interface=Interfaces.ASGINL,
             http=HTTPModes.auto,
             websockets=False,
+            backlog=1024,
+            backpressure=1024,
             log_enabled=False,
             ssl_cert=files[0] if files else None,
             ssl_key=files[1] if files else None,

@@ -1,6 +1,7 @@
 """The service: tasks by name, devices by token, and group commit of check-ins."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,8 @@ class Service:
             asyncio.create_task(self._commit_groups()),
             asyncio.create_task(self._watch_store()),
         ]
+        # What is here now stays; the collector need not look at it again and again.
+        gc.freeze()
         self.ready = True
 
     async def stop(self) -> None:

@@ -15,11 +15,15 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import Task, rejected
 from crowdml.server import schema
 
-__all__ = ["DeviceRow", "LogEntry", "Store", "TaskRow"]
+__all__ = ["DeviceRow", "DuplicateCheckin", "LogEntry", "Store", "TaskRow"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = "0001"
 OWNER_STATES = ("running", "paused", "stopped")
+
+
+class DuplicateCheckin(CrowdmlError):
+    """The log has an entry of this device with this id, or with this sequence number."""
 
 
 class TaskRow(NamedTuple):
@@ -186,8 +190,12 @@ class Store:
 
     def append(self, entries: Sequence[LogEntry]) -> None:
         """Add check-ins to the log, all or none, and return when they are on disk."""
-        with self._connection.begin():
-            self._connection.execute(APPEND, [entry._asdict() for entry in entries])
+        try:
+            with self._connection.begin():
+                # Rows as they are: SQLAlchemy's handling of values would cost more than SQLite.
+                self._connection.exec_driver_sql(APPEND, list(entries))
+        except sa.exc.IntegrityError as error:
+            raise DuplicateCheckin(str(error.orig)) from error
 
     def find(self, task: int, ids: Iterable[str]) -> dict[tuple[int, str], int]:
         """Check-ins in the log with one of these ids: sequence numbers by device and id."""
@@ -257,11 +265,13 @@ class Store:
             command.upgrade(config, "head")
 
 
-APPEND = sa.insert(schema.checkins)
 FIND = sa.select(schema.checkins.c.device, schema.checkins.c.id, schema.checkins.c.seq).where(
     schema.checkins.c.task == sa.bindparam("wanted"),
     schema.checkins.c.id.in_(sa.bindparam("ids", expanding=True)),
 )
+
+
+APPEND = f"INSERT INTO checkins VALUES ({', '.join('?' * len(LogEntry._fields))})"
 
 
 def token_sha256(token: str) -> bytes:

@@ -1,6 +1,7 @@
 """N_s, N_e and N_y^k of every device, and the estimates made from them."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,14 +33,17 @@ class Totals:
     def table(self) -> Ints:
         return self._table
 
-    def add(self, device: int, samples: int, evaluated: int, errors: int, labels: Ints) -> None:
+    def add(
+        self, device: int, samples: int, evaluated: int, errors: int, labels: Sequence[int]
+    ) -> None:
         if device >= len(self._table):
             more = max(16, 2 * device) - len(self._table)
             room = np.zeros((more, self._table.shape[1]), dtype=np.int64)
             self._table = np.concatenate([self._table, room])
-        row = np.concatenate([[1, samples, evaluated, errors], labels])
-        self.active_devices += int(self._table[device, self.CHECKINS] == 0)
-        self._table[device] += row
+        row = np.array([1, samples, evaluated, errors, *labels])
+        totals = self._table[device]
+        self.active_devices += int(totals[self.CHECKINS] == 0)
+        totals += row
         self.sum += row
 
 

@@ -1,0 +1,55 @@
+"""Reading request bodies: never more than allowed, and with clear words for what is wrong."""
+
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
+
+from crowdml.protocol import explain, rejected
+
+__all__ = ["decode", "header", "read_body"]
+
+T = TypeVar("T")
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """A request header, or the empty string."""
+    for key, value in scope["headers"]:
+        if key == name:
+            text: str = value.decode("latin-1")
+            return text
+    return ""
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    length = header(scope, b"content-length")
+    size, body, more = int(length) if length.isdigit() else 0, b"", True
+    while more and max(size, len(body)) <= limit:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    if max(size, len(body)) > limit:
+        raise rejected("too-large", f"the body must be at most {limit} bytes.")
+    return body
+
+
+def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+    """A message, or a refusal that names the field, the rule and the value found."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise rejected("invalid-request", explain(error, _any_json(body))) from error
+    except NOT_JSON as error:
+        raise rejected("invalid-request", f"the body must be JSON: {error}.") from error
+
+
+def _any_json(body: bytes) -> object:
+    """The body as plain data, to show the value found; None where it is not even JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except NOT_JSON:
+        return None
