@@ -116,10 +116,12 @@ class Learner:
         try:
             for device, checkin in arrivals:
                 key = (device, checkin.id)
+                refusal = self._refusal(checkin)
+                if refusal and key not in known:
+                    known |= self._store.find(self.id, [checkin.id])
                 if key in known:
                     answers.append(CheckinAnswer(known[key], "duplicate"))
                     continue
-                refusal = self._refusal(checkin)
                 if refusal:
                     answers.append(refusal)
                     continue
