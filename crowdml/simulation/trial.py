@@ -16,9 +16,15 @@ from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.types import Array, Ints
 
-__all__ = ["Lane", "prepare", "run_trial"]
+__all__ = ["OPTIMIZER_CODES", "Lane", "fold_slowly", "prepare", "run_trial"]
 
 Float32s = npt.NDArray[np.float32]
+
+OPTIMIZER_CODES = {
+    (optimizer, rate): OPTIMIZERS[rate if optimizer == "sgd" else optimizer]
+    for optimizer in ("sgd", "adagrad", "dual-averaging", "auto")
+    for rate in ("sqrt", "constant", "inverse")
+}
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,6 @@ def _fold_fast(
     if model.intercept:
         x = np.hstack([x, np.ones((len(x), 1), np.float32)])
     wrong = np.zeros(schedule.n_checkins, np.int64)
-    kind = way.rate if way.optimizer == "sgd" else way.optimizer
     sanitizer = way.sanitizer(model)
     w = fold(
         pad(x)[schedule.used],
@@ -125,7 +130,7 @@ def _fold_fast(
         np.float32(sanitizer.clip),
         np.float32(way.delta),
         np.float32(way.tolerance),
-        OPTIMIZERS[kind],
+        OPTIMIZER_CODES[way.optimizer, way.rate],
         way.c,
         np.float32(way.regularization),
         way.radius,
