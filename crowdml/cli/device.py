@@ -16,12 +16,12 @@ from crowdml.device import (
     DeviceStore,
     HttpTransport,
     Outcome,
+    default_file,
     default_limits,
     pin,
     read_source,
     read_terms,
 )
-from crowdml.device.device import default_file
 from crowdml.errors import DeviceError, InvalidInput, InvalidSample
 from crowdml.privacy import Limits
 from crowdml.protocol import Terms

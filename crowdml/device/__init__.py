@@ -1,10 +1,11 @@
 """Algorithm 1: buffer, outbox, the three routines, transport, sources."""
 
 from crowdml.device.certificate import trust_only
-from crowdml.device.device import Device, Outcome, default_file
+from crowdml.device.device import Device
 from crowdml.device.enrolment import default_limits, pin, read_terms
+from crowdml.device.outcome import Outcome
 from crowdml.device.sources import read_source
-from crowdml.device.store import DeviceStore
+from crowdml.device.store import DeviceStore, default_file
 from crowdml.device.transport import HttpTransport, Transport
 
 __all__ = [

@@ -1,23 +1,21 @@
 """Algorithm 1: a device that collects, checks out, sanitises and checks in."""
 
 import logging
-import os
 import secrets
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
 import numpy.typing as npt
 
+from crowdml.device.agreement import Agreement
 from crowdml.device.backoff import Backoff
 from crowdml.device.enrolment import enrol, read_terms
-from crowdml.device.routines import choose_heldout, summarize
-from crowdml.device.store import DeviceStore, Identity, Letter
+from crowdml.device.outcome import Outcome
+from crowdml.device.store import DeviceStore, Identity, Letter, default_file
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import (
     CrowdmlError,
@@ -38,15 +36,7 @@ from crowdml.privacy import (
     bound_features,
     check_target,
 )
-from crowdml.protocol import (
-    Checkin,
-    State,
-    Terms,
-    decode_parameters,
-    encode_gradient,
-    rejected,
-    terms_hash,
-)
+from crowdml.protocol import Terms
 from crowdml.types import Array
 
 __all__ = ["Device", "Outcome"]
@@ -62,22 +52,6 @@ KEEP_AFTER = {"method-not-allowed", "not-found", "task-paused", "too-frequent", 
 
 
 LONGEST_WAIT = 3600.0
-
-
-class Outcome(StrEnum):
-    """What became of a sample, or of an attempt to check in.
-
-    The sample was kept in all cases but `FULL` and `ENDED`.
-    """
-
-    COLLECTED = "collected"
-    CHECKED_IN = "checked in"
-    WAITING = "waiting to retry"
-    PAUSED = "task paused"
-    LIMIT = "privacy limit reached"
-    TERMS = "terms changed"
-    FULL = "buffer full"
-    ENDED = "ended"
 
 
 class Device:
@@ -120,7 +94,8 @@ class Device:
         self._lock = threading.RLock()
         self._batch_is_due = False
         self._said = ""
-        self._agreed_to(identity)
+        self._identity = identity
+        self._agreement = Agreement(identity)
         self._transport = transport or HttpTransport(
             identity.url, identity.task, identity.certificate, identity.insecure_http
         )
@@ -190,7 +165,7 @@ class Device:
     @property
     def terms(self) -> Terms:
         """What was agreed to."""
-        return self._terms
+        return self._agreement.terms
 
     @property
     def ledger(self) -> Ledger:
@@ -234,14 +209,14 @@ class Device:
 
         Paper: Algorithm 1, Device Routine 1.
         """
-        features = bound_features(x, self._terms.features.count)
-        target = check_target(y, self._terms.n_classes)
+        features = bound_features(x, self._agreement.terms.features.count)
+        target = check_target(y, self._agreement.terms.n_classes)
         with self._lock:
             if self.ended:
                 return Outcome.ENDED
-            if self._store.n_samples >= self._terms.collection.buffer:
+            if self._store.n_samples >= self._agreement.terms.collection.buffer:
                 outcome = self.sync()
-                if self._store.n_samples >= self._terms.collection.buffer:
+                if self._store.n_samples >= self._agreement.terms.collection.buffer:
                     self._say(f"the buffer is full: collection has stopped ({outcome}).")
                     return Outcome.FULL
             self._store.add(features, target)
@@ -291,11 +266,11 @@ class Device:
         with self._lock:
             view = self._transport.task()
             terms = read_terms(view, self._identity.task)
-            if not terms.private and self._terms.private:
+            if not terms.private and self._agreement.terms.private:
                 raise NotPrivate(
                     f"the task {view.name} no longer adds noise. Leave it, or join it anew."
                 )
-            old = self._terms
+            old = self._agreement.terms
             if (terms.features.count, terms.target.labels) != (
                 old.features.count,
                 old.target.labels,
@@ -357,59 +332,23 @@ class Device:
         return outcome
 
     def _release(self) -> Letter | None:
-        """Check out w and turn the buffer into one sanitised letter.
-
-        Paper: Algorithm 1, Device Routines 2 and 3.
-        """
+        """Check out w and turn the buffer into one sanitised letter."""
+        agreement = self._agreement
         # Asked before the check-out too, so that a spent budget costs no traffic.
-        self._require_budget(self._store.ledger, self._store.n_samples)
-        checkout, terms_sha256 = self._transport.checkout(self._identity.token)
-        if terms_sha256 != self._terms_sha256:
-            raise TermsChanged(
-                f"the server now asks for the terms {terms_sha256}, agreed are "
-                f"{self._terms_sha256}. Nothing is sent until the participant agrees again."
-            )
-        if checkout.state.final:
-            raise rejected("task-finished", f"the task has ended: {checkout.state}.")
-        if checkout.state is State.PAUSED:
-            raise rejected("task-paused", "the task is paused.")
-        try:
-            w = decode_parameters(checkout.parameters, self._sanitizer.size)
-        except InvalidInput as error:
-            raise Unreachable(f"the server's answer makes no sense: {error}") from error
+        agreement.require_budget(self._store.ledger, self._store.n_samples)
+        checked_out = self._transport.checkout(self._identity.token)
+        w = agreement.accept(checked_out)
         self._on_step("checked out")
 
-        def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease] | None:
-            if len(x) < self._terms.collection.batch:
-                return None  # another process has used them meanwhile
-            event = self._require_budget(ledger, len(x))
-            heldout = choose_heldout(len(x), event.n_heldout, secrets.randbelow)
-            summary = summarize(self._model, w, x, y, heldout, self._sanitizer.clip)
-            sanitized = self._sanitizer.sanitize(summary, w, self._noise)
-            message = Checkin(
-                id=secrets.token_urlsafe(16),
-                version=checkout.version,
-                terms=self._terms_sha256,
-                samples=len(x),
-                heldout=event.n_heldout,
-                errors=sanitized.n_errors,
-                labels=tuple(sanitized.n_labels.tolist()),
-                grid=sanitized.grid,
-                gradient=encode_gradient(sanitized.gradient),
-            )
+        def write(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease] | None:
+            written = agreement.write(checked_out.checkout.version, w, x, y, ledger, self._noise)
             self._on_step("sanitised")
-            return Letter(message.id, msgspec.json.encode(message)), event
+            return written
 
-        letter = self._store.release(sanitize)
+        letter = self._store.release(write)
         if letter:
             self._on_step("stored")
         return letter
-
-    def _require_budget(self, ledger: Ledger, n_samples: int) -> CheckinRelease:
-        n_heldout = self._terms.collection.n_heldout(n_samples)
-        event = self._sanitizer.release(n_samples - n_heldout, n_heldout)
-        ledger.require(event, self._identity.limits)
-        return event
 
     def _send(self, letter: Letter) -> Outcome:
         try:
@@ -436,13 +375,6 @@ class Device:
 
     # State
 
-    def _agreed_to(self, identity: Identity) -> None:
-        self._identity = identity
-        self._terms = Terms.parse(identity.terms)
-        self._terms_sha256 = terms_hash(identity.terms)
-        self._model = self._terms.make_model()
-        self._sanitizer = self._terms.sanitizer()
-
     def _say(self, sentence: str) -> None:
         """Tell the participant once, not at every sample."""
         if sentence != self._said:
@@ -451,13 +383,14 @@ class Device:
 
     def _remember(self, identity: Identity) -> None:
         self._store.identity = identity
-        self._agreed_to(identity)
+        self._identity = identity
+        self._agreement = Agreement(identity)
 
     def _end(self, why: str) -> None:
         self._remember(replace(self._identity, ended=why))
 
     def _batch_is_full(self) -> bool:
-        return self._store.n_samples >= self._terms.collection.batch
+        return self._store.n_samples >= self._agreement.terms.collection.batch
 
     def _something_to_do(self) -> bool:
         return not self.ended and (self._store.pending is not None or self._batch_is_full())
@@ -474,9 +407,3 @@ def _patience(retry_after: object) -> float:
     if not isinstance(retry_after, int | float) or not retry_after >= 0:
         return 0.0
     return min(float(retry_after), LONGEST_WAIT)
-
-
-def default_file(task: str) -> Path:
-    """Where a device of this task lives unless told otherwise."""
-    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "crowdml" / f"{task}.device"

@@ -5,6 +5,7 @@ out of the buffer, writes the cost into the ledger and the sanitised bytes into 
 nothing, before a single byte is sent.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinRelease, Ledger, Limits
 from crowdml.types import Array
 
-__all__ = ["DeviceStore", "Identity", "Letter"]
+__all__ = ["DeviceStore", "Identity", "Letter", "default_file"]
 
 SCHEMA = """
 CREATE TABLE identity (
@@ -187,3 +188,9 @@ def _statements(script: str) -> list[str]:
             statements.append(current)
             current = ""
     return statements
+
+
+def default_file(task: str) -> Path:
+    """Where a device of this task lives unless told otherwise."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "crowdml" / f"{task}.device"

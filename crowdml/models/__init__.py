@@ -1,5 +1,6 @@
 """What is learnt: prediction, loss, per-sample gradient and its L1 bound."""
 
+from crowdml.models.classifier import LinearClassifier
 from crowdml.models.clipping import clip_factors, clipped_mean
 from crowdml.models.hinge import Hinge
 from crowdml.models.linear import LinearModel
@@ -10,6 +11,7 @@ from crowdml.models.softmax import Softmax
 __all__ = [
     "Hinge",
     "Huber",
+    "LinearClassifier",
     "LinearModel",
     "Model",
     "Ridge",

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdml.models.linear import LinearModel, check_classes
-from crowdml.types import Array, Flags
+from crowdml.models.classifier import LinearClassifier
+from crowdml.types import Array
 
 __all__ = ["Hinge"]
 
 
 @dataclass(frozen=True)
-class Hinge(LinearModel):
+class Hinge(LinearClassifier):
     """Prediction argmax_k w_k'x; loss max(0, 1 + max_{k≠y} w_k'x − w_y'x).
 
     A subgradient is +x for the strongest rival and −x for the true class while the margin is
@@ -28,17 +28,9 @@ class Hinge(LinearModel):
     array([[ 0.,  0.,  1.,  0., -1., -0.]])
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_classes(self.n_classes)
-
     @property
     def slope_bound(self) -> float:
         return 2.0
-
-    def predict_scores(self, s: Array) -> Array:
-        best: Array = np.argmax(s, axis=1).astype(float)
-        return best
 
     def loss_scores(self, s: Array, y: Array) -> Array:
         _, margin = self._rival(s, y)
@@ -51,10 +43,6 @@ class Hinge(LinearModel):
         m[rows, rival] = violated
         m[rows, y.astype(int)] = -violated
         return m
-
-    def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
-        wrong: Flags = self.predict(w, x) != y
-        return wrong
 
     @staticmethod
     def _rival(s: Array, y: Array) -> tuple[np.ndarray, Array]:

@@ -90,8 +90,3 @@ class LinearModel(ABC):
         if self.intercept:
             flat = np.concatenate([flat, m.sum(axis=0)])
         return flat / len(x)
-
-
-def check_classes(n_classes: int) -> None:
-    if n_classes < 2:
-        raise InvalidInput(f"a classifier needs at least 2 classes, found {n_classes}.")

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdml.models.linear import LinearModel, check_classes
-from crowdml.types import Array, Flags
+from crowdml.models.classifier import LinearClassifier
+from crowdml.types import Array
 
 __all__ = ["Softmax"]
 
 
 @dataclass(frozen=True)
-class Softmax(LinearModel):
+class Softmax(LinearClassifier):
     """Prediction argmax_k w_k'x; loss −w_y'x + log Σ_l exp(w_l'x).
 
     The gradient for w_k is x·(P(y=k|x) − I[y=k]). The slopes P − e_y have L1 norm
@@ -32,17 +32,9 @@ class Softmax(LinearModel):
            [ 0.167, -0.167]])
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_classes(self.n_classes)
-
     @property
     def slope_bound(self) -> float:
         return 2.0
-
-    def predict_scores(self, s: Array) -> Array:
-        best: Array = np.argmax(s, axis=1).astype(float)
-        return best
 
     def loss_scores(self, s: Array, y: Array) -> Array:
         top = s.max(axis=1)
@@ -55,7 +47,3 @@ class Softmax(LinearModel):
         p: Array = e / e.sum(axis=1, keepdims=True)
         p[np.arange(len(s)), y.astype(int)] -= 1.0
         return p
-
-    def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
-        wrong: Flags = self.predict(w, x) != y
-        return wrong

@@ -1,0 +1,21 @@
+"""What became of a sample, or of an attempt to check in."""
+
+from enum import StrEnum
+
+__all__ = ["Outcome"]
+
+
+class Outcome(StrEnum):
+    """What became of a sample, or of an attempt to check in.
+
+    The sample was kept in all cases but `FULL` and `ENDED`.
+    """
+
+    COLLECTED = "collected"
+    CHECKED_IN = "checked in"
+    WAITING = "waiting to retry"
+    PAUSED = "task paused"
+    LIMIT = "privacy limit reached"
+    TERMS = "terms changed"
+    FULL = "buffer full"
+    ENDED = "ended"
