@@ -45,7 +45,7 @@ def demo(
         console.print(
             f"privacy: each sample lost at most ε = {spent.per_sample:g}; "
             f"the busiest device spent ε = {spent.per_device_max:g} over its check-ins. "
-            f"Someone who knew all but a device's whole data set could tell two such sets apart "
-            f"by at most ε = {spent.whole_device_max:g}: the promise is for samples, not people."
+            f"If all samples of a device were replaced at once the bound would be "
+            f"ε = {spent.whole_device_max:g}: the promise is for samples, not for people."
         )
     console.print(f"model saved to {result.model}")

@@ -95,10 +95,11 @@ def _report(number: int, device: Device) -> Report:
 def recruit(
     hands: list[Ints], x: Array, y: Array, seconds: float, rng: np.random.Generator
 ) -> list[Member]:
-    """Devices that join at random moments and take `seconds` in all to see their samples."""
+    """Devices that join at random moments of the first three quarters of the time, and see their
+    samples in the quarter that follows."""
     longest = max(len(hand) for hand in hands)
-    pace = 0.4 * seconds / longest
-    joins = rng.uniform(0.0, 0.6 * seconds, size=len(hands))
+    pace = 0.25 * seconds / longest
+    joins = rng.uniform(0.0, 0.75 * seconds, size=len(hands))
     return [
         Member(number, x[hand], y[hand], float(joins[number]), pace)
         for number, hand in enumerate(hands)
