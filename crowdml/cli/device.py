@@ -2,13 +2,15 @@
 
 import logging
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from crowdml.device import (
@@ -59,16 +61,19 @@ def join(
     """Read a task's terms, agree to them, and join."""
     root, name = _split(url, task)
     certificate = pin(root, fingerprint) if fingerprint else None
-    transport = HttpTransport(root, name, certificate, insecure_http)
-    view = transport.task()
-    transport.close()
+    with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
+        view = transport.task()
     terms = read_terms(view, name)
     defaults = default_limits(terms)
-    limits = Limits(sample_limit or defaults.per_sample, device_limit or defaults.per_device)
-    console = Console(stderr=True)
-    console.print(f"[bold]{view.title}[/bold]\n{view.objective}\n")
-    console.print(_in_plain_words(terms, limits), highlight=False)
-    console.print(f"\nterms {view.terms_sha256}", highlight=False, soft_wrap=True)
+    limits = Limits(
+        defaults.per_sample if sample_limit is None else sample_limit,
+        defaults.per_device if device_limit is None else device_limit,
+    )
+    # What a server says is text: its brackets must not hide anything.
+    console = Console(stderr=True, markup=False, highlight=False)
+    console.print(f"{view.title}\n{view.objective}\n")
+    console.print(_in_plain_words(terms, limits))
+    console.print(f"\nterms {view.terms_sha256}", soft_wrap=True)
     if not yes and not typer.confirm("Agree and join?", err=True):
         raise typer.Exit(1)
     with Device.join(
@@ -98,8 +103,11 @@ def run(
     kept = 0
     with Device(DeviceStore(_find(file)), jitter=jitter) as device:
         before = _answered(device)
-        for x, y in read_source(source, device.terms.target.labels):
+        for sample in read_source(source, device.terms.target.labels):
             try:
+                if isinstance(sample, InvalidSample):
+                    raise sample
+                x, y = sample
                 outcome = device.add(x, y)
             except InvalidSample as error:
                 if strict:
@@ -161,7 +169,8 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
     for (checkin, said), event in zip(answers.items(), account.events, strict=True):
         levels = {release.what: f"{release.epsilon:g}" for release in event.releases}
         parts = [levels.get(what, "–") for what in ("gradient", "errors", "labels")]
-        table.add_row(checkin, str(event.n_samples), *parts, f"{event.per_sample:g}", said)
+        cost = f"{event.per_sample:g}"
+        table.add_row(checkin, str(event.n_samples), *parts, cost, escape(said))
     console = Console()
     console.print(table)
     console.print(
@@ -190,7 +199,8 @@ def agree(file: FILE = None, yes: Annotated[bool, typer.Option("--yes")] = False
     """Read the terms that the server has now, and agree to them."""
     with Device(DeviceStore(_find(file))) as device:
         terms = device.current_terms()
-        Console(stderr=True).print(_in_plain_words(terms, device.identity.limits))
+        console = Console(stderr=True, markup=False, highlight=False)
+        console.print(_in_plain_words(terms, device.identity.limits))
         if not yes and not typer.confirm("Agree to these terms?", err=True):
             raise typer.Exit(1)
         device.agree()
@@ -210,7 +220,7 @@ def leave(
 
 def _split(url: str, task: str | None) -> tuple[str, str]:
     """The server's root and the task's name from a link such as https://host/join/activity."""
-    parts = urlsplit(url)
+    parts = _url_parts(url)
     for marker in ("/join/", "/v1/tasks/"):
         prefix, found, name = parts.path.rstrip("/").partition(marker)
         if found and name:
@@ -220,6 +230,15 @@ def _split(url: str, task: str | None) -> tuple[str, str]:
             f"which task? Give its link https://HOST/join/TASK, or --task, found {url!r}."
         )
     return url.rstrip("/"), task
+
+
+def _url_parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise InvalidInput(f"a link must be https://HOST:PORT/join/TASK: {error}.") from error
+    return parts
 
 
 def _find(file: Path | None) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from crowdml.cli.extras import needs
@@ -117,8 +118,8 @@ def list_tasks(database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) 
         return
     table = Table("name", "title", "state", "ε", "devices", "check-ins")
     for row in rows:
-        table.add_row(*(str(row[key]) for key in
-                        ("name", "title", "state", "epsilon", "devices", "checkins")))  # fmt: skip
+        keys = ("name", "title", "state", "epsilon", "devices", "checkins")
+        table.add_row(*(escape(str(row[key])) for key in keys))
     Console().print(table if rows else "no tasks; create one with: crowdml task create FILE.toml")
 
 
@@ -135,7 +136,7 @@ def show(name: NAME, database: DATABASE = "sqlite:///crowdml.db", json: JSON = F
     if json:
         print(msgspec.json.encode(document).decode())
         return
-    console = Console()
+    console = Console(markup=False)
     for key in ("name", "title", "state", "epsilon", "devices", "checkins", "terms_sha256"):
         console.print(f"{key:>13}  {document[key]}", highlight=False, soft_wrap=True)
     console.print_json(row.terms)
@@ -200,7 +201,10 @@ def export(
         row = store.task(name)
         learner = Learner(row, store, snapshot_every=1000)
         model = export_model(row.task, learner.version, learner.published_model(), kind)
-    out.write_bytes(model)
+    try:
+        out.write_bytes(model)
+    except OSError as error:
+        raise InvalidInput(f"cannot write the model to {out}: {error.strerror}.") from error
     print(f"wrote version {learner.version} of {name} to {out}")
 
 

@@ -232,6 +232,8 @@ def _clean(folder: Path) -> None:
     """Start afresh, but only where an earlier demo was."""
     if not folder.exists():
         return
+    if not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file. Choose a folder with --folder.")
     if not (folder / "server.db").exists() and any(folder.iterdir()):
         raise InvalidInput(
             f"{folder} holds other files than an earlier demo's. Choose another with --folder."

@@ -16,10 +16,11 @@ __all__ = ["read_csv", "read_json_lines", "read_source"]
 Sample = tuple[list[float], float]
 
 
-def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample]:
+def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample | InvalidSample]:
     """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
 
-    A label may be given by its name or its number.
+    A label may be given by its name or its number. A line that is no sample comes out as the
+    error that says why, so that the reader can go on after it.
     """
     opened = nullcontext(sys.stdin) if source == "-" else _open(source)
     with opened as lines:
@@ -32,7 +33,7 @@ def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample]:
             raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
 
 
-def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample]:
+def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample | InvalidSample]:
     """One sample a line: the features, then the label or target. A first line of names is skipped.
 
     >>> list(read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
@@ -43,13 +44,15 @@ def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sampl
             continue
         *features, target = row
         try:
-            x = [float(value) for value in features]
+            x = [_feature(value) for value in features]
+            yield x, _target(target.strip(), labels)
         except ValueError as error:
-            raise InvalidSample(f"line {number}: features must be numbers: {error}.") from error
-        yield x, _target(target.strip(), labels, number)
+            yield InvalidSample(f"line {number}: {error}")
 
 
-def read_json_lines(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample]:
+def read_json_lines(
+    lines: Iterable[str], labels: Sequence[str] = ()
+) -> Iterator[Sample | InvalidSample]:
     """One object a line, `{"x": [...], "y": ...}`.
 
     >>> list(read_json_lines(['{"x": [0.5, 0.25], "y": 1}']))
@@ -61,23 +64,31 @@ def read_json_lines(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterato
         try:
             document = msgspec.json.decode(line, type=dict[str, Any])
             x = msgspec.convert(document["x"], list[float])
-            target = document["y"]
+            yield x, _target(document["y"], labels)
         except (msgspec.DecodeError, KeyError, RecursionError) as error:
-            raise InvalidSample(
+            yield InvalidSample(
                 f'line {number}: expected {{"x": [numbers], "y": label}}, found {line[:60]!r} '
                 f"({error})."
-            ) from error
-        yield x, _target(target, labels, number)
+            )
+        except ValueError as error:
+            yield InvalidSample(f"line {number}: {error}")
 
 
-def _target(value: object, labels: Sequence[str], number: int) -> float:
+def _feature(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"features must be numbers, found {value!r}.") from None
+
+
+def _target(value: object, labels: Sequence[str]) -> float:
     if value in labels:
         return float(list(labels).index(str(value)))
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         rule = f"one of {', '.join(labels)} or its number" if labels else "a number"
-        raise InvalidSample(f"line {number}: y must be {rule}, found {value!r}.") from None
+        raise ValueError(f"y must be {rule}, found {value!r}.") from None
 
 
 def _is_header(row: list[str]) -> bool:

@@ -1,0 +1,160 @@
+"""The command as its users run it: in a folder and an environment of its own."""
+
+import gc
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crowdml
+from crowdml.cli import main
+
+__all__ = ["COMMAND", "Command", "Here", "Ran", "environment", "soon"]
+
+COMMAND = [sys.executable, "-m", "crowdml"]
+PATIENCE = 120.0
+"""Seconds after which a process on a busy machine counts as hung."""
+
+
+def environment(folder: Path, **changes: str) -> dict[str, str]:
+    """As the test's own, but with all of a user's data in this folder, and lines that are long."""
+    own = {
+        "PYTHONPATH": str(Path(crowdml.__file__).parents[1]),
+        "XDG_DATA_HOME": str(folder / "data"),
+        "COLUMNS": "500",
+        "NO_COLOR": "1",
+    }
+    inherited = {name: value for name, value in os.environ.items() if name != "CROWDML_DATABASE"}
+    return inherited | own | changes
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command has left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> dict[str, Any]:
+        """The one object on standard output: one line, and nothing else."""
+        assert self.code == 0, self
+        assert self.out.count("\n") == 1, self.out
+        assert self.out.endswith("\n")
+        document = json.loads(self.out, parse_constant=_refuse)
+        assert isinstance(document, dict)
+        return document
+
+    def said(self) -> str:
+        """Standard output of a command that succeeded."""
+        assert self.code == 0, self
+        return self.out
+
+    def error(self) -> str:
+        """The one line of a clear error, which is all that was written to standard error."""
+        assert self.code == 1, self
+        assert self.out == "", self.out
+        lines = self.err.splitlines()
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("crowdml: "), self.err
+        return lines[0].removeprefix("crowdml: ")
+
+
+def _refuse(constant: str) -> Any:
+    raise AssertionError(f"{constant} is not JSON")
+
+
+@dataclass
+class Command:
+    """`crowdml`, always in the same folder."""
+
+    folder: Path
+    changes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Path:
+        """Where devices live unless told otherwise."""
+        return self.folder / "data" / "crowdml"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return environment(self.folder, **self.changes)
+
+    def __call__(self, *arguments: object, typed: str = "") -> Ran:
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            input=typed,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=self.environment,
+            timeout=PATIENCE,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: object) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=self.environment,
+        )
+
+
+@dataclass
+class Here(Command):
+    """The same entry point without a new process, which would take most of the time."""
+
+    capsys: pytest.CaptureFixture[str] | None = None
+
+    def __call__(self, *arguments: object, typed: str = "") -> Ran:
+        assert self.capsys is not None
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            if "CROWDML_DATABASE" not in self.changes:
+                patch.delenv("CROWDML_DATABASE", raising=False)
+            patch.chdir(self.folder)
+            patch.setattr(sys, "argv", ["crowdml", *map(str, arguments)])
+            patch.setattr(sys, "stdin", io.StringIO(typed))
+            patch.setattr(logging.root, "handlers", [])
+            code = _exit_code()
+        written = self.capsys.readouterr()
+        return Ran(code, written.out, written.err)
+
+
+def _exit_code() -> int:
+    """A process that ends with an error closes what it left open; here that must be forced."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        code: object = None
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        if code:
+            gc.collect()
+    assert isinstance(code, int), "a command ends by exiting"
+    return code
+
+
+def soon(true: Callable[[], bool]) -> bool:
+    """Whether it becomes true before a busy machine would have made it so."""
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

@@ -1,0 +1,408 @@
+"""crowdml device: a participant's whole way, against real servers."""
+
+import json
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crowdml.device import DeviceStore
+from tests.cli.command import Command, Here, soon
+from tests.servers import Process, create, free_port, make_task
+
+ROW = "0.1,0.2,-0.3,0.1,walk\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    process = Process(tmp_path_factory.mktemp("server"))
+    create(
+        process.database,
+        make_task("activity"),
+        make_task("brackets", __title="Steps [per hour] [/or] more", __sensors="Pace [step/s]"),
+        make_task("guests", enrolment__mode="invite"),
+        make_task("naked", privacy__epsilon=float("inf")),
+        make_task("number", target__labels=None, model__kind="huber"),
+        make_task("resting"),
+    )
+    yield process.start()
+    assert process.stop() == 0, process.output
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    process = Process(tmp_path_factory.mktemp("secure"), tls="self-signed")
+    create(process.database, make_task())
+    yield process.start()
+    assert process.stop() == 0, process.output
+
+
+@pytest.fixture
+def owner(server: Process, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+    """The command where the server's database is."""
+    return Here(tmp_path, {"CROWDML_DATABASE": server.database}, capsys)
+
+
+# Joining
+
+
+def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> None:
+    joined = crowdml("device", "join", f"{server.url}/join/activity", "--yes")
+    name = joined.said().removeprefix("joined activity as device ").strip()
+    for expected in (
+        "Activity\nto learn",
+        "What is read:      motion",
+        "What is computed:  4 numbers. energies",
+        "What is predicted: still, walk, run",
+        "after every 3 samples",
+        "Never a sample.",
+        "at most e^1.",
+        "ε = 1 for a sample and 20 for all check-ins",
+        "terms ",
+    ):
+        assert expected in joined.err
+    file = crowdml.data / "activity.device"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    states = owner("task", "show", "activity", "--json").json()["device_states"]
+    assert states[name] == "active"
+    again = crowdml("device", "join", f"{server.url}/v1/tasks/activity/", "--yes")
+    assert again.said() == joined.out
+
+
+def test_asked_and_answered(crowdml: Command, server: Process) -> None:
+    arguments = ("device", "join", server.url, "--task", "activity", "--file", "here")
+    for typed in ("n\n", ""):
+        declined = crowdml(*arguments, typed=typed)
+        assert (declined.code, declined.out.strip()) == (1, "")
+        assert "Agree and join?" in declined.err
+        assert not (crowdml.folder / "here").exists()
+    agreed = crowdml(*arguments, typed="y\n")
+    assert agreed.said().strip().startswith("joined activity as device ")
+    assert (crowdml.folder / "here").exists()
+
+
+def test_a_pinned_certificate(crowdml: Command, secure: Process) -> None:
+    link = f"{secure.url}/join/activity"
+    wrong = crowdml("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
+    assert f"fingerprint {'0' * 64}, found {secure.fingerprint}" in wrong
+    assert "not trusted" in crowdml("device", "join", link, "--yes").error()
+    assert not crowdml.data.exists()
+    pairs = ":".join(secure.fingerprint[i : i + 2].upper() for i in range(0, 64, 2))
+    crowdml("device", "join", link, "--yes", "--fingerprint", pairs).said()
+    ran = crowdml("device", "run", "--source", "-", typed=3 * ROW).said()
+    assert ran == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("{url}/join/nobody", "nobody"),
+        ("{url}", "which task?"),
+        ("{url}/join/", "which task?"),
+        ("http://127.0.0.1:{closed}/join/activity", "the connection failed"),
+        ("http://192.0.2.1/join/activity", "plain HTTP is for loopback only"),
+        ("ftp://127.0.0.1/join/activity", "must be https://host:port"),
+        ("127.0.0.1/join/activity", "must be https://host:port"),
+        ("http://127.0.0.1:door/join/activity", "door"),
+        ("http://[::1/join/activity", "[::1"),
+    ],
+)
+def test_links_that_lead_nowhere(quick: Here, server: Process, url: str, sentence: str) -> None:
+    url = url.replace("{url}", server.url).replace("{closed}", str(free_port()))
+    assert sentence in quick("device", "join", url, "--yes").error()
+    assert not quick.data.exists()
+
+
+def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
+    link = f"{server.url}/join/activity"
+    sentence = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
+    assert "a fingerprint needs an https:// address" in sentence
+
+
+def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> None:
+    arguments = ("device", "join", f"{server.url}/join/naked", "--yes")
+    refused = quick(*arguments)
+    assert (refused.code, refused.out) == (1, "")
+    assert "NOT AT ALL. THIS TASK IS NOT PRIVATE." in refused.err
+    last = refused.err.splitlines()[-1]
+    assert last.startswith("crowdml: the task naked is NOT PRIVATE")
+    quick(*arguments, "--accept-no-privacy").said()
+    quick("device", "run", "--source", "-", typed=3 * ROW).said()
+    document = quick("device", "ledger", "--json").json()
+    assert document["epsilon"] == {"per_sample": "inf", "per_device": "inf", "whole_device": "inf"}
+    assert document["limits"] == {"per_sample": "inf", "per_device": "inf"}
+
+
+def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None:
+    link, code = f"{server.url}/join/guests", owner("task", "invite", "guests").said().strip()
+    for wrong in ([], ["--invite", "nonsense"]):
+        refused = quick("device", "join", link, "--yes", *wrong)
+        assert refused.code == 1
+        assert refused.err.splitlines()[-1].startswith("crowdml: ")
+        assert "invite" in refused.err.splitlines()[-1]
+    invited = ("device", "join", link, "--yes", "--invite", code, "--file")
+    assert quick(*invited, "first").code == 0
+    assert quick(*invited, "second").code == 1
+
+
+def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -> None:
+    """Otherwise a server could hide a part of its terms from those who agree to them."""
+    joined = quick("device", "join", f"{server.url}/join/brackets", "--yes")
+    joined.said()
+    assert "Steps [per hour] [/or] more" in joined.err
+    assert "Pace [step/s]" in joined.err
+
+
+def test_a_limit_of_nothing_is_refused(quick: Here, server: Process) -> None:
+    for option in ("--sample-limit", "--device-limit"):
+        link = f"{server.url}/join/activity"
+        refused = quick("device", "join", link, "--yes", option, 0)
+        assert refused.code == 1, "0 must not mean the default"
+        assert "limit must be positive, found 0" in refused.err
+    assert not (quick.data / "activity.device").exists()
+
+
+# Samples
+
+
+@pytest.fixture
+def joined(quick: Here, server: Process) -> Here:
+    quick("device", "join", f"{server.url}/join/activity", "--yes").said()
+    return quick
+
+
+def test_a_csv_file(joined: Here) -> None:
+    (joined.folder / "samples.csv").write_text("a,b,c,d,label\n" + 3 * ROW + 4 * "0,0,0,1,2\n")
+    ran = Command(joined.folder)("device", "run", "--source", "samples.csv")
+    assert ran.said() == "7 samples kept, 2 check-ins answered, 1 samples in the buffer\n"
+    assert ran.err == ""
+
+
+def test_json_lines_then_standard_input(joined: Here) -> None:
+    lines = '{"x": [0.1, 0.2, 0.3, 0.4], "y": "run"}\n' + '{"x": [1, 0, 0, 0], "y": 0}\n'
+    (joined.folder / "samples.jsonl").write_text(lines)
+    ran = joined("device", "run", "--source", "samples.jsonl").said()
+    assert ran == "2 samples kept, 0 check-ins answered, 2 samples in the buffer\n"
+    ran = Command(joined.folder)("device", "run", "--source", "-", typed=lines).said()
+    assert ran == "2 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
+
+
+def test_numbers_to_predict(quick: Here, server: Process) -> None:
+    quick("device", "join", f"{server.url}/join/number", "--yes").said()
+    ran = quick("device", "run", "--source", "-", typed="0.1,0.2,0.3,0.4,-7.5\n" * 3).said()
+    assert ran == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert quick("device", "ledger").said().count("–") == 1
+
+
+BAD_LINES = [
+    "0.1,0.2,walk",
+    "nan,0,0,0,walk",
+    "0.1,0.2,0.3,0.4,3",
+    "0.1,0.2,0.3,0.4,crawl",
+    "0.1,much,0.3,0.4,walk",
+]
+
+
+@pytest.mark.parametrize("bad", BAD_LINES)
+def test_a_bad_sample_is_skipped(joined: Here, bad: str) -> None:
+    ran = joined("device", "run", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}")
+    assert ran.said() == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert ran.err.startswith("skipped a sample: ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("bad", BAD_LINES[:1] + BAD_LINES[3:4])
+def test_a_bad_sample_stops_a_strict_run(joined: Here, bad: str) -> None:
+    joined("device", "run", "--strict", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}").error()
+    assert joined("device", "run", "--source", "-").said().startswith("0 samples kept")
+    with closing(DeviceStore(joined.data / "activity.device")) as store:
+        assert store.n_samples == 1, "what came before is kept"
+
+
+def test_sources_that_are_none(joined: Here) -> None:
+    missing = joined("device", "run", "--source", "nothing.csv").error()
+    assert missing.startswith("cannot read the source 'nothing.csv'")
+    other = joined("device", "run", "--source", "mqtt://broker/topic").error()
+    assert "must be a file or -" in other
+
+
+def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
+    link = f"{server.url}/join/activity"
+    quick("device", "join", link, "--yes", "--sample-limit", 1, "--device-limit", 2).said()
+    ran = quick("device", "run", "--source", "-", typed=10 * ROW)
+    assert ran.said().splitlines() == [
+        "10 samples kept, 2 check-ins answered, 4 samples in the buffer",
+        "stopped: privacy limit reached; nothing is lost, run again to go on",
+    ]
+    assert "the device limit is ε = 2; 2 is spent" in ran.err
+    spent = quick("device", "ledger", "--json").json()
+    assert spent["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
+    said = quick("device", "limits", "--sample-limit", 1, "--device-limit", 3).said()
+    assert said == "limits: ε = 1 for a sample, 3 for the device\n"
+    ran = quick("device", "run", "--source", "-")
+    assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert quick("device", "ledger", "--json").json()["limits"]["per_device"] == 3.0
+    refused = quick("device", "limits", "--sample-limit", 0, "--device-limit", 3).error()
+    assert "must be positive, found 0" in refused
+
+
+def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
+    quick("device", "join", f"{server.url}/join/resting", "--yes").said()
+    owner("task", "pause", "resting").said()
+    with server.connected() as wire:
+        assert soon(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
+    ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
+    assert ran.said().startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
+    assert "nothing is lost, run again to go on" in ran.out
+    owner("task", "resume", "resting").said()
+    ran = quick("device", "run", "--source", "-", "--wait", 60)
+    assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+
+
+def test_nobody_answers(quick: Here, tmp_path: Path) -> None:
+    (tmp_path / "short").mkdir()
+    process = Process(tmp_path / "short")
+    create(process.database, make_task())
+    process.start()
+    try:
+        quick("device", "join", f"{process.url}/join/activity", "--yes").said()
+    finally:
+        process.kill()
+    ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
+    assert ran.said().splitlines() == [
+        "4 samples kept, 0 check-ins answered, 4 samples in the buffer",
+        "stopped: waiting to retry; nothing is lost, run again to go on",
+    ]
+    assert "Samples are kept; will try again." in ran.err
+    left = quick("device", "leave")
+    assert "is erased" in left.said()
+    assert "left without telling the server" in left.err
+    assert not list(quick.data.iterdir())
+
+
+def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> None:
+    with closing(DeviceStore(joined.data / "activity.device")) as store:
+        assert store.identity
+        name = store.identity.device
+        token = store.identity.token
+    assert owner("task", "revoke", name).said() == f"revoked {name}\n"
+    with server.connected() as wire:
+        assert soon(lambda: wire.get("/v1/tasks/activity/model", token).status == 403)
+    said = joined("device", "run", "--source", "-", typed=4 * ROW).said()
+    assert "0 check-ins answered" in said
+    assert "the task is over for this device: " in said
+
+
+# What was told
+
+
+def test_the_ledger(joined: Here) -> None:
+    empty = joined("device", "ledger", "--json").json()
+    assert empty["checkins"] == []
+    joined("device", "run", "--source", "-", typed=6 * ROW).said()
+    document = joined("device", "ledger", "--json").json()
+    assert document["task"] == "activity"
+    assert document["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
+    assert document["limits"] == {"per_sample": 1.0, "per_device": 20.0}
+    assert [set(row) for row in document["checkins"]] == [
+        {"id", "samples", "epsilon", "answer"}
+    ] * 2
+    assert [row["answer"] for row in document["checkins"]] == ["applied", "applied"]
+    assert [(row["samples"], row["epsilon"]) for row in document["checkins"]] == [(3, 1.0)] * 2
+    table = joined("device", "ledger").said()
+    for row in document["checkins"]:
+        assert row["id"] in table
+    for expected in ("0.9", "0.05", "ε = 1 of 1", "ε = 2 of 20", "all 6 samples at once", "ε = 6"):
+        assert expected in table
+
+
+def test_leaving(joined: Here, owner: Here) -> None:
+    file = joined.data / "activity.device"
+    joined("device", "run", "--source", "-", typed=3 * ROW).said()
+    with closing(DeviceStore(file)) as store:
+        assert store.identity
+        name = store.identity.device
+    assert joined("device", "leave", "--keep").said() == "left\n"
+    states = owner("task", "show", "activity", "--json").json()["device_states"]
+    assert states[name] != "active"
+    assert len(joined("device", "ledger", "--json").json()["checkins"]) == 1
+    after = joined("device", "run", "--source", "-", typed=3 * ROW).said()
+    assert "the task is over for this device: left" in after
+    assert joined("device", "leave").said() == f"left; {file} is erased\n"
+    assert not list(joined.data.iterdir())
+
+
+def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    process = Process(tmp_path / "server")
+    create(process.database, make_task())
+    process.start()
+    try:
+        quick("device", "join", f"{process.url}/join/activity", "--yes").said()
+        quick("device", "limits", "--sample-limit", 5, "--device-limit", 50).said()
+        process.stop()
+        new = make_task(privacy__epsilon=5.0)
+        with closing(sqlite3.connect(process.file)) as database, database:
+            document = {**json.loads(_document(database)), "terms": json.loads(new.terms.text)}
+            database.execute(
+                "UPDATE tasks SET document = ?, terms = ?", (json.dumps(document), new.terms.text)
+            )
+        process.start()
+        ran = quick("device", "run", "--source", "-", typed=3 * ROW).said()
+        assert "stopped: terms changed; nothing is lost" in ran
+        declined = quick("device", "agree", typed="n\n")
+        assert declined.code == 1
+        assert "at most e^5." in declined.err
+        assert "Agree to these terms?" in declined.err
+        ran = quick("device", "run", "--source", "-").said()
+        assert "stopped: terms changed" in ran
+        assert quick("device", "agree", "--yes").said() == "agreed to the terms of activity\n"
+        ran = quick("device", "run", "--source", "-").said()
+        assert ran == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+        assert quick("device", "ledger", "--json").json()["epsilon"]["per_sample"] == 5.0
+    finally:
+        process.kill()
+
+
+def _document(database: sqlite3.Connection) -> str:
+    ((document,),) = database.execute("SELECT document FROM tasks").fetchall()
+    return str(document)
+
+
+# Which device
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--source", "-"],
+        ["ledger"],
+        ["limits", "--sample-limit", "1", "--device-limit", "1"],
+        ["agree", "--yes"],
+        ["leave"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_which_device(quick: Here, tmp_path: Path, arguments: list[str]) -> None:
+    folder = tmp_path / "data" / "crowdml"
+    sentence = quick("device", *arguments).error()
+    assert sentence == f"which device? Say --file FILE; in {folder} there are: none."
+    folder.mkdir(parents=True)
+    for name in ("b.device", "a.device"):
+        (folder / name).touch()
+    assert quick("device", *arguments).error().endswith("there are: a.device, b.device.")
+    missing = quick("device", *arguments, "--file", "c.device").error()
+    assert missing == "there is no device file c.device. Join a task first."
+
+
+def test_files_that_are_no_devices(quick: Here) -> None:
+    (quick.folder / "text").write_text("a text, and by no means a database")
+    (quick.folder / "folder").mkdir()
+    (quick.folder / "empty").touch()
+    for name in ("text", "folder"):
+        sentence = quick("device", "ledger", "--file", name).error()
+        assert sentence.startswith(f"cannot use the device file {name}: ")
+    assert "has not joined a task" in quick("device", "ledger", "--file", "empty").error()

@@ -1,0 +1,113 @@
+"""crowdml serve: what it promises to print, and what it refuses to do."""
+
+import hashlib
+import re
+import signal
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command, Here, soon
+from tests.servers import PATIENCE, Wire, create, free_port, make_task
+
+
+@contextmanager
+def serving(crowdml: Command, *arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    process = crowdml.start("serve", *arguments)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+
+
+def line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip("\n")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_plain_http_on_this_machine(crowdml: Command, ending: signal.Signals) -> None:
+    port = free_port()
+    with serving(crowdml, "--port", port) as process:
+        assert line(process) == f"listening on http://127.0.0.1:{port}"
+        with closing(Wire(port)) as wire:
+            assert wire.get("/readyz").status == 200
+        assert (crowdml.folder / "crowdml.db").exists()
+        process.send_signal(ending)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_certificate_of_its_own(crowdml: Command) -> None:
+    port, database = free_port(), f"sqlite:///{crowdml.folder / 'place' / 'crowd.db'}"
+    (crowdml.folder / "place").mkdir()
+    with serving(
+        crowdml, "--port", port, "--tls", "self-signed", "--database", database
+    ) as process:
+        printed = re.fullmatch(
+            r"certificate fingerprint \(SHA-256\): ([0-9a-f]{64})", line(process)
+        )
+        assert printed
+        assert line(process) == f"listening on https://127.0.0.1:{port}"
+        pem = ssl.get_server_certificate(("127.0.0.1", port), timeout=PATIENCE)
+        der = ssl.PEM_cert_to_DER_cert(pem)
+        assert hashlib.sha256(der).hexdigest() == printed[1]
+        assert (crowdml.folder / "place" / "crowdml-cert.pem").exists()
+
+
+def test_a_running_server_notices_what_an_owner_does(crowdml: Command, quick: Here) -> None:
+    port = free_port()
+    crowdml.changes = quick.changes
+    crowdml.changes["CROWDML_DATABASE"] = f"sqlite:///{crowdml.folder / 'crowd.db'}"
+    with serving(crowdml, "--port", port) as process, closing(Wire(port)) as wire:
+        assert line(process) == f"listening on http://127.0.0.1:{port}"
+        assert wire.get("/v1/tasks").json() == {"tasks": []}
+        (crowdml.folder / "task.toml").write_text(quick("task", "new", "steps").said())
+        quick("task", "create", "task.toml").said()
+        assert soon(lambda: wire.get("/v1/tasks/steps").status == 200)
+        quick("task", "pause", "steps").said()
+        assert soon(lambda: wire.get("/v1/tasks/steps").json()["state"] == "paused")
+
+
+def test_a_port_that_is_taken(crowdml: Command) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        port = other.getsockname()[1]
+        sentence = crowdml("serve", "--port", port).error()
+    assert sentence.startswith(f"cannot listen on http://127.0.0.1:{port}: ")
+    assert sentence.endswith("Choose another --port or --host.")
+
+
+def test_what_is_refused(quick: Here, tmp_path: Path) -> None:
+    port = free_port()
+    beyond = quick("serve", "--port", port, "--host", "0.0.0.0").error()
+    assert "plain HTTP is for loopback only, found host 0.0.0.0" in beyond
+    assert "--insecure-http" in beyond
+    assert "workers must be 1, found 2" in quick("serve", "--port", port, "--workers", 2).error()
+    assert "port must lie in" in quick("serve", "--port", 70000).error()
+    assert "self-signed or CERT,KEY" in quick("serve", "--port", port, "--tls", "yes").error()
+    (tmp_path / "cert.pem").touch()
+    files = quick("serve", "--port", port, "--tls", "cert.pem,key.pem").error()
+    assert "found no file 'key.pem'" in files
+
+
+@pytest.mark.parametrize("contents", ["", "not a certificate"])
+def test_certificates_that_are_none(crowdml: Command, contents: str) -> None:
+    for name in ("cert.pem", "key.pem"):
+        (crowdml.folder / name).write_text(contents)
+    sentence = crowdml("serve", "--port", free_port(), "--tls", "cert.pem,key.pem").error()
+    assert "cert" in sentence
+
+
+def test_a_database_that_cannot_be_used(crowdml: Command) -> None:
+    create(f"sqlite:///{crowdml.folder / 'good.db'}", make_task())
+    (crowdml.folder / "bad.db").write_text("a text, and by no means a database")
+    sentence = crowdml(
+        "serve", "--port", free_port(), "--database", f"sqlite:///{crowdml.folder / 'bad.db'}"
+    ).error()
+    assert "cannot use the database" in sentence

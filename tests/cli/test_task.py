@@ -1,0 +1,170 @@
+"""crowdml task: from an empty file to a model."""
+
+import json
+from base64 import b64decode
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import Store
+from crowdml.server.fold import Fold
+from crowdml.server.store import LogEntry
+from tests.cli.command import Command, Here
+from tests.servers import checkin, create, make_task, recompute
+
+SUMMARY = {"name", "title", "state", "epsilon", "devices", "checkins", "terms_sha256"}
+
+
+def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
+    starter = quick("task", "new", "steps").said()
+    (crowdml.folder / "steps.toml").write_text(starter)
+    hash_ = terms_hash(Task.from_toml(starter).terms.text)
+    assert crowdml("task", "create", "steps.toml").said() == (
+        f"created steps; its terms have the hash {hash_}\n"
+    )
+    (row,) = crowdml("task", "list", "--json").json()["tasks"]
+    assert set(row) >= SUMMARY
+    assert row["terms_sha256"] == hash_
+    assert (row["state"], row["epsilon"], row["devices"], row["checkins"]) == ("running", 1.0, 0, 0)
+    for command, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
+        assert quick("task", command, "steps").said() == f"steps is {state}\n"
+        shown = quick("task", "show", "steps", "--json").json()
+        assert set(shown) >= SUMMARY | {"terms", "device_states"}
+        assert shown["state"] == state
+        assert terms_hash(shown["terms"]) == hash_
+    assert "stopped for good" in quick("task", "resume", "steps").error()
+
+
+@pytest.fixture
+def database(quick: Here) -> str:
+    """A task with a device and three check-ins, in the default place."""
+    database = "sqlite:///crowdml.db"
+    task = make_task("walks", model__intercept=True)
+    create(database, task)
+    with closing(Store(database)) as store:
+        row = store.task("walks")
+        device, _ = store.enrol(row.id, None, invite_required=False)
+        store.append([_entry(task, row.id, device.number, seq) for seq in (1, 2, 3)])
+    return database
+
+
+def _entry(task: Task, task_id: int, device: int, seq: int) -> LogEntry:
+    message: dict[str, Any] = json.loads(checkin(task, seed=seq))
+    return LogEntry(
+        task=task_id, seq=seq, device=device, id=message["id"], version=0,
+        samples=message["samples"], heldout=0, errors=message["errors"],
+        labels=json.dumps(message["labels"]), grid=message["grid"],
+        gradient=b64decode(message["gradient"]), minute=0,
+    )  # fmt: skip
+
+
+def test_what_people_see(quick: Here, database: str) -> None:
+    table = quick("task", "list").said()
+    assert "walks" in table
+    assert "running" in table
+    shown = quick("task", "show", "walks").said()
+    for expected in ("walks", "running", '"epsilon_g": ', "device ", "active"):
+        assert expected in shown
+    assert quick("task", "list", "--json").json()["tasks"][0]["checkins"] == 3
+
+
+def test_no_tasks_yet(quick: Here) -> None:
+    assert "crowdml task create" in quick("task", "list").said()
+    assert quick("task", "list", "--json").json() == {"tasks": []}
+
+
+def test_a_model_in_three_formats(quick: Here, database: str, tmp_path: Path) -> None:
+    for kind in ("npz", "json", "onnx"):
+        said = quick("task", "export", "walks", "--out", f"walks.{kind}").said()
+        assert said == f"wrote version 3 of walks to walks.{kind}\n"
+    fold = recompute(database, "walks")
+    assert fold.published.any()
+    weights, intercepts = fold.published[:12].reshape(3, 4), fold.published[12:]
+    document = json.loads((tmp_path / "walks.json").read_bytes())
+    np.testing.assert_array_equal(document["weights"], weights)
+    np.testing.assert_array_equal(document["intercepts"], intercepts)
+    assert document["labels"] == ["still", "walk", "run"]
+    assert (document["task"], document["kind"], document["version"]) == ("walks", "softmax", 3)
+    with np.load(tmp_path / "walks.npz", allow_pickle=False) as archive:
+        np.testing.assert_array_equal(archive["weights"], weights)
+        np.testing.assert_array_equal(archive["intercepts"], intercepts)
+    _check_onnx(tmp_path / "walks.onnx", fold)
+
+
+def _check_onnx(file: Path, fold: Fold) -> None:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(file.read_bytes())
+    x = np.random.default_rng(0).uniform(-1, 1, (50, 4)).astype(np.float32)
+    (predicted,) = session.run(["prediction"], {"x": x})
+    np.testing.assert_array_equal(predicted, fold.model.predict(fold.published, x.astype(float)))
+
+
+def test_where_a_model_cannot_go(quick: Here, database: str) -> None:
+    assert "found 'walks.txt'" in quick("task", "export", "walks", "--out", "walks.txt").error()
+    assert "no task 'x'" in quick("task", "export", "x", "--out", "x.npz").error()
+    assert "nowhere" in quick("task", "export", "walks", "--out", "nowhere/walks.npz").error()
+
+
+def test_a_task_without_privacy_says_so_when_it_is_created(quick: Here, tmp_path: Path) -> None:
+    text = quick("task", "new", "open-book").said().replace("epsilon = 1.0", "epsilon = inf")
+    (tmp_path / "task.toml").write_text(text)
+    assert "WARNING: this task is NOT PRIVATE" in quick("task", "create", "task.toml").said()
+    assert quick("task", "list", "--json").json()["tasks"][0]["epsilon"] == "inf"
+    assert quick("task", "show", "open-book", "--json").json()["epsilon"] == "inf"
+
+
+def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
+    file = tmp_path / "task.toml"
+    assert "cannot read" in quick("task", "create", file).error()
+    file.write_bytes(b"\xff\xfe")
+    assert "cannot read" in quick("task", "create", file).error()
+    file.write_text("name =")
+    assert "valid TOML" in quick("task", "create", file).error()
+    good = quick("task", "new").said()
+    file.write_text(good.replace("epsilon = 1.0", "epsilon = -1.0"))
+    sentence = quick("task", "create", file).error()
+    assert "privacy.epsilon" in sentence
+    assert "-1" in sentence
+    assert "Use inf for no noise" in sentence
+    file.write_text(good)
+    quick("task", "create", file).said()
+    assert "there is a task 'my-task' already" in quick("task", "create", file).error()
+
+
+@pytest.mark.parametrize("command", ["show", "pause", "resume", "stop", "invite"])
+def test_a_task_that_is_not_there(quick: Here, command: str) -> None:
+    sentence = quick("task", command, "nobody").error()
+    assert sentence == "there is no task 'nobody'. `crowdml task list` shows them."
+
+
+def test_devices_and_invites_that_make_no_sense(quick: Here, database: str) -> None:
+    assert "no device 'nobody'" in quick("task", "revoke", "nobody").error()
+    assert "at least once, found 0" in quick("task", "invite", "walks", "--uses", 0).error()
+    first, second = (quick("task", "invite", "walks").said() for _ in range(2))
+    assert first != second
+    (name,) = quick("task", "show", "walks", "--json").json()["device_states"]
+    assert quick("task", "revoke", name).said() == f"revoked {name}\n"
+    assert quick("task", "show", "walks", "--json").json()["device_states"] == {name: "revoked"}
+
+
+def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
+    create(f"sqlite:///{tmp_path / 'other.db'}", make_task("elsewhere"))
+    named = quick("task", "list", "--json", "--database", "sqlite:///other.db").json()
+    assert [row["name"] for row in named["tasks"]] == ["elsewhere"]
+    quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
+    assert quick("task", "list", "--json").json() == named
+    for wrong in ("postgresql://host/db", "crowdml.db"):
+        assert "must be a sqlite URL" in quick("task", "list", "--database", wrong).error()
+    nowhere = f"sqlite:///{tmp_path}/no/such/folder.db"
+    assert "cannot use the database" in quick("task", "list", "--database", nowhere).error()
+
+
+def test_brackets_in_a_title_are_text(quick: Here) -> None:
+    create("sqlite:///crowdml.db", make_task("walks", __title="Steps [per hour] [/or] more"))
+    assert "Steps [per hour] [/or] more" in quick("task", "list").said()
+    assert "Steps [per hour] [/or] more" in quick("task", "show", "walks").said()

@@ -1,0 +1,109 @@
+"""Exit codes, help, and what is said when a part is not installed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from crowdml.cli import app
+from crowdml.cli.extras import needs
+from crowdml.errors import CrowdmlError
+from tests.cli.command import Command, Here, Ran, environment
+
+
+def words(command: typer.core.TyperGroup, *before: str) -> list[tuple[str, ...]]:
+    """Every command that there is, as it is typed."""
+    found: list[tuple[str, ...]] = [before] if before else []
+    for name, child in command.commands.items():
+        if isinstance(child, typer.core.TyperGroup):
+            found += words(child, *before, name)
+        else:
+            found.append((*before, name))
+    return found
+
+
+def group() -> typer.core.TyperGroup:
+    command = typer.main.get_command(app)
+    assert isinstance(command, typer.core.TyperGroup)
+    return command
+
+
+@pytest.mark.parametrize("command", words(group()), ids=" ".join)
+def test_every_command_explains_itself(command: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*command, "--help"])
+    assert result.exit_code == 0
+    assert "Usage: " in result.output
+
+
+def test_done_is_0_an_error_is_1_and_wrong_usage_is_2(crowdml: Command) -> None:
+    assert crowdml("task", "new").code == 0
+    assert crowdml("task", "create", "nothing.toml").error().startswith("cannot read the task file")
+    wrong = crowdml("serve", "--port", "many")
+    assert wrong.code == 2
+    assert wrong.out == ""
+    assert "--port" in wrong.err
+    assert "Traceback" not in wrong.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["dance"],
+        ["task", "dance"],
+        ["task", "list", "--dance"],
+        ["task", "show"],
+        ["task", "export", "activity"],
+        ["device", "join"],
+        ["device", "run"],
+        ["device", "limits", "--sample-limit", "1"],
+        ["demo", "--epsilon", "little"],
+        ["audit", "--trials", "1.5"],
+        ["bench", "server", "--clients", "few"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(quick: Here, arguments: list[str]) -> None:
+    ran = quick(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "Usage: crowdml" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["task"], ["device"], ["bench"]], ids=" ".join)
+def test_without_a_command_there_is_help(quick: Here, arguments: list[str]) -> None:
+    ran = quick(*arguments)
+    assert ran.code in (0, 2)
+    assert "Commands" in ran.out + ran.err
+
+
+def test_a_part_that_is_not_installed_is_named() -> None:
+    told = r"needs numba.*pip install 'crowdml\[server,sim\]'"
+    with pytest.raises(CrowdmlError, match=told), needs("server", "sim"):
+        raise ModuleNotFoundError("No module named 'numba'", name="numba")
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extras"),
+    [
+        ("sqlalchemy", ["task", "list"], "server"),
+        ("starlette", ["serve"], "server"),
+        ("numba", ["demo"], "server,sim"),
+    ],
+)
+def test_a_plain_installation_says_what_to_install(
+    tmp_path: Path, missing: str, arguments: list[str], extras: str
+) -> None:
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['crowdml', *{arguments!r}]; "
+        "from crowdml.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=60,
+    )  # fmt: skip
+    sentence = Ran(done.returncode, done.stdout, done.stderr).error()
+    assert f"needs {missing}" in sentence
+    assert f"pip install 'crowdml[{extras}]'" in sentence

@@ -1,0 +1,112 @@
+"""Every command, option and setting is documented, and what is documented exists."""
+
+import re
+import shlex
+from dataclasses import fields
+
+import pytest
+import typer
+
+from crowdml.cli import app
+from crowdml.server import Settings
+from tests.docs.pages import PAGES, ROOT, blocks, inline, page, table_rows
+
+COMMANDS = page("docs/commands.md")
+
+
+def commands() -> dict[tuple[str, ...], set[str]]:
+    """The words of each command and its options."""
+
+    def walk(group: typer.core.TyperGroup, *before: str) -> dict[tuple[str, ...], set[str]]:
+        found: dict[tuple[str, ...], set[str]] = {}
+        for name, child in group.commands.items():
+            if isinstance(child, typer.core.TyperGroup):
+                found |= walk(child, *before, name)
+            else:
+                options = {opt for param in child.params for opt in param.opts if opt[0] == "-"}
+                found[*before, name] = options - {"--help"}
+        return found
+
+    root = typer.main.get_command(app)
+    assert isinstance(root, typer.core.TyperGroup)
+    return walk(root)
+
+
+KNOWN = commands()
+
+
+def documented(command: tuple[str, ...]) -> str:
+    """The row of a command; one row may have several, such as `crowdml task pause NAME`, `stop`."""
+    *group, name = command
+    start = " ".join(("crowdml", *group))
+    for cells in table_rows(COMMANDS):
+        named = re.search(rf"`({re.escape(start)} )?{name}\b", cells[0])
+        if cells[0].startswith(f"`{start} ") and named:
+            return " ".join(cells)
+    raise AssertionError(f"docs/commands.md has no row for crowdml {' '.join(command)}")
+
+
+@pytest.mark.parametrize("command", sorted(KNOWN), ids=" ".join)
+def test_every_command_and_its_options(command: tuple[str, ...]) -> None:
+    """An option is in the command's own row, or in the text that is about all of them."""
+    row = documented(command)
+    rest = "\n".join(line for line in COMMANDS.splitlines() if not line.startswith("| `crowdml"))
+    missing = {
+        option
+        for option in KNOWN[command]
+        if not re.search(rf"{option}(?![\w-])", row + "\n" + rest)
+    }
+    assert not missing
+
+
+def test_no_option_is_invented() -> None:
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", COMMANDS))
+    assert named <= set().union(*KNOWN.values()) | {"--help"}
+
+
+@pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: str(setting.name))
+def test_every_setting(setting: "fields[Settings]") -> None:  # type: ignore[valid-type]
+    name, default = setting.name, setting.default  # type: ignore[attr-defined]
+    shown = f"{default:g}" if isinstance(default, int | float) else f"`{default}`"
+    rows = [cells for cells in table_rows(COMMANDS) if re.search(rf"`(--)?{name}`", cells[0])]
+    assert [cells[1] for cells in rows] == [shown]
+
+
+def typed() -> list[tuple[str, str]]:
+    """Every `crowdml …` that a page tells people to type."""
+    found = []
+    for name in PAGES:
+        text = page(name)
+        lines = [line for block in blocks(text) for line in block.splitlines()]
+        lines += inline(text)
+        for line in lines:
+            if re.match(r"crowdml [a-z-]", line):
+                found.append((name, line.split("#")[0].split(">")[0].strip()))
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize(("name", "line"), typed())
+def test_what_people_are_told_to_type_exists(name: str, line: str) -> None:
+    words = shlex.split(line)[1:]
+    groups = {command[:1] for command in KNOWN if len(command) > 1}
+    length = 2 if (words[0],) in groups else 1
+    if length == 2 and len(words) == 1:
+        return
+    command = tuple(words[:length])
+    assert command in KNOWN
+    options = {word for word in words if word.startswith("--")}
+    assert options <= KNOWN[command] | {"--help"}
+
+
+def test_readme_shows_the_whole_way() -> None:
+    shown = {line for name, line in typed() if name == "README.md"}
+    for needed in ("task new", "task create", "serve", "device join", "device run"):
+        assert any(line.startswith(f"crowdml {needed}") for line in shown)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_make_target_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = re.findall(r"^make ([a-z]+)", "\n".join(blocks(page(name))), re.MULTILINE)
+    told += [found[1] for text in inline(page(name)) if (found := re.match("make ([a-z]+)", text))]
+    assert set(told) <= targets

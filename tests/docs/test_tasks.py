@@ -1,0 +1,72 @@
+"""Every field of a task file is documented, and the examples in the pages are tasks."""
+
+import re
+from types import UnionType
+from typing import get_args, get_type_hints
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from crowdml.cli import app
+from crowdml.protocol import Task
+from crowdml.protocol.task import TaskFile
+from tests.docs.pages import blocks, page, table_rows
+
+
+def structs() -> dict[str, type[msgspec.Struct]]:
+    """The tables of a task file, "" for what stands above all of them."""
+    hints = get_type_hints(TaskFile)
+    tables = {
+        name: hint
+        for name, hint in hints.items()
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct)
+    }
+    return {"": TaskFile, **tables}
+
+
+def documented() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"": []}
+    table = ""
+    for cells in table_rows(page("docs/tasks.md")):
+        if heading := re.match(r"\*\*\[(\w+)\]\*\*", cells[0]):
+            table = heading[1]
+            found[table] = []
+        elif field := re.match(r"`(\w+)`", cells[0]):
+            found[table].append(field[1])
+    return found
+
+
+def test_every_table_and_no_other() -> None:
+    assert list(documented()) == list(structs())
+
+
+@pytest.mark.parametrize("table", structs())
+def test_every_field_and_no_other(table: str) -> None:
+    fields = [name for name in structs()[table].__struct_fields__ if name not in structs()]
+    assert documented()[table] == fields
+
+
+def test_every_choice_is_named() -> None:
+    text = page("docs/tasks.md")
+    for struct in structs().values():
+        for hint in get_type_hints(struct).values():
+            for choice in get_args(hint):
+                if isinstance(choice, str) and not isinstance(hint, UnionType):
+                    assert f"`{choice}`" in text
+
+
+def test_the_tutorials_task() -> None:
+    (text,) = blocks(page("docs/tutorial.md"), "toml")
+    task = Task.from_toml(text)
+    assert task.name == "room"
+    assert task.terms.private
+
+
+def test_the_file_to_start_from() -> None:
+    result = CliRunner().invoke(app, ["task", "new", "steps"])
+    assert Task.from_toml(result.output).name == "steps"
+    uncommented = re.sub(r"^# (\w+ = )", r"\1", result.output, flags=re.MULTILINE)
+    assert uncommented.count("=") == result.output.count("=")
+    assert uncommented != result.output
+    assert Task.from_toml(uncommented).name == "steps", "what is commented out is right as well"

@@ -1,0 +1,31 @@
+"""The tutorial's thermostat, on the tutorial's task."""
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from crowdml.protocol import Task
+from tests.cli.command import environment
+from tests.docs.pages import blocks, page
+from tests.examples.module import EXAMPLES
+from tests.servers import recompute, starter
+
+
+def test_it_takes_part_and_leaves(tmp_path: Path) -> None:
+    (text,) = blocks(page("docs/tutorial.md"), "toml")
+    with starter(tmp_path) as start:
+        server = start(Task.from_toml(text), tls="self-signed")
+        ran = subprocess.run(
+            [sys.executable, str(EXAMPLES / "thermostat.py"), server.url, server.fingerprint],
+            capture_output=True, text=True, env=environment(tmp_path), timeout=60,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr) == (0, "")
+        *outcomes, last = ran.stdout.splitlines()
+        assert Counter(outcomes) == {"collected": 57, "checked in": 3}
+        assert last == "told so far: ε = 2 for any sample"
+        assert recompute(server.database, "room").version == 3
+        with server.store() as store:
+            (device,) = store.devices(store.task("room").id)
+        assert device.status != "active"
+    assert not list((tmp_path / "data" / "crowdml").iterdir())
