@@ -2,7 +2,7 @@
 
 import typer
 
-from crowdml.cli import audit, bench, demo, device, serve, task
+from crowdml.cli import audit, bench, demo, device, reproduce, serve, simulate, task
 
 __all__ = ["app"]
 
@@ -15,6 +15,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
+app.command("simulate")(simulate.simulate_command)
+app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve_command)
 app.add_typer(task.app, name="task")
 app.add_typer(device.app, name="device")

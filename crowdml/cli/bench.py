@@ -6,6 +6,7 @@ import msgspec
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.errors import InvalidInput
 
 __all__ = ["app"]
 
@@ -30,7 +31,32 @@ def server(
     """Durable authenticated check-ins a second, beside an empty handler."""
     with needs("server"):
         from crowdml.bench.server import bench_server
+    if clients < 1 or not 0 < seconds <= 3600:
+        raise InvalidInput(
+            "clients must be at least 1 and seconds lie in 0 … 3600, "
+            f"found {clients} and {seconds}."
+        )
     _print(bench_server(seconds, clients), json)
+
+
+@app.command()
+def simulator(
+    samples: Annotated[int, typer.Option(help="Synthetic samples to fold.")] = 200_000,
+    rounds: Annotated[int, typer.Option(help="How often each program runs.")] = 9,
+    million: Annotated[bool, typer.Option(help="Time and memory of a million devices.")] = False,
+    json: JSON = False,
+) -> None:
+    """Check-ins a second on one core, beside plain NumPy and a C program (needs gcc)."""
+    with needs("sim"):
+        from crowdml.bench.million import bench_million
+        from crowdml.bench.simulator import bench_simulator, table
+    if million:
+        _print(bench_million(), json)
+        return
+    figures = bench_simulator(samples, rounds)
+    if None in figures["seconds_over_c"].values():
+        typer.echo("gcc is not installed: no C program to compare with.", err=True)
+    print(msgspec.json.encode(figures).decode() if json else table(figures))
 
 
 def _print(figures: dict[str, float], json: bool) -> None:

@@ -237,7 +237,9 @@ def _url_parts(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise InvalidInput(f"a link must be https://HOST:PORT/join/TASK: {error}.") from error
+        raise InvalidInput(
+            f"a link must be https://HOST:PORT/join/TASK, found {url!r}: {error}."
+        ) from error
     return parts
 
 

@@ -5,14 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from crowdml.errors import InvalidInput
 from crowdml.models import Model
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.kernel import MODELS, fold, pad
+from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Crowd, Learning
-from crowdml.simulation.trial import OPTIMIZER_CODES, Lane
+from crowdml.simulation.trial import Lane, learn
 from crowdml.types import Array
 
 __all__ = ["central_batch", "decentralized", "error_rate", "perturb"]
+
+MOST_TESTS = 2000
 
 
 def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Array:
@@ -48,6 +51,8 @@ def perturb(data: Dataset, epsilon: float, rng: np.random.Generator) -> Dataset:
     """
     if math.isinf(epsilon):
         return data
+    if not data.labels:
+        raise InvalidInput(f"only labels can be perturbed, and {data.name} has numbers to predict.")
     half, n_classes, n = epsilon / 2, len(data.labels), len(data.y_train)
     x = data.x_train + rng.laplace(0.0, 2.0 / half, data.x_train.shape)
     stay = math.exp(half / 2) / (math.exp(half / 2) + n_classes - 1)
@@ -61,40 +66,34 @@ def decentralized(
 ) -> Lane:
     """Every device learns alone from its own samples; errors are averaged over devices.
 
+    Nothing leaves a device, so there is no noise, and ε is 0. Errors are measured on at most
+    2,000 test samples.
+
     Paper: Section V-C, "Decentral (SGD)".
     """
     rng = np.random.default_rng(seed)
-    device = data.assign(crowd.devices, rng, crowd.skew, crowd.spread)
+    way = replace(way, epsilon=math.inf)
+    hands = data.deal(crowd.devices, rng, crowd.skew, crowd.spread)
     model = way.make_model(data.x_train.shape[1], len(data.labels))
-    x, y = pad(data.x_train), data.y_train.astype(np.float32)
-    l1_norms = np.abs(x).sum(axis=1)
+    x_test, y_test = data.x_test[:MOST_TESTS], data.y_test[:MOST_TESTS]
     shares = np.linspace(0.0, 1.0, points + 1)
-    weights = np.zeros((points + 1, crowd.devices, model.size), np.float32)
-    by_device = np.argsort(device, kind="stable")
-    ends = np.searchsorted(device[by_device], np.arange(crowd.devices + 1))
-    for m in range(crowd.devices):
-        own = by_device[ends[m] : ends[m + 1]]
-        rows = np.concatenate([rng.permutation(own) for _ in range(crowd.passes)])
-        n = len(rows)
-        weights[:, m] = fold(
-            x[rows], model.n_features, y[rows], l1_norms[rows],
-            np.arange(n + 1), np.arange(n), MODELS[way.model], model.n_scores,
-            np.float32(model.l1_bound), np.float32(way.delta), np.float32(way.tolerance),
-            OPTIMIZER_CODES[way.optimizer, way.rate], way.c, np.float32(way.regularization),
-            way.radius, -1.0, np.zeros(2, np.float32), np.zeros((4, 1), np.uint32),
-            (shares * n).astype(np.int64), np.zeros(n, np.int64),
-        )  # fmt: skip
-    errors = np.array([_mean_error(data, row, model.n_scores) for row in weights])
+    errors, online = np.zeros(points + 1), np.zeros(points + 1)
+    orders = [np.concatenate([rng.permutation(own) for _ in range(crowd.passes)]) for own in hands]
+    for rows in orders:
+        schedule = _alone(len(rows), crowd.batch)
+        stops = (shares * schedule.n_checkins).astype(np.int64)
+        alone = replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows])
+        w, wrong = learn(alone, schedule, way, model, stops, rng)
+        errors += [model.mistakes(row, x_test, y_test).mean() for row in w]
+        online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
     samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
-    return Lane(samples, errors, errors, weights[-1, 0].astype(float), 0, 0.0, 0.0)
+    n = len(hands)
+    return Lane(samples, errors / n, online / n, w[-1], 0, 0.0, 0.0)
 
 
-def _mean_error(data: Dataset, weights: np.ndarray, n_scores: int, most: int = 2000) -> float:
-    """The error averaged over devices, on at most so many test samples, in a few large products."""
-    x, y = data.x_test[:most].astype(np.float32), data.y_test[:most]
-    wrong = []
-    for block in np.array_split(weights, max(1, len(weights) // 100)):
-        scores = x @ block.reshape(-1, x.shape[1]).T
-        best = scores.reshape(len(x), len(block), n_scores).argmax(axis=2)
-        wrong.append((best != y[:, None]).mean(axis=0))
-    return float(np.concatenate(wrong).mean())
+def _alone(n: int, batch: int) -> Schedule:
+    """One device that uses n samples in order, a batch at a time, each on the newest version."""
+    steps = n // batch
+    start = np.arange(steps + 1, dtype=np.int64) * batch
+    version, device = np.arange(steps, dtype=np.int64), np.zeros(steps, np.int32)
+    return Schedule(start, np.arange(steps * batch, dtype=np.int32), version, start[1:], device)

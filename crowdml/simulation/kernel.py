@@ -2,6 +2,11 @@
 
 For each check-in, in order: gradient at the version it was computed on, noise, step, projection.
 Single precision, one lane (a trial of a setting) per call, no Python inside.
+
+Inside, w[j, k] of feature j and score k lies at j·K + k. A vector of sixteen scores then takes one
+product per feature, and no sum across lanes. Where K is no multiple of 16, the last vector of a
+row reaches into the next row: what is read there is dropped, what is written there is written
+again. So noise, step and norm run over K·D numbers without a gap.
 """
 
 import math
@@ -10,10 +15,27 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from crowdml.simulation.bits import bits_float
 from crowdml.simulation.fast_noise import fill_laplace
+from crowdml.simulation.lanes import (
+    LANES,
+    absolute,
+    as_floats,
+    beaten,
+    floor,
+    keep,
+    larger,
+    load,
+    one_at,
+    root,
+    splat,
+    spread,
+    store,
+    to_words,
+    top,
+    total,
+)
 
-__all__ = ["LANES", "MODELS", "OPTIMIZERS", "fold", "pad"]
+__all__ = ["MODELS", "OPTIMIZERS", "fold", "gather", "pad"]
 
 MODELS = {"softmax": 0, "hinge": 1, "ridge": 2, "huber": 3}
 OPTIMIZERS = {"sqrt": 0, "constant": 1, "inverse": 2, "adagrad": 3, "dual-averaging": 4, "auto": 5}
@@ -21,44 +43,54 @@ OPTIMIZERS = {"sqrt": 0, "constant": 1, "inverse": 2, "adagrad": 3, "dual-averag
 SOFTMAX, HINGE, RIDGE, HUBER = range(4)
 SQRT, CONSTANT, INVERSE, ADAGRAD, DUAL_AVERAGING, AUTO = range(6)
 
-LANES = 32
-"""Rows of samples are padded to a multiple of this, so that no loop over them has a remainder."""
+BLOCK = 4
+"""Features, or samples, that are taken together, so that the processor has sums to overlap."""
 
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
+NO_SCORE = np.float32(-1e30)
 LOG2E = np.float32(1.0 / math.log(2.0))
 
 
-def _exp2_polynomial(degree: int = 6) -> tuple[float, ...]:
+def _exp2_polynomial(degree: int = 6) -> tuple[np.float32, ...]:
     """Coefficients, highest first, of 2^f for f in [0, 1), best at Chebyshev's points."""
     nodes = (np.cos(np.pi * (np.arange(64) + 0.5) / 64) + 1.0) / 2.0
     return tuple(np.polyfit(nodes, np.exp2(nodes), degree).astype(np.float32))
 
 
-E = _exp2_polynomial()
+E0, E1, E2, E3, E4, E5, E6 = _exp2_polynomial()
 
 
 def pad(x: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Rows as the fold wants them: single precision, padded with zeros."""
+    """Rows as the fold wants them: single precision, padded with zeros to a multiple of BLOCK."""
     narrow = np.asarray(x, dtype=np.float32)
-    width = -(-narrow.shape[1] // LANES) * LANES
+    width = -(-narrow.shape[1] // BLOCK) * BLOCK
     wide = np.zeros((len(narrow), width), np.float32)
     wide[:, : narrow.shape[1]] = narrow
     return wide
 
 
-@njit(fastmath=True, inline="always", cache=True)
-def _exp(v):  # type: ignore[no-untyped-def]
-    """exp(v) for a float32 v ≤ 0, as 2^n·2^f; below 2⁻¹²⁶ it is 0."""
-    x = max(v * LOG2E, np.float32(-126.0))
-    n = np.floor(x)
-    f = x - n
-    p = np.float32(E[0])
-    p = p * f + np.float32(E[1])
-    p = p * f + np.float32(E[2])
-    p = p * f + np.float32(E[3])
-    p = p * f + np.float32(E[4])
-    p = p * f + np.float32(E[5])
-    p = p * f + np.float32(E[6])
-    return p * bits_float(np.uint32(np.int32(n + np.float32(127.0)) << 23))
+@njit(nogil=True, cache=True)
+def gather(x, used, intercept):  # type: ignore[no-untyped-def]
+    """The samples in the order of their use, as `pad` makes them, and their ‖x‖₁.
+
+    With an intercept, each has a feature more, which is 1. One pass and no copies in between: the
+    samples are most of what a simulation keeps in memory.
+    """
+    n_features = x.shape[1]
+    width = -(-(n_features + intercept) // BLOCK) * BLOCK
+    wide = np.zeros((len(used), width), np.float32)
+    l1_norms = np.empty(len(used), np.float32)
+    for i in range(len(used)):
+        norm = 0.0
+        for j in range(n_features):
+            value = x[used[i], j]
+            wide[i, j] = value
+            norm += abs(value)
+        if intercept:
+            wide[i, n_features] = 1.0
+            norm += 1.0
+        l1_norms[i] = norm
+    return wide, l1_norms
 
 
 @njit(fastmath=True, nogil=True, cache=True)
@@ -70,7 +102,7 @@ def fold(  # type: ignore[no-untyped-def]
 
     Args:
         x: The samples in the order in which they are used, so that memory is read in one sweep;
-            float32, rows padded with zeros to a multiple of LANES.
+            as `pad` makes them.
         n_features: D, without the padding.
         y: Their labels or targets, float32.
         l1_norms: Their ‖x‖₁.
@@ -85,171 +117,255 @@ def fold(  # type: ignore[no-untyped-def]
         radius: R.
         averaging: The power of the average of iterates, or a negative number for none.
         scales: The Laplace scale for each number of samples n; 0 for no noise.
-        streams: Generators for the noise, one per parameter.
+        streams: Generators for the noise.
         stops: Where to look, not decreasing.
         errors: For each check-in, how many of its samples were predicted wrongly.
     """
-    width = x.shape[1]
-    size = n_scores * n_features
+    samples, width = x.reshape(-1), x.shape[1]
     n_checkins = len(version)
-    depth = 1
+    size = n_scores * n_features
+    wide = -(-n_scores // LANES) * LANES  # of the scores of a sample
+    room = -(-(width * n_scores + wide) // LANES) * LANES  # of parameters, with what is read beyond
+    depth, longest = 1, 1
     for i in range(n_checkins):
         depth = max(depth, i - version[i] + 1)
-    ring = np.zeros((depth, size), np.float32)
-    longest = 1
-    for i in range(n_checkins):
         longest = max(longest, start[i + 1] - start[i])
-    s = np.zeros(longest * n_scores, np.float32)
-    g = np.zeros(size, np.float32)
-    wide_w = np.zeros((n_scores, width), np.float32)
-    wide_g = np.zeros((n_scores, width), np.float32)
-    scratch = np.zeros(size, np.float32)
-    memory = np.zeros(size, np.float32)
-    average = np.zeros(size, np.float32)
+
+    ring = np.zeros(depth * room, np.float32)  # the last versions of w
+    s = np.zeros(longest * wide, np.float32)
+    g = np.zeros(room, np.float32)
+    memory = np.zeros(room, np.float32)
+    average = np.zeros(room, np.float32)
     reach, squares = 0.1, 0.0
     out = np.zeros((len(stops), size), np.float32)
     looked = 0
     while looked < len(stops) and stops[looked] == 0:
         looked += 1
 
+    slot = 0  # of the newest version, i % depth without a division
     for i in range(n_checkins):
-        w_then = ring[version[i] % depth]
+        then = slot - (i - version[i])
+        then = (then + depth if then < 0 else then) * room
         first, n = start[i], start[i + 1] - start[i]
-        for k in range(n_scores):
-            for j in range(n_features):
-                wide_w[k, j] = w_then[k * n_features + j]
-        errors[i] = _slopes(s, x, y, first, n, wide_w, model, delta, tolerance)
-        wide_g[:] = 0.0
-        for row in range(n):
-            at = row * n_scores
-            norm = np.float32(0.0)
-            for k in range(n_scores):
-                norm += abs(s[at + k])
-            norm *= l1_norms[first + row]
-            factor = np.float32(1.0) / np.float32(n)
-            if norm > clip:
-                factor *= clip / norm
-            xs = x[first + row]
-            for k in range(n_scores):
-                m = s[at + k] * factor
-                for j in range(width):
-                    wide_g[k, j] += m * xs[j]
-        for k in range(n_scores):
-            for j in range(n_features):
-                g[k * n_features + j] = wide_g[k, j]
-        if regularization > 0.0:
-            for j in range(size):
-                g[j] += regularization * w_then[j]
-        if scales[n] > 0.0:
-            fill_laplace(g, scratch, scales[n], streams)
+        _scores(s, samples, first, n, width, ring, then, n_scores, wide)
+        errors[i] = _slopes(s, y, first, n, n_scores, wide, model, delta, tolerance)
+        _weigh(s, l1_norms, first, n, wide, clip)
+        _gradient(g, samples, first, n, width, s, n_scores, wide)
+        if regularization > ZERO:
+            for at in range(0, size, LANES):
+                store(g, at, load(g, at) + load(ring, then + at) * regularization)
+        if scales[n] > ZERO:
+            fill_laplace(g, size, scales[n], streams)
+            last = size & -LANES  # nothing may reach the parameters beyond the last one
+            store(g, last, keep(load(g, last), size - last, ZERO))
 
         t = i + 1
-        w_now, w = ring[i % depth], ring[t % depth]
-        if optimizer <= INVERSE:
-            step = np.float32(_rate(optimizer, c, t))
-            for j in range(size):
-                w[j] = w_now[j] - step * g[j]
-        elif optimizer == ADAGRAD:
-            rate = np.float32(c)
-            for j in range(size):
-                memory[j] += g[j] * g[j]
-                w[j] = w_now[j] - rate * g[j] / np.sqrt(max(memory[j], np.float32(1e-12)))
-        elif optimizer == DUAL_AVERAGING:
+        now = slot * room
+        slot = slot + 1 if slot + 1 < depth else 0
+        new = slot * room
+        if optimizer == DUAL_AVERAGING:
             step = np.float32(c / math.sqrt(t))
-            for j in range(size):
-                memory[j] += g[j]
-                w[j] = -step * memory[j]
+            for at in range(0, size, LANES):
+                store(memory, at, load(memory, at) + load(g, at))
+                store(ring, new + at, load(memory, at) * -step)
         else:
-            away = np.float32(0.0)
-            length = np.float32(0.0)
-            for j in range(size):
-                away += w_now[j] * w_now[j]
-                length += g[j] * g[j]
-            reach = max(reach, math.sqrt(away))
-            squares += float(length)
-            step = np.float32(reach / math.sqrt(squares)) if squares > 0.0 else np.float32(0.0)
-            for j in range(size):
-                w[j] = w_now[j] - step * g[j]
+            if optimizer == ADAGRAD:
+                step = np.float32(c)
+                for at in range(0, size, LANES):
+                    slope = load(g, at)
+                    past = load(memory, at) + slope * slope
+                    store(memory, at, past)
+                    store(g, at, slope / root(larger(past, np.float32(1e-12))))
+            elif optimizer == AUTO:
+                reach = max(reach, math.sqrt(_squares(ring, now, size)))
+                squares += _squares(g, 0, size)
+                step = np.float32(reach / math.sqrt(squares) if squares > 0.0 else 0.0)
+            else:
+                step = np.float32(_rate(optimizer, c, t))
+            for at in range(0, size, LANES):
+                store(ring, new + at, load(ring, now + at) - load(g, at) * step)
         if radius < np.inf:
-            length = np.float32(0.0)
-            for j in range(size):
-                length += w[j] * w[j]
+            length = _squares(ring, new, size)
             if length > radius * radius:
                 shrink = np.float32(radius / math.sqrt(length))
-                for j in range(size):
-                    w[j] *= shrink
+                for at in range(0, size, LANES):
+                    store(ring, new + at, load(ring, new + at) * shrink)
         if averaging >= 0.0:
             weight = np.float32((averaging + 1.0) / (t + averaging))
-            for j in range(size):
-                average[j] += weight * (w[j] - average[j])
+            for at in range(0, size, LANES):
+                mean = load(average, at)
+                store(average, at, mean + (load(ring, new + at) - mean) * weight)
         while looked < len(stops) and stops[looked] == t:
-            out[looked] = average if averaging >= 0.0 else w
+            for j in range(n_features):
+                for k in range(n_scores):
+                    p = j * n_scores + k
+                    kept = average[p] if averaging >= 0.0 else ring[new + p]
+                    out[looked, k * n_features + j] = kept
             looked += 1
     return out
 
 
-@njit(fastmath=True, inline="always", cache=True)
+@njit(fastmath=True, forceinline=True, cache=True)
+def _scores(s, samples, first, n, width, w, then, n_scores, wide):  # type: ignore[no-untyped-def]
+    """s[row, k] = Σⱼ x[row, j]·w[j, k]; NO_SCORE beyond K."""
+    for block in range(0, wide, LANES):
+        row = 0
+        while row + BLOCK <= n:
+            x0 = (first + row) * width
+            x1, x2, x3 = x0 + width, x0 + 2 * width, x0 + 3 * width
+            a0, a1, a2, a3 = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+            at = then + block
+            for j in range(width):
+                w_j = load(w, at)
+                a0 = a0 + spread(samples, x0 + j) * w_j
+                a1 = a1 + spread(samples, x1 + j) * w_j
+                a2 = a2 + spread(samples, x2 + j) * w_j
+                a3 = a3 + spread(samples, x3 + j) * w_j
+                at += n_scores
+            store(s, row * wide + block, keep(a0, n_scores - block, NO_SCORE))
+            store(s, (row + 1) * wide + block, keep(a1, n_scores - block, NO_SCORE))
+            store(s, (row + 2) * wide + block, keep(a2, n_scores - block, NO_SCORE))
+            store(s, (row + 3) * wide + block, keep(a3, n_scores - block, NO_SCORE))
+            row += BLOCK
+        while row < n:
+            x0 = (first + row) * width
+            a0, a1, a2, a3 = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+            at = then + block
+            for j in range(x0, x0 + width, BLOCK):
+                a0 = a0 + spread(samples, j) * load(w, at)
+                a1 = a1 + spread(samples, j + 1) * load(w, at + n_scores)
+                a2 = a2 + spread(samples, j + 2) * load(w, at + 2 * n_scores)
+                a3 = a3 + spread(samples, j + 3) * load(w, at + 3 * n_scores)
+                at += BLOCK * n_scores
+            a0 = (a0 + a1) + (a2 + a3)
+            store(s, row * wide + block, keep(a0, n_scores - block, NO_SCORE))
+            row += 1
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _slopes(s, y, first, n, n_scores, wide, model, delta, tolerance):  # type: ignore[no-untyped-def]
+    """∂l/∂s of every sample, in place of its scores, 0 beyond K; returns how many were wrong."""
+    wrong = 0
+    for row in range(n):
+        at, target = row * wide, y[first + row]
+        if model == SOFTMAX:
+            wrong += _softmax(s, at, int(target), n_scores, wide)
+        elif model == HINGE:
+            wrong += _hinge(s, at, int(target), n_scores, wide)
+        else:
+            residual = s[at] - target
+            wrong += abs(residual) > tolerance
+            slope = min(max(residual, -delta), delta) if model == HUBER else residual
+            store(s, at, one_at(0) * slope)
+    return wrong
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _softmax(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
+    """P(k|x) − [k = y]; returns whether another class was predicted, the first if equal."""
+    peak = load(s, at)
+    for k in range(LANES, wide, LANES):
+        peak = larger(peak, load(s, at + k))
+    highest, own = top(peak), s[at + label]
+    wrong = False
+    sums = splat(ZERO)
+    for k in range(0, wide, LANES):
+        score = load(s, at + k)
+        wrong |= beaten(score, own, label - k)
+        share = keep(_exp(score - highest), n_scores - k, ZERO)
+        sums = sums + share
+        store(s, at + k, share)
+    factor = ONE / total(sums)
+    for k in range(0, wide, LANES):
+        store(s, at + k, load(s, at + k) * factor - one_at(label - k))
+    return wrong
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _hinge(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
+    """−1 for the label and 1 for its best rival within the margin; returns as `_softmax`."""
+    best, rival = 0, -1
+    for k in range(n_scores):
+        if s[at + k] > s[at + best]:
+            best = k
+        if k != label and (rival < 0 or s[at + k] > s[at + rival]):
+            rival = k
+    violated = ONE if s[at + label] - s[at + rival] < ONE else ZERO
+    for k in range(0, wide, LANES):
+        store(s, at + k, (one_at(rival - k) - one_at(label - k)) * violated)
+    return best != label
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _weigh(s, l1_norms, first, n, wide, clip):  # type: ignore[no-untyped-def]
+    """Each sample's slopes times its share of the mean, and less if ‖g‖₁ = ‖s‖₁·‖x‖₁ > S."""
+    share = ONE / np.float32(n)
+    for row in range(n):
+        at = row * wide
+        sums = absolute(load(s, at))
+        for k in range(LANES, wide, LANES):
+            sums = sums + absolute(load(s, at + k))
+        norm = total(sums) * l1_norms[first + row]
+        factor = share * clip / norm if norm > clip else share
+        for k in range(0, wide, LANES):
+            store(s, at + k, load(s, at + k) * factor)
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _gradient(g, samples, first, n, width, s, n_scores, wide):  # type: ignore[no-untyped-def]
+    """g[j, k] = Σ x[row, j]·s[row, k] over rows.
+
+    From the last block to the first and from the first feature to the last: what a vector wrote
+    beyond its row is 0, or is written again.
+    """
+    for block in range(wide - LANES, -1, -LANES):
+        for j in range(0, width, BLOCK):
+            a0, a1, a2, a3 = splat(ZERO), splat(ZERO), splat(ZERO), splat(ZERO)
+            x0 = first * width + j
+            for row in range(n):
+                slope = load(s, row * wide + block)
+                a0 = a0 + spread(samples, x0) * slope
+                a1 = a1 + spread(samples, x0 + 1) * slope
+                a2 = a2 + spread(samples, x0 + 2) * slope
+                a3 = a3 + spread(samples, x0 + 3) * slope
+                x0 += width
+            at = j * n_scores + block
+            store(g, at, a0)
+            store(g, at + n_scores, a1)
+            store(g, at + 2 * n_scores, a2)
+            store(g, at + 3 * n_scores, a3)
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _squares(values, first, size):  # type: ignore[no-untyped-def]
+    """Σ v²."""
+    sums = splat(ZERO)
+    for at in range(first, first + size, LANES):
+        v = load(values, at)
+        sums = sums + v * v
+    return total(sums)
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _exp(v):  # type: ignore[no-untyped-def]
+    """exp(v) for v ≤ 0, as 2^n·2^f. From 2⁻¹⁰⁰ down it stays there, clear of denormal numbers."""
+    v = larger(v * LOG2E, np.float32(-100.0))
+    n = floor(v)
+    f = v - n
+    p = splat(E0)
+    p = p * f + E1
+    p = p * f + E2
+    p = p * f + E3
+    p = p * f + E4
+    p = p * f + E5
+    p = p * f + E6
+    return p * as_floats((to_words(n) + 127) << 23)
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
 def _rate(kind, c, t):  # type: ignore[no-untyped-def]
     if kind == SQRT:
         return c / math.sqrt(t)
     if kind == CONSTANT:
         return c
     return c / t
-
-
-@njit(fastmath=True, inline="always", cache=True)
-def _slopes(s, x, y, first, n, w, model, delta, tolerance):  # type: ignore[no-untyped-def]
-    """∂l/∂s of every sample, in place of its scores; returns how many were predicted wrongly.
-
-    In passes over all samples of the minibatch, so that the exponentials run in one plain loop.
-    """
-    n_scores, width = w.shape
-    wrong = 0
-    for row in range(n):
-        xs = x[first + row]
-        for k in range(n_scores):
-            total = np.float32(0.0)
-            for j in range(width):
-                total += w[k, j] * xs[j]
-            s[row * n_scores + k] = total
-    if model >= RIDGE:
-        for row in range(n):
-            residual = s[row] - y[first + row]
-            wrong += abs(residual) > tolerance
-            s[row] = min(max(residual, -delta), delta) if model == HUBER else residual
-        return wrong
-    for row in range(n):
-        at = row * n_scores
-        label = int(y[first + row])
-        top, rival, rival_score = s[at], -1, np.float32(-np.inf)
-        best = 0
-        for k in range(n_scores):
-            score = s[at + k]
-            if score > top:
-                top, best = score, k
-            if k != label and score > rival_score:
-                rival, rival_score = k, score
-        wrong += best != label
-        if model == HINGE:
-            violated = np.float32(s[at + label] - rival_score < 1.0)
-            for k in range(n_scores):
-                s[at + k] = 0.0
-            s[at + rival] = violated
-            s[at + label] = -violated
-        else:
-            for k in range(n_scores):
-                s[at + k] -= top
-    if model == HINGE:
-        return wrong
-    for at in range(n * n_scores):
-        s[at] = _exp(s[at])
-    for row in range(n):
-        at = row * n_scores
-        total = np.float32(0.0)
-        for k in range(n_scores):
-            total += s[at + k]
-        share = np.float32(1.0) / total
-        for k in range(n_scores):
-            s[at + k] *= share
-        s[at + int(y[first + row])] -= np.float32(1.0)
-    return wrong

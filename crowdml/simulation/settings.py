@@ -16,6 +16,8 @@ __all__ = ["Crowd", "Learning"]
 MODELS = ("softmax", "hinge", "ridge", "huber")
 RATES = ("sqrt", "constant", "inverse")
 OPTIMIZERS = ("sgd", "adagrad", "dual-averaging", "average-gradient", "auto")
+UNLIMITED = 1e30
+"""Larger than any gradient, and still finite in single precision."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,14 @@ class Learning:
             raise InvalidInput(
                 f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
             )
+        if self.clip is not None and not 0 < self.clip < math.inf:
+            raise InvalidInput(f"clip must be positive and finite, found {self.clip}.")
+        if not 0 < self.c < math.inf:
+            raise InvalidInput(f"the rate must be positive and finite, found {self.c}.")
+        if not 0 <= self.regularization < math.inf:
+            raise InvalidInput(
+                f"the regularization must be finite and not negative, found {self.regularization}."
+            )
         for name, known in (("model", MODELS), ("rate", RATES), ("optimizer", OPTIMIZERS)):
             if getattr(self, name) not in known:
                 raise InvalidInput(
@@ -111,6 +121,12 @@ class Learning:
             averaging=self.averaging,
         )
         return spec.make(self.radius)
+
+    def l1_limit(self, model: LinearModel) -> float:
+        """S. Without noise there is nothing to hide, and only a given clip counts."""
+        if math.isinf(self.epsilon):
+            return self.clip or UNLIMITED
+        return self.sanitizer(model).clip
 
     def sanitizer(self, model: LinearModel) -> Sanitizer:
         """The device's own mechanism; the counts are for monitoring and left out here."""

@@ -2,13 +2,15 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import joblib
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets import Dataset
@@ -16,11 +18,13 @@ from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trial import Lane, run_trial
 from crowdml.types import Array, Ints
 
-__all__ = ["Curve", "simulate", "tune", "validation_split"]
+__all__ = ["Curve", "run_jobs", "simulate", "tune", "validation_split"]
 
 RATES = tuple(float(c) for c in np.geomspace(0.1, 1000, 9))
-REGULARIZATIONS = (0.0, 1e-6, 1e-5, 1e-4)
+REGULARIZATIONS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
 VALIDATION = 0.15
+PATIENCE = 10.0
+"""Seconds until a cluster counts as unreachable."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Curve:
         checkins: How many there were, on average.
         epsilon_per_sample: What the most used sample lost.
         epsilon_per_device: What the busiest device spent over its check-ins.
+        seconds: Of computing, all trials together.
     """
 
     samples: Ints
@@ -42,6 +47,7 @@ class Curve:
     checkins: float
     epsilon_per_sample: float
     epsilon_per_device: float
+    seconds: float = 0.0
 
     @property
     def mean(self) -> Array:
@@ -66,6 +72,7 @@ class Curve:
             checkins=float(np.mean([lane.checkins for lane in lanes])),
             epsilon_per_sample=max(lane.epsilon_per_sample for lane in lanes),
             epsilon_per_device=max(lane.epsilon_per_device for lane in lanes),
+            seconds=sum(lane.seconds for lane in lanes),
         )
 
 
@@ -94,14 +101,24 @@ def simulate(
         raise InvalidInput(f"trials must be at least 1, found {trials}.")
     crowds = list(dict.fromkeys(crowd for crowd, _ in runs))
     ways = {crowd: [way for other, way in runs if other == crowd] for crowd in crowds}
-    jobs = [(crowd, trial) for trial in range(trials) for crowd in crowds]
+    workers = (os.cpu_count() or 1) if engine is None else len(runs) * trials
+    parts = math.ceil(workers / (len(crowds) * trials))
+    jobs = [
+        (crowd, trial, part)
+        for trial in range(trials)
+        for crowd in crowds
+        for part in _cut(len(ways[crowd]), parts)
+    ]
     calls = (
-        joblib.delayed(run_trial)(data, crowd, ways[crowd], (seed, trial), points)
-        for crowd, trial in jobs
+        joblib.delayed(run_trial)(
+            data, crowd, ways[crowd][part], (seed, trial), points, first=part.start
+        )
+        for crowd, trial, part in jobs
     )
     lanes: dict[tuple[Crowd, int], list[Lane]] = {}
-    for done, (job, found) in enumerate(zip(jobs, _run(calls, engine), strict=True), start=1):
-        lanes[job] = found
+    results = run_jobs(calls, engine, data)
+    for done, ((crowd, trial, _), found) in enumerate(zip(jobs, results, strict=True), start=1):
+        lanes.setdefault((crowd, trial), []).extend(found)
         progress(done, len(jobs))
     curves = []
     for crowd, way in runs:
@@ -151,24 +168,33 @@ def validation_split(data: Dataset, seed: int = 0) -> Dataset:
 
 
 def _best(data: Dataset, crowd: Crowd, ways: list[Learning], seed: int) -> Learning:
-    lanes = run_trial(data, crowd, ways, (seed, 0), points=1)
-    return min(zip(ways, lanes, strict=True), key=lambda pair: pair[1].errors[-1])[0]
+    curves = simulate(data, [(crowd, way) for way in ways], seed=seed, points=1)
+    return min(zip(ways, curves, strict=True), key=lambda pair: pair[1].final)[0]
 
 
-def _run(calls: Iterable[Any], engine: str | None) -> Iterable[list[Lane]]:
-    """Threads on this machine (the compiled fold lets go of the interpreter), or a cluster."""
+def _cut(n: int, parts: int) -> list[slice]:
+    """0 … n in about equal parts, none of them empty."""
+    ends = np.linspace(0, n, min(n, parts) + 1).astype(int).tolist()
+    return [slice(*pair) for pair in pairwise(ends)]
+
+
+def run_jobs(calls: Iterable[Any], engine: str | None, data: Dataset) -> Iterator[Any]:
+    """Threads on this machine (the compiled fold lets go of the interpreter), or a cluster.
+
+    `data`, which all calls share, is sent once to each worker of a Dask cluster.
+    """
     if engine is None:
         parallel = joblib.Parallel(
             n_jobs=os.cpu_count() or 1, prefer="threads", return_as="generator"
         )
-        results: Iterable[list[Lane]] = parallel(calls)
-        return results
-    with _cluster(engine):
-        found: list[list[Lane]] = joblib.Parallel()(calls)
-    return found
+        with threadpool_limits(limits=1):
+            yield from parallel(calls)
+        return
+    with _cluster(engine, data):
+        yield from joblib.Parallel(n_jobs=-1)(calls)
 
 
-def _cluster(engine: str) -> AbstractContextManager[Any]:
+def _cluster(engine: str, data: Dataset) -> AbstractContextManager[Any]:
     """joblib's backend for an existing cluster."""
     name, _, address = engine.partition("=")
     try:
@@ -184,24 +210,26 @@ def _cluster(engine: str) -> AbstractContextManager[Any]:
         if name == "dask":
             from distributed import Client
 
-            return _DaskCluster(Client(address or None))
+            return _DaskCluster(Client(address or None, timeout=PATIENCE), data)
     except ModuleNotFoundError as error:
         raise InvalidInput(
             f"--engine {name} needs {error.name}, which is not installed. "
             f"Run: pip install {'ray' if name == 'ray' else 'distributed'}"
         ) from error
+    except OSError as error:
+        raise InvalidInput(f"no {name} cluster answers at {address}: {error}.") from error
     raise InvalidInput(f"engine must be ray or dask, perhaps with =ADDRESS, found {engine!r}.")
 
 
 class _DaskCluster(AbstractContextManager[None]):
     """joblib on Dask, for as long as the client lives."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, client: Any, data: Dataset) -> None:
+        self._client, self._data = client, data
         self._config: AbstractContextManager[Any] = nullcontext()
 
     def __enter__(self) -> None:
-        self._config = joblib.parallel_config(backend="dask")
+        self._config = joblib.parallel_config(backend="dask", scatter=[self._data])
         self._config.__enter__()
 
     def __exit__(self, *details: Any) -> None:

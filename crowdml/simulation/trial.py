@@ -1,6 +1,7 @@
 """One trial: deal the samples, make a schedule, fold it for each way of learning, test."""
 
 import math
+import time
 import warnings
 from dataclasses import dataclass
 
@@ -11,12 +12,12 @@ from crowdml.models import LinearModel
 from crowdml.simulation.arrivals import arrive
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fast_noise import seed_streams
-from crowdml.simulation.kernel import MODELS, OPTIMIZERS, fold, pad
+from crowdml.simulation.kernel import MODELS, OPTIMIZERS, fold, gather
 from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.types import Array, Ints
 
-__all__ = ["OPTIMIZER_CODES", "Lane", "fold_slowly", "prepare", "run_trial"]
+__all__ = ["OPTIMIZER_CODES", "Lane", "fold_slowly", "learn", "prepare", "run_trial"]
 
 Float32s = npt.NDArray[np.float32]
 
@@ -39,6 +40,7 @@ class Lane:
         checkins: How many there were.
         epsilon_per_sample: What the most used sample lost.
         epsilon_per_device: What the busiest device spent over its check-ins.
+        seconds: How long the fold and the tests took.
     """
 
     samples: Ints
@@ -48,12 +50,22 @@ class Lane:
     checkins: int
     epsilon_per_sample: float
     epsilon_per_device: float
+    seconds: float = 0.0
 
 
 def run_trial(
-    data: Dataset, crowd: Crowd, ways: list[Learning], seed: tuple[int, ...], points: int = 30
+    data: Dataset,
+    crowd: Crowd,
+    ways: list[Learning],
+    seed: tuple[int, ...],
+    points: int = 30,
+    first: int = 0,
 ) -> list[Lane]:
-    """All ways of learning on the same schedule, each with noise of its own."""
+    """All ways of learning on the same schedule, each with noise of its own.
+
+    The noise is that of the ways' numbers, which begin with `first`: a part of a longer list of
+    ways gives the same as the whole list.
+    """
     rng = np.random.default_rng(seed)
     schedule = prepare(data, crowd, rng)
     ticks = len(data.y_train) * crowd.passes
@@ -61,7 +73,7 @@ def run_trial(
     stops = np.searchsorted(schedule.tick, samples, side="right")
     return [
         _run_lane(data, schedule, way, samples, stops, np.random.default_rng([*seed, 1 + number]))
-        for number, way in enumerate(ways)
+        for number, way in enumerate(ways, start=first)
     ]
 
 
@@ -80,15 +92,9 @@ def _run_lane(
     stops: Ints,
     rng: np.random.Generator,
 ) -> Lane:
+    began = time.perf_counter()
     model = way.make_model(data.x_train.shape[1], len(data.labels))
-    if way.optimizer == "average-gradient":
-        warnings.warn(
-            "average-gradient keeps a gradient per device and runs in plain NumPy, slowly.",
-            stacklevel=2,
-        )
-        w, wrong = fold_slowly(data, schedule, way, model, stops, rng)
-    else:
-        w, wrong = _fold_fast(data, schedule, way, model, stops, rng)
+    w, wrong = learn(data, schedule, way, model, stops, rng)
     errors = np.array([model.mistakes(row, data.x_test, data.y_test).mean() for row in w])
     used = np.concatenate([[0], schedule.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
@@ -100,9 +106,33 @@ def _run_lane(
         online_errors=counted / np.maximum(used, 1),
         w=w[-1],
         checkins=schedule.n_checkins,
-        epsilon_per_sample=way.epsilon * int(uses.max()),
-        epsilon_per_device=way.epsilon * int(per_checkin.max()),
+        epsilon_per_sample=_times(way.epsilon, int(uses.max())),
+        epsilon_per_device=_times(way.epsilon, int(per_checkin.max())),
+        seconds=time.perf_counter() - began,
     )
+
+
+def _times(epsilon: float, n: int) -> float:
+    """n·ε, and 0 if nothing was sent at all."""
+    return n * epsilon if n else 0.0
+
+
+def learn(
+    data: Dataset,
+    schedule: Schedule,
+    way: Learning,
+    model: LinearModel,
+    stops: Ints,
+    rng: np.random.Generator,
+) -> tuple[Array, Ints]:
+    """The parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
+    if way.optimizer == "average-gradient":
+        warnings.warn(
+            "average-gradient keeps a gradient per device and runs in plain NumPy, slowly.",
+            stacklevel=2,
+        )
+        return fold_slowly(data, schedule, way, model, stops, rng)
+    return _fold_fast(data, schedule, way, model, stops, rng)
 
 
 def _fold_fast(
@@ -113,21 +143,18 @@ def _fold_fast(
     stops: Ints,
     rng: np.random.Generator,
 ) -> tuple[Array, Ints]:
-    x = data.x_train.astype(np.float32)
-    if model.intercept:
-        x = np.hstack([x, np.ones((len(x), 1), np.float32)])
+    x, l1_norms = gather(data.x_train, schedule.used, model.intercept)
     wrong = np.zeros(schedule.n_checkins, np.int64)
-    sanitizer = way.sanitizer(model)
     w = fold(
-        pad(x)[schedule.used],
-        x.shape[1],
-        data.y_train.astype(np.float32)[schedule.used],
-        np.abs(x).sum(axis=1)[schedule.used],
+        x,
+        model.n_features + model.intercept,
+        data.y_train[schedule.used].astype(np.float32),
+        l1_norms,
         schedule.start,
         schedule.version,
         MODELS[way.model],
         model.n_scores,
-        np.float32(sanitizer.clip),
+        np.float32(way.l1_limit(model)),
         np.float32(way.delta),
         np.float32(way.tolerance),
         OPTIMIZER_CODES[way.optimizer, way.rate],
@@ -136,7 +163,7 @@ def _fold_fast(
         way.radius,
         -1.0 if way.averaging is None else way.averaging,
         laplace_scales(way, model, schedule),
-        seed_streams(rng, model.size),
+        seed_streams(rng),
         stops,
         wrong,
     )
@@ -173,7 +200,7 @@ def fold_slowly(
     rng: np.random.Generator,
 ) -> tuple[Array, Ints]:
     """The same fold in plain NumPy, with any model and any optimizer: the obvious version."""
-    optimizer, sanitizer = way.make_optimizer(), way.sanitizer(model)
+    optimizer, limit = way.make_optimizer(), way.l1_limit(model)
     scales = laplace_scales(way, model, schedule)
     w = np.zeros(model.size)
     state, versions = optimizer.init(w), [w]
@@ -183,7 +210,7 @@ def fold_slowly(
         rows = schedule.used[schedule.start[i] : schedule.start[i + 1]]
         x, y, then = data.x_train[rows], data.y_train[rows], versions[schedule.version[i] - oldest]
         wrong[i] = model.mistakes(then, x, y).sum()
-        g = model.mean_gradient(then, x, y, sanitizer.clip) + way.regularization * then
+        g = model.mean_gradient(then, x, y, limit) + way.regularization * then
         if scales[len(rows)] > 0:
             g = g + rng.laplace(0.0, scales[len(rows)], model.size)
         state, w = optimizer.update(state, w, g, int(schedule.device[i]))

@@ -1,0 +1,41 @@
+"""A simulated crowd of a million devices: how long it takes, and how much memory."""
+
+import resource
+import sys
+import time
+
+from crowdml.bench.simulator import samples
+from crowdml.simulation.delays import uniform_delay
+from crowdml.simulation.settings import Crowd, Learning
+from crowdml.simulation.trial import run_trial
+
+__all__ = ["bench_million"]
+
+BATCH, TAU = 10, 1000.0
+
+
+def bench_million(devices: int = 1_000_000, per_device: int = 10) -> dict[str, float]:
+    """b = 10, each of the three delays uniform on [0, 1000Δ], ε = 10, one pass."""
+    before = time.perf_counter()
+    data = samples(devices * per_device)
+    data_s, data_mb = time.perf_counter() - before, _peak_mb()
+    crowd = Crowd(devices=devices, batch=BATCH, delay=uniform_delay(TAU))
+    before = time.perf_counter()
+    (lane,) = run_trial(data, crowd, [Learning(epsilon=10.0, c=30.0)], (0,), points=10)
+    return {
+        "devices": devices,
+        "samples": len(data.y_train),
+        "checkins": lane.checkins,
+        "online_error": float(lane.online_errors[-1]),
+        "data_s": data_s,
+        "run_s": time.perf_counter() - before,
+        "samples_mb": (data.x_train.nbytes + data.y_train.nbytes) / 1e6,
+        "data_peak_mb": data_mb,
+        "peak_mb": _peak_mb(),
+    }
+
+
+def _peak_mb() -> float:
+    """The largest resident size so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3 / 1.024)

@@ -1,0 +1,213 @@
+"""How many check-ins a second the compiled fold takes on one core, beside NumPy and C."""
+
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from crowdml.bench.task import CLASSES, FEATURES
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.simulation.datasets import Dataset
+from crowdml.simulation.fast_noise import seed_streams
+from crowdml.simulation.kernel import MODELS, OPTIMIZERS, fold, pad
+from crowdml.simulation.schedule import Schedule
+from crowdml.simulation.settings import Learning
+from crowdml.simulation.trial import fold_slowly, laplace_scales
+from crowdml.types import Array
+
+__all__ = [
+    "CASES",
+    "FIGURES",
+    "Case",
+    "bench_simulator",
+    "compile_c",
+    "fold_in_c",
+    "fold_in_numba",
+    "fold_in_numpy",
+    "samples",
+    "table",
+    "write_samples",
+]
+
+CLIP = 2.0
+C_FLAGS = ("-O3", "-march=native", f"-DFEATURES={FEATURES}", f"-DCLASSES={CLASSES}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to learn: b, ε and c."""
+
+    batch: int
+    epsilon: float
+    c: float
+
+    def scale(self) -> float:
+        """The Laplace scale of a check-in, in units of the gradient."""
+        way = Learning(epsilon=self.epsilon, clip=CLIP)
+        model = way.make_model(FEATURES, CLASSES)
+        return float(laplace_scales(way, model, _schedule(self.batch, self.batch))[-1])
+
+
+CASES = {
+    "b1": Case(1, 10.0, 1.0),
+    "b20": Case(20, 10.0, 100.0),
+    "b1_noiseless": Case(1, float("inf"), 300.0),
+}
+
+
+MOST_SAMPLES_AT_ONCE = max(case.batch for case in CASES.values())
+FIGURES = (
+    "checkins_per_s",
+    "c_checkins_per_s",
+    "numpy_checkins_per_s",
+    "seconds_over_c",
+    "seconds_over_numpy",
+)
+Figures: TypeAlias = dict[str, dict[str, float | None]]
+
+
+class Folded(NamedTuple):
+    """What a fold took per check-in, and gave."""
+
+    seconds: float
+    wrong: int
+    w: Array
+
+
+def bench_simulator(n: int, rounds: int) -> Figures:
+    """All cases on n synthetic samples. In each round every program runs once, in turn, so that a
+    change of the machine's mood hits all. Seconds are those of the processor; figures are medians.
+
+    Without gcc the figures that need C are None.
+    """
+    if n < MOST_SAMPLES_AT_ONCE:
+        raise InvalidInput(f"samples must be at least {MOST_SAMPLES_AT_ONCE}, found {n}.")
+    if rounds < 1:
+        raise InvalidInput(f"rounds must be at least 1, found {rounds}.")
+    data = samples(n)
+    figures: Figures = {name: {} for name in FIGURES}
+    with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
+        program = compile_c(Path(folder)) if shutil.which("gcc") else None
+        file = write_samples(data, Path(folder) / "samples")
+        for name, case in CASES.items():
+            fold_in_numba(data, case)  # compiled, and its memory touched
+            ours, c, numpy = [], [], []
+            for _ in range(rounds):
+                ours.append(fold_in_numba(data, case).seconds)
+                if program:
+                    c.append(fold_in_c(program, file, n, case).seconds)
+                numpy.append(fold_in_numpy(data, case))
+            figures["checkins_per_s"][name] = _median([1 / a for a in ours])
+            figures["c_checkins_per_s"][name] = _median([1 / b for b in c])
+            figures["numpy_checkins_per_s"][name] = _median([1 / b for b in numpy])
+            figures["seconds_over_c"][name] = _median(
+                [a / b for a, b in zip(ours, c, strict=False)]
+            )
+            figures["seconds_over_numpy"][name] = _median(
+                [a / b for a, b in zip(ours, numpy, strict=True)]
+            )
+    return figures
+
+
+def table(figures: Figures) -> str:
+    """For people: a row for each case."""
+    titles = [name.replace("_", " ").replace(" per s", "/s") for name in FIGURES]
+    lines = ["".join(f"{title:>22}" for title in ["", *titles])]
+    for case in CASES:
+        values = [figures[name][case] for name in FIGURES]
+        cells = ["–" if v is None else f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in values]
+        lines.append("".join(f"{cell:>22}" for cell in [case, *cells]))
+    return "\n".join(lines)
+
+
+def samples(n: int) -> Dataset:
+    """Samples of a linear rule, with ‖x‖₁ = 1."""
+    rng = np.random.default_rng(0)
+    rule = rng.standard_normal((FEATURES, CLASSES))
+    x = np.empty((n, FEATURES))
+    best: list[Any] = []
+    for first in range(0, n, 100_000):  # so that no second copy is ever in memory
+        some = x[first : first + 100_000]
+        some[:] = rng.standard_normal(some.shape, dtype=np.float32)
+        some /= np.abs(some).sum(axis=1, keepdims=True)
+        best.append((some @ rule).argmax(axis=1))
+    y = np.concatenate(best)
+    labels = tuple(str(k) for k in range(CLASSES))
+    return Dataset("bench", labels, x, y, np.zeros(n, np.int64), x[:1000], y[:1000])
+
+
+def fold_in_numba(data: Dataset, case: Case) -> Folded:
+    """The simulator's own."""
+    schedule = _schedule(len(data.y_train), case.batch)
+    x, y = pad(data.x_train), data.y_train.astype(np.float32)
+    l1_norms = np.abs(x).sum(axis=1)
+    scales = np.full(case.batch + 1, case.scale(), np.float32)
+    streams = seed_streams(np.random.default_rng(0))
+    stops, wrong = np.array([schedule.n_checkins]), np.zeros(schedule.n_checkins, np.int64)
+    before = time.thread_time()
+    w = fold(
+        x, FEATURES, y, l1_norms, schedule.start, schedule.version, MODELS["softmax"], CLASSES,
+        np.float32(CLIP), np.float32(1.0), np.float32(1.0), OPTIMIZERS["sqrt"], case.c,
+        np.float32(0.0), 1e6, -1.0, scales, streams, stops, wrong,
+    )  # fmt: skip
+    seconds = time.thread_time() - before
+    return Folded(seconds / schedule.n_checkins, int(wrong.sum()), w[-1].astype(float))
+
+
+def fold_in_numpy(data: Dataset, case: Case, most: int = 1000) -> float:
+    """Seconds per check-in of the plain reference, over the first few."""
+    n = min(len(data.y_train), most * case.batch)
+    schedule = _schedule(n, case.batch)
+    way = Learning(epsilon=case.epsilon, c=case.c, clip=CLIP)
+    model = way.make_model(FEATURES, CLASSES)
+    stops = np.array([schedule.n_checkins])
+    before = time.thread_time()
+    fold_slowly(data, schedule, way, model, stops, np.random.default_rng(0))
+    return (time.thread_time() - before) / schedule.n_checkins
+
+
+def compile_c(folder: Path) -> Path:
+    """The C program, made for this machine."""
+    program = folder / "fold"
+    with as_file(files("crowdml.bench") / "fold.c") as source:
+        command = ["gcc", *C_FLAGS, str(source), "-lm", "-o", str(program)]
+        made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode:
+        raise CrowdmlError(f"gcc could not compile {source.name}: {made.stderr.strip()}")
+    return program
+
+
+def write_samples(data: Dataset, path: Path) -> Path:
+    """As the C program reads them."""
+    with path.open("wb") as file:
+        file.write(data.x_train.astype(np.float32).tobytes())
+        file.write(data.y_train.astype(np.float32).tobytes())
+    return path
+
+
+def fold_in_c(program: Path, file: Path, n: int, case: Case) -> Folded:
+    """The same arithmetic, with other noise of the same law."""
+    arguments = [str(value) for value in (n, case.batch, case.c, case.scale(), 0)]
+    command = [str(program), str(file), *arguments]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    seconds, wrong, *w = printed.split()
+    return Folded(float(seconds), int(wrong), np.array(w, dtype=float))
+
+
+def _schedule(n: int, batch: int) -> Schedule:
+    """Check-ins one after the other, none delayed."""
+    steps = n // batch
+    start = np.arange(steps + 1, dtype=np.int64) * batch
+    version, device = np.arange(steps, dtype=np.int64), np.zeros(steps, np.int32)
+    return Schedule(start, np.arange(steps * batch, dtype=np.int32), version, start[1:], device)
+
+
+def _median(values: list[float]) -> float | None:
+    return statistics.median(values) if values else None

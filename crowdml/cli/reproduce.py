@@ -1,0 +1,61 @@
+"""crowdml reproduce."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from crowdml.cli.extras import needs
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    figures: Annotated[list[str], typer.Argument(help="fig3 … fig9, analysis, or all.")],
+    trials: Annotated[int, typer.Option(help="How often each curve is repeated.")] = 10,
+    out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path(
+        "crowdml-reproduction"
+    ),
+    seed: Annotated[int, typer.Option(help="The same seed gives the same curves.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """The paper's figures, ours beside the paper's read-off values, and one HTML report."""
+    with needs("sim"):
+        from crowdml.reproduction import reproduce as run
+        from crowdml.reproduction import write_report
+    started = perf_counter()
+    columns = (
+        TextColumn("{task.description:18}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("reading data", total=1.0)
+        found = run(
+            figures,
+            trials,
+            seed,
+            lambda name, share: progress.update(bar, description=name, completed=share),
+        )
+    report = write_report(found, out)
+    if json:
+        print(msgspec.json.encode(found.summary()).decode())
+        return
+    console = Console()
+    for name, curves in found.summary().items():
+        table = Table(name, "ours", "paper")
+        for key, errors in curves.items():
+            paper = "–" if errors["paper"] is None else f"{errors['paper']:.4g}"
+            table.add_row(key, f"{errors['ours']:.4g}", paper)
+        console.print(table)
+    for claim in found.claims:
+        verdict = "[green]holds[/green]" if claim.holds else "[yellow]does not hold[/yellow]"
+        console.print(f"{claim.figure}: {claim.text}: {verdict} ({claim.numbers})", highlight=False)
+    seconds = perf_counter() - started
+    console.print(f"{trials} trials in {seconds:.0f} s; open {report}", highlight=False)

@@ -1,0 +1,17 @@
+"""The paper's figures from our simulator, beside the values read off the published ones."""
+
+from crowdml.reproduction.paper import READINGS, Reading
+from crowdml.reproduction.plan import FigurePlan, load_plans
+from crowdml.reproduction.report import write_report
+from crowdml.reproduction.reproduce import FIGURES, Reproduction, reproduce
+
+__all__ = [
+    "FIGURES",
+    "READINGS",
+    "FigurePlan",
+    "Reading",
+    "Reproduction",
+    "load_plans",
+    "reproduce",
+    "write_report",
+]

@@ -1,0 +1,166 @@
+"""What the paper claims about its figures, checked on ours."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from crowdml.reproduction.figure import Figure
+from crowdml.reproduction.paper import PRECISION
+
+__all__ = ["SENSITIVE", "Claim", "check_claims"]
+
+ALIKE = 0.02
+"""Errors that differ by less are called alike; readings are no more precise than that."""
+
+FAR = 0.1
+SENSITIVE = 0.03
+POOR = 0.8
+CHANCE = 0.85
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A claim, whether it holds on our curves, and the numbers that decide."""
+
+    figure: str
+    text: str
+    holds: bool
+    numbers: str
+
+
+def check_claims(figures: Mapping[str, Figure]) -> list[Claim]:
+    """Every claim about the figures that were run."""
+    checks = {
+        "fig3": _rates_alike,
+        "fig4": _without_privacy,
+        "fig5": _with_privacy,
+        "fig6": _with_delays,
+        "fig7": _without_privacy,
+        "fig8": _with_privacy,
+        "fig9": _with_delays,
+    }
+    claims = []
+    for name, figure in figures.items():
+        check = checks.get(figure.plan.beside or name)
+        if check is not None:
+            claims += list(check(figure))
+        if figure.plan.beside is None:
+            claims += list(_at_or_below(figure))
+    return claims
+
+
+def _rates_alike(figure: Figure) -> Iterator[Claim]:
+    finals = [line.ours for line in figure.lines if line.paper]
+    lowest, highest = min(finals), max(finals)
+    yield Claim(
+        figure.name,
+        "all c alike (to 0.05) in the end",
+        highest - lowest <= 0.05,
+        f"{lowest:.3f} … {highest:.3f}",
+    )
+    if figure.plan.beside:
+        return
+    moves = max(abs(line.at(50) - line.ours) for line in figure.lines)
+    yield Claim(
+        figure.name,
+        "virtually converged after 50 samples (to 0.05)",
+        moves <= 0.05,
+        f"largest change afterwards {moves:.3f}",
+    )
+
+
+def _without_privacy(figure: Figure) -> Iterator[Claim]:
+    crowd, central = figure["crowd"].ours, figure["central_batch"].ours
+    alone = figure["decentral"].ours
+    yield Claim(
+        figure.name,
+        "crowd as good as central batch without privacy",
+        crowd <= central + ALIKE,
+        f"{crowd:.3f} and {central:.3f}",
+    )
+    yield Claim(
+        figure.name,
+        "decentralised far worse than the crowd",
+        alone >= crowd + FAR,
+        f"{alone:.3f} and {crowd:.3f}",
+    )
+
+
+def _with_privacy(figure: Figure) -> Iterator[Claim]:
+    b1, b10, b20 = (figure[f"crowd_b{b}"].ours for b in (1, 10, 20))
+    batch = figure["central_batch"].ours
+    yield Claim(
+        figure.name,
+        "b = 20 below b = 10 below b = 1",
+        b20 < b10 < b1,
+        f"{b20:.3f} < {b10:.3f} < {b1:.3f}"
+        if b20 < b10 < b1
+        else f"{b20:.3f}, {b10:.3f}, {b1:.3f}",
+    )
+    yield Claim(
+        figure.name,
+        "b = 20 far below central batch (by 0.1)",
+        b20 <= batch - FAR,
+        f"{b20:.3f} and {batch:.3f}",
+    )
+    yield Claim(
+        figure.name,
+        "b = 1 and b = 10 similar to central batch (to 0.02) or better",
+        max(b1, b10) <= batch + ALIKE,
+        f"{b1:.3f} and {b10:.3f}, central {batch:.3f}",
+    )
+    sgd = [line.ours for line in figure.lines if line.plan.key.startswith("central_sgd_b")]
+    if sgd:
+        yield Claim(
+            figure.name,
+            f"central SGD very poor for every b (above {POOR})",
+            min(sgd) >= POOR,
+            ", ".join(f"{error:.3f}" for error in sgd),
+        )
+
+
+def _with_delays(figure: Figure) -> Iterator[Claim]:
+    finals = {b: [figure[f"b{b}_delay{k}"].ours for k in (1, 10, 100, 1000)] for b in (1, 20)}
+    spread = max(finals[20]) - min(finals[20])
+    yield Claim(
+        figure.name,
+        "b = 20 insensitive to delays up to 1000Δ (to 0.02)",
+        spread <= ALIKE,
+        " / ".join(f"{error:.3f}" for error in finals[20]),
+    )
+    yield Claim(
+        figure.name,
+        f"b = 1 sensitive: 1000Δ worse than 1Δ (by {SENSITIVE})",
+        finals[1][-1] - finals[1][0] >= SENSITIVE,
+        " / ".join(f"{error:.3f}" for error in finals[1]),
+    )
+    early = [line for line in figure.lines if line.plan.batch == 20 and len(line.paper) > 1]
+    if not early or figure.plan.beside:
+        return
+    waiting = min(line.mean[1] for line in early)
+    yield Claim(
+        figure.name,
+        f"b = 20 starts with a plateau near chance (still above {CHANCE} after "
+        f"{early[0].samples[1]:,} samples)",
+        waiting >= CHANCE,
+        f"least {waiting:.3f}",
+    )
+
+
+def _at_or_below(figure: Figure) -> Iterator[Claim]:
+    """The crowd's curves against every reading, not only the last."""
+    gaps = {
+        (line.plan.label, reading.samples): line.at(reading.samples) - reading.error
+        for line in figure.lines
+        for reading in line.paper
+        if line.plan.approach == "crowd"
+    }
+    if not gaps:
+        return
+    (label, samples), gap = max(gaps.items(), key=lambda item: item[1])
+    side = "above" if gap > 0 else "below"
+    yield Claim(
+        figure.name,
+        f"the crowd's curves at or below the paper's values + {PRECISION}",
+        gap <= PRECISION,
+        f"worst: {label} at {samples:,} samples, {abs(gap):.3f} {side}",
+    )

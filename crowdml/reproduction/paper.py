@@ -1,0 +1,91 @@
+"""What the paper's figures show: errors read off the published pictures by eye, to about ±0.01."""
+
+from typing import NamedTuple
+
+__all__ = ["PRECISION", "READINGS", "Reading", "final_reading", "readings_of"]
+
+PRECISION = 0.02
+"""A curve is at or below the paper's if it exceeds the reading by at most this."""
+
+
+class Reading(NamedTuple):
+    """The error after so many samples; low < high where a curve or a group of them has a range."""
+
+    samples: int
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        return (self.low + self.high) / 2
+
+
+def _at(samples: int, low: float, high: float | None = None) -> Reading:
+    return Reading(samples, low, low if high is None else high)
+
+
+ACTIVITY = (_at(15, 0.2), _at(50, 0.12, 0.15), _at(300, 0.12, 0.15))
+MNIST_SGD = (_at(150_000, 0.88), _at(300_000, 0.88))
+CIFAR_SGD = (_at(250_000, 0.89),)
+PLATEAU = _at(15_000, 0.89)
+
+READINGS: dict[str, dict[str, tuple[Reading, ...]]] = {
+    "fig3": {f"c_{c}": ACTIVITY for c in ("1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1", "1")},
+    "fig4": {
+        "central_batch": (_at(60_000, 0.09),),
+        "crowd": (_at(10_000, 0.12), _at(30_000, 0.09, 0.10), _at(60_000, 0.09, 0.10)),
+        "decentral": (_at(10_000, 0.75), _at(60_000, 0.52)),
+    },
+    "fig5": {
+        "central_sgd_b1": MNIST_SGD,
+        "central_sgd_b10": MNIST_SGD,
+        "central_sgd_b20": MNIST_SGD,
+        "central_batch": (_at(300_000, 0.42),),
+        "crowd_b1": (_at(150_000, 0.53), _at(300_000, 0.43)),
+        "crowd_b10": (_at(150_000, 0.33), _at(300_000, 0.28)),
+        "crowd_b20": (_at(150_000, 0.24), _at(300_000, 0.20)),
+    },
+    "fig6": {
+        "b1_delay1": (_at(300_000, 0.44),),
+        "b1_delay10": (_at(300_000, 0.45),),
+        "b1_delay100": (_at(300_000, 0.46),),
+        "b1_delay1000": (_at(300_000, 0.56),),
+        **{f"b20_delay{k}": (PLATEAU, _at(300_000, 0.20, 0.21)) for k in (1, 10, 100, 1000)},
+    },
+    "fig7": {
+        "central_batch": (_at(50_000, 0.27),),
+        "crowd": (_at(50_000, 0.30),),
+        "decentral": (_at(50_000, 0.87),),
+    },
+    "fig8": {
+        "central_sgd_b1": CIFAR_SGD,
+        "central_sgd_b10": CIFAR_SGD,
+        "central_sgd_b20": CIFAR_SGD,
+        "central_batch": (_at(250_000, 0.73),),
+        "crowd_b1": (_at(250_000, 0.72),),
+        "crowd_b10": (_at(250_000, 0.60),),
+        "crowd_b20": (_at(250_000, 0.51),),
+    },
+    "fig9": {
+        "b1_delay1": (_at(250_000, 0.71),),
+        "b1_delay10": (_at(250_000, 0.74),),
+        "b1_delay100": (_at(250_000, 0.74),),
+        "b1_delay1000": (_at(250_000, 0.77),),
+        **{f"b20_delay{k}": (_at(250_000, 0.51, 0.52),) for k in (1, 10, 100, 1000)},
+    },
+}
+
+
+def readings_of(figure: str, curve: str) -> tuple[Reading, ...]:
+    """The readings of a curve, in the order of samples; none if the paper does not show it.
+
+    >>> readings_of("fig4", "crowd")[-1].error
+    0.095
+    """
+    return READINGS.get(figure, {}).get(curve, ())
+
+
+def final_reading(figure: str, curve: str) -> Reading | None:
+    """The last reading of a curve: its value when the paper's experiment ends."""
+    readings = readings_of(figure, curve)
+    return readings[-1] if readings else None

@@ -1,0 +1,115 @@
+"""Running figures, and everything that is said about them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from crowdml.errors import InvalidInput
+from crowdml.reproduction.analysis import Analysis, Measured, analyse
+from crowdml.reproduction.claims import Claim, check_claims
+from crowdml.reproduction.curves import run_figure
+from crowdml.reproduction.figure import Figure
+from crowdml.reproduction.plan import FigurePlan, load_plans
+from crowdml.reproduction.spectrum import load_data
+from crowdml.simulation import Dataset
+
+__all__ = ["ANALYSIS", "FIGURES", "Reproduction", "reproduce"]
+
+ANALYSIS = "analysis"
+ANALYSIS_DATASET = "mnist"
+FIGURES = ("fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9", ANALYSIS)
+
+Progress = Callable[[str, float], None]
+
+
+class Reproduction(msgspec.Struct, frozen=True):
+    """All that was run."""
+
+    trials: int
+    seed: int
+    figures: dict[str, Figure]
+    analysis: Analysis | None
+    claims: list[Claim]
+
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """For every figure and curve, our final error and the paper's."""
+        found: dict[str, dict[str, Any]] = {
+            name: {
+                line.plan.key: {"ours": line.ours, "paper": line.reading} for line in figure.lines
+            }
+            for name, figure in self.figures.items()
+        }
+        if self.analysis is not None:
+            found[ANALYSIS] = {
+                name: {"ours": row.measured, "paper": row.predicted}
+                for name, row in _rows(self.analysis).items()
+            }
+        return found
+
+
+def reproduce(
+    names: Sequence[str],
+    trials: int = 10,
+    seed: int = 0,
+    progress: Progress = lambda name, share: None,
+    load: Callable[[str], Dataset] = load_data,
+    plans: Mapping[str, FigurePlan] | None = None,
+) -> Reproduction:
+    """Run these figures, each with what is shown beside it.
+
+    Args:
+        names: Of `FIGURES`, or `all`.
+        trials: How often each curve is repeated, with everything random drawn anew.
+        seed: The same seed gives the same curves; only the exact noise of `analysis` is never
+            seeded.
+        progress: Called with what is running and the share of all that is done.
+        load: Where data sets come from.
+        plans: What to run, by default what `load_plans` finds.
+    """
+    wanted = _wanted(names)
+    if trials < 1:
+        raise InvalidInput(f"trials must be at least 1, found {trials}.")
+    plans = load_plans() if plans is None else plans
+    chosen = {name: plan for name, plan in plans.items() if (plan.beside or name) in wanted}
+    steps = len(chosen) + (ANALYSIS in wanted)
+    data: dict[str, Dataset] = {}
+
+    def fetch(name: str) -> Dataset:
+        if name not in data:
+            data[name] = load(name)
+        return data[name]
+
+    figures: dict[str, Figure] = {}
+    for name, plan in chosen.items():
+        progress(name, len(figures) / steps)
+
+        def advance(share: float, name: str = name) -> None:
+            progress(name, (len(figures) + share) / steps)
+
+        figures[name] = run_figure(name, plan, fetch(plan.dataset), trials, seed, advance)
+    analysis = None
+    if ANALYSIS in wanted:
+        progress(ANALYSIS, len(figures) / steps)
+        analysis = analyse(fetch(ANALYSIS_DATASET), seed=seed)
+    progress("done", 1.0)
+    return Reproduction(trials, seed, figures, analysis, check_claims(figures))
+
+
+def _wanted(names: Sequence[str]) -> set[str]:
+    unknown = set(names) - {*FIGURES, "all"}
+    if unknown or not names:
+        raise InvalidInput(
+            f"a figure must be one of {', '.join(FIGURES)} or all, "
+            f"found {', '.join(sorted(unknown)) or 'none'}."
+        )
+    return set(FIGURES) if "all" in names else set(names)
+
+
+def _rows(analysis: Analysis) -> dict[str, Measured]:
+    """Every measurement under a name of its own."""
+    rows = {f"noise_b{row.x:g}": row for row in analysis.noise}
+    rows |= {f"bytes_b{row.x:g}": row for row in analysis.bytes_per_sample}
+    for name, series in analysis.staleness.items():
+        rows |= {f"staleness_{name.replace(' = ', '')}_delay{row.x:g}": row for row in series}
+    return rows

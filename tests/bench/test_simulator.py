@@ -1,0 +1,120 @@
+"""The simulator's benchmark runs and reports every figure; how large they are is not asserted."""
+
+import math
+import shutil
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from crowdml.bench.million import bench_million
+from crowdml.bench.simulator import (
+    CASES,
+    FIGURES,
+    Case,
+    bench_simulator,
+    compile_c,
+    fold_in_c,
+    fold_in_numba,
+    samples,
+    table,
+    write_samples,
+)
+from crowdml.cli import app
+from crowdml.errors import InvalidInput
+from crowdml.simulation.settings import Learning
+from crowdml.simulation.trial import fold_slowly
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+
+TINY = ["bench", "simulator", "--samples", "400", "--rounds", "2"]
+
+
+def test_json() -> None:
+    ran = CliRunner().invoke(app, [*TINY, "--json"])
+    assert ran.exit_code == 0, ran.output
+    figures = msgspec.json.decode(ran.stdout)
+    assert set(figures) == set(FIGURES)
+    for name, cases in figures.items():
+        assert set(cases) == {"b1", "b20", "b1_noiseless"}
+        if shutil.which("gcc") or "c" not in name.split("_"):
+            assert all(math.isfinite(value) and value > 0 for value in cases.values()), name
+
+
+def test_for_people() -> None:
+    ran = CliRunner().invoke(app, TINY)
+    assert ran.exit_code == 0, ran.output
+    title, *rows = ran.stdout.splitlines()
+    assert "checkins/s" in title
+    assert [row.split()[0] for row in rows] == list(CASES)
+
+
+def test_without_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    figures = bench_simulator(100, 1)
+    assert set(figures["seconds_over_c"].values()) == {None}
+    assert None not in figures["checkins_per_s"].values()
+    assert "–" in table(figures)
+    ran = CliRunner().invoke(app, TINY)
+    assert ran.exit_code == 0
+    assert "gcc is not installed" in ran.stderr
+
+
+@pytest.mark.parametrize(("n", "rounds", "name"), [(19, 1, "samples"), (100, 0, "rounds")])
+def test_nothing_to_measure(n: int, rounds: int, name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name} must be at least"):
+        bench_simulator(n, rounds)
+
+
+@needs_gcc
+@pytest.mark.parametrize("batch", [1, 3, 4, 7, 20])
+def test_c_does_the_same_arithmetic(tmp_path: Path, batch: int) -> None:
+    """Without noise the C program, the compiled fold and plain NumPy end with the same w."""
+    n, case = 1000, Case(batch, math.inf, 30.0)
+    data = samples(n)
+    found = fold_in_c(compile_c(tmp_path), write_samples(data, tmp_path / "samples"), n, case)
+    ours = fold_in_numba(data, case)
+    size = np.abs(ours.w).max()
+    assert size > 0.1
+    np.testing.assert_allclose(found.w, ours.w, atol=1e-5 * size)
+    assert abs(found.wrong - ours.wrong) <= 2, "a tie to rounding may fall either way"
+
+
+@needs_gcc
+def test_c_draws_the_same_noise(tmp_path: Path) -> None:
+    """One check-in at w = 0 with noise: what is left of w is c·noise, of the same scale.
+
+    The C program's seed is fixed, so that this never fails by chance.
+    """
+    case, data = CASES["b1"], samples(20)
+    file = write_samples(data, tmp_path / "samples")
+    noisy = fold_in_c(compile_c(tmp_path), file, 1, case).w
+    assert np.abs(noisy).mean() == pytest.approx(case.c * case.scale(), rel=0.4)
+    assert (noisy > 0).mean() == pytest.approx(0.5, abs=0.2)
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_the_case_is_that_of_the_settings(name: str) -> None:
+    """What is measured learns what the package's own settings learn."""
+    case, data = CASES[name], samples(500)
+    way = Learning(c=case.c)
+    model = way.make_model(data.x_train.shape[1], len(data.labels))
+    quiet = Case(case.batch, math.inf, case.c)
+    from crowdml.bench.simulator import _schedule
+
+    schedule = _schedule(500, case.batch)
+    stops = np.array([schedule.n_checkins])
+    w, _ = fold_slowly(data, schedule, way, model, stops, np.random.default_rng(0))
+    ours = fold_in_numba(data, quiet).w
+    np.testing.assert_allclose(ours, w[-1], atol=1e-4 * np.abs(w).max())
+
+
+def test_a_million_in_small() -> None:
+    figures = bench_million(devices=200, per_device=10)
+    assert figures["devices"] == 200
+    assert figures["samples"] == 2000
+    assert 0 < figures["checkins"] <= 200
+    assert 0 < figures["online_error"] < 1
+    assert figures["peak_mb"] >= figures["data_peak_mb"] > 1

@@ -1,0 +1,91 @@
+"""Claims hold or not by the numbers, and words never contradict them."""
+
+import pytest
+
+from crowdml.reproduction import Reproduction, load_plans
+from crowdml.reproduction.claims import Claim, check_claims
+from crowdml.reproduction.figure import Figure, Line
+from crowdml.reproduction.paper import readings_of
+from crowdml.reproduction.verdict import verdict
+
+PLANS = load_plans()
+
+
+def drawn(name: str, finals: dict[str, float], per_checkin: float = 1.0) -> Figure:
+    """A figure whose curves fall from 0.9 to these errors at once; others end at 0.5."""
+    plan = PLANS[name]
+    end = 60_000 * plan.passes
+    lines = [
+        Line(
+            curve,
+            [0, 1, end],
+            [0.9, finals.get(curve.key, 0.5), finals.get(curve.key, 0.5)],
+            [0.0, 0.0, 0.0],
+            readings_of(plan.beside or name, curve.key),
+            per_checkin,
+        )
+        for curve in plan.curves
+    ]
+    return Figure(name, plan, tuple(lines))
+
+
+def claim(figure: Figure, words: str) -> Claim:
+    return next(c for c in check_claims({figure.name: figure}) if words in c.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "finals", "words", "holds"),
+    [
+        ("fig4", {"crowd": 0.11, "central_batch": 0.10}, "as good as central", True),
+        ("fig4", {"crowd": 0.13, "central_batch": 0.10}, "as good as central", False),
+        ("fig4", {"crowd": 0.10, "decentral": 0.4}, "far worse", True),
+        ("fig4", {"crowd": 0.35, "decentral": 0.4}, "far worse", False),
+        ("fig5", {"crowd_b1": 0.4, "crowd_b10": 0.3, "crowd_b20": 0.2}, "below b = 10", True),
+        ("fig5", {"crowd_b1": 0.4, "crowd_b10": 0.2, "crowd_b20": 0.3}, "below b = 10", False),
+        ("fig5", {"crowd_b20": 0.2, "central_batch": 0.35}, "far below", True),
+        ("fig5", {"crowd_b20": 0.3, "central_batch": 0.35}, "far below", False),
+        ("fig5", {"crowd_b1": 0.4, "crowd_b10": 0.3, "central_batch": 0.35}, "similar", False),
+        ("fig5", {f"central_sgd_b{b}": 0.88 for b in (1, 10, 20)}, "very poor", True),
+        ("fig5", {"central_sgd_b1": 0.3}, "very poor", False),
+        ("fig6", {"b20_delay1000": 0.53}, "insensitive", False),
+        ("fig6", {"b20_delay1000": 0.51}, "insensitive", True),
+        ("fig6", {"b1_delay1000": 0.54}, "b = 1 sensitive", True),
+        ("fig6", {"b1_delay1000": 0.52}, "b = 1 sensitive", False),
+        ("fig7", {"crowd": 0.31}, "at or below", True),
+        ("fig7", {"crowd": 0.33}, "at or below", False),
+    ],
+)
+def test_claims(name: str, finals: dict[str, float], words: str, holds: bool) -> None:
+    assert claim(drawn(name, finals), words).holds is holds
+
+
+def test_every_small_figure_of_the_paper_is_judged(found: Reproduction) -> None:
+    judged = {claim.figure for claim in found.claims}
+    assert judged == set(PLANS)
+
+
+def test_levels_are_sorted_by_their_gap() -> None:
+    text = verdict(drawn("fig4", {"crowd": 0.10, "central_batch": 0.02, "decentral": 0.7}))
+    assert "within 0.02 of the paper: Crowd-ML (SGD) (+0.01)" in text
+    assert "below the paper: Central (batch) (-0.07)" in text
+    assert "above the paper: Decentral (SGD) (+0.18)" in text
+    assert "do better than the paper's" not in text
+
+
+def test_an_unsuited_rate_explains_only_what_it_explains() -> None:
+    suited = {"central_sgd_b1": 0.3, "central_sgd_unsuited": 0.85}
+    assert "ours ends at 0.85" in verdict(drawn("fig5", suited))
+    assert "ours ends at" not in verdict(drawn("fig5", suited | {"central_sgd_unsuited": 0.4}))
+    assert "ours ends at" not in verdict(drawn("fig5", suited | {"central_sgd_b1": 0.87}))
+
+
+def test_buffering_explains_only_insensitivity() -> None:
+    assert "averages 2.5 samples" in verdict(drawn("fig6", {}, per_checkin=2.5))
+    assert "averages" not in verdict(drawn("fig6", {"b1_delay1000": 0.6}, per_checkin=2.5))
+
+
+def test_one_pass_says_who_still_reaches_the_paper() -> None:
+    good = {"crowd_b1": 0.4, "crowd_b10": 0.2, "crowd_b20": 0.2}
+    assert "every curve reaches" in verdict(drawn("fig5_one_pass", good))
+    assert "2 of 3" in verdict(drawn("fig5_one_pass", good | {"crowd_b1": 0.6}))
+    assert "No curve" in verdict(drawn("fig5_one_pass", {}))

@@ -1,0 +1,106 @@
+"""The crowd on a clock, as the paper tells it: slow, with an event list and devices as objects.
+
+Written from the description alone, to be compared with the compiled schedule.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["Checkin", "run_crowd"]
+
+
+class Checkin(NamedTuple):
+    """A check-in as the server sees it."""
+
+    device: int
+    samples: tuple[int, ...]
+    version: int
+    tick: int
+
+
+@dataclass
+class Device:
+    """Device Routine 1."""
+
+    number: int
+    buffer: list[int] = field(default_factory=list)
+    waiting: bool = False
+
+
+class Request(NamedTuple):
+    device: Device
+
+
+class Answer(NamedTuple):
+    device: Device
+    version: int
+
+
+class Sent(NamedTuple):
+    device: Device
+    samples: tuple[int, ...]
+    version: int
+
+
+@dataclass
+class World:
+    """The clock, the messages under way, and the server's list of check-ins."""
+
+    delays: tuple[Sequence[int], Sequence[int], Sequence[int]]
+    n_ticks: int
+    now: int = 0
+    posted: int = 0
+    under_way: list[tuple[int, int, Request | Answer | Sent]] = field(default_factory=list)
+    counts: dict[type, int] = field(default_factory=dict)
+    checkins: list[Checkin] = field(default_factory=list)
+
+    def post(self, message: Request | Answer | Sent) -> None:
+        """Messages of a kind take the delays of their kind in turn; ties keep the order."""
+        kind = (Request, Answer, Sent).index(type(message))
+        number = self.counts.get(type(message), 0)
+        self.counts[type(message)] = number + 1
+        when = self.now + self.delays[kind][number]
+        heapq.heappush(self.under_way, (when, self.posted, message))
+        self.posted += 1
+
+    def deliver(self) -> None:
+        """Everything that is due by now."""
+        while self.under_way and self.under_way[0][0] <= self.now:
+            message = heapq.heappop(self.under_way)[2]
+            if isinstance(message, Request):
+                self.post(Answer(message.device, version=len(self.checkins)))
+            elif isinstance(message, Answer):
+                device = message.device
+                samples, device.buffer, device.waiting = tuple(device.buffer), [], False
+                self.post(Sent(device, samples, message.version))
+            else:
+                tick = min(self.now + 1, self.n_ticks)
+                sender = message.device.number
+                self.checkins.append(Checkin(sender, message.samples, message.version, tick))
+
+
+def run_crowd(
+    arrivals: Sequence[tuple[int, int]],
+    n_devices: int,
+    batch: int,
+    delays: tuple[Sequence[int], Sequence[int], Sequence[int]],
+    buffer: int | None = None,
+) -> list[Checkin]:
+    """One (device, sample) per tick; then the clock runs on until nothing is under way."""
+    world = World(delays, n_ticks=len(arrivals))
+    devices = [Device(number) for number in range(n_devices)]
+    while world.now < len(arrivals) or world.under_way:
+        world.deliver()
+        if world.now < len(arrivals):
+            number, sample = arrivals[world.now]
+            device = devices[number]
+            if buffer is None or len(device.buffer) < buffer:
+                device.buffer.append(sample)
+            if len(device.buffer) >= batch and not device.waiting:
+                device.waiting = True
+                world.post(Request(device))
+            world.deliver()
+        world.now += 1
+    return world.checkins

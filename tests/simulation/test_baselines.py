@@ -1,0 +1,126 @@
+"""What the crowd is compared with: laws, an independent solver, a slow loop."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from crowdml.errors import InvalidInput
+from crowdml.simulation import Crowd, Learning, central_batch, decentralized, error_rate, perturb
+from crowdml.simulation.approaches import Plan, run_plans
+from crowdml.types import Array
+from tests.simulation.toy import classes, numbers
+
+RARE = 1e-9
+
+
+def test_perturbed_features_are_laplace_of_scale_two_over_epsilon_x() -> None:
+    """ε_x = ε/2. Largest gap of distribution functions: false-positive rate ≤ 1e-9."""
+    data, epsilon = classes(n=20_000), 3.0
+    z = (perturb(data, epsilon, np.random.default_rng(0)).x_train - data.x_train).ravel()
+    z = np.sort(z / (2.0 / (epsilon / 2)))
+    p = np.where(z < 0, np.exp(-np.abs(z)) / 2, 1 - np.exp(-np.abs(z)) / 2)
+    gap = np.abs(np.arange(1, len(z) + 1) / len(z) - p).max()
+    assert gap < math.sqrt(math.log(2 / RARE) / (2 * len(z)))
+
+
+def test_perturbed_labels_stay_with_the_papers_probability() -> None:
+    """Eq. (16) with ε_y = ε/2: e^{ε_y/2} against 1 for each other. Hoeffding, ≤ 1e-9 per count."""
+    data, epsilon, n_classes = classes(n=50_000, n_classes=4), 3.0, 4
+    y = perturb(data, epsilon, np.random.default_rng(0)).y_train
+    odds = math.exp(epsilon / 4)
+    shift = ((y - data.y_train) % n_classes).astype(int)
+    shares = np.bincount(shift, minlength=n_classes) / len(y)
+    expected = np.array([odds, 1, 1, 1]) / (odds + 3)
+    assert np.abs(shares - expected).max() < math.sqrt(math.log(2 / RARE) / (2 * len(y)))
+
+
+def test_perturbing_leaves_the_test_set_alone_and_needs_labels() -> None:
+    data = classes()
+    noisy = perturb(data, 1.0, np.random.default_rng(0))
+    assert noisy.x_test is data.x_test
+    assert noisy.y_test is data.y_test
+    assert perturb(data, math.inf, np.random.default_rng(0)) is data
+    with pytest.raises(InvalidInput, match="only labels can be perturbed"):
+        perturb(numbers(), 1.0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("strength", [1e-3, 1e-2])
+def test_central_batch_is_scikit_learns(strength: float) -> None:
+    """Its objective is Σ losses + ‖w‖²/(2C), so C = 1/(λn)."""
+    data = classes(n=2000)
+    model = Learning().make_model(7, 3)
+    w = central_batch(model, data.x_train, data.y_train, strength)
+    theirs = LogisticRegression(
+        C=1 / (strength * len(data.y_train)), fit_intercept=False, max_iter=5000, tol=1e-8
+    ).fit(data.x_train, data.y_train)
+
+    def risk(w: Array) -> float:
+        losses = model.losses(w, data.x_train, data.y_train).mean()
+        return float(losses + strength / 2 * w.dot(w))
+
+    assert risk(w) == pytest.approx(risk(theirs.coef_.ravel()), rel=1e-3)
+    assert risk(w) <= risk(theirs.coef_.ravel()) * (1 + 1e-6)
+    theirs_wrong = (theirs.predict(data.x_test) != data.y_test).mean()
+    assert error_rate(model, w, data.x_test, data.y_test) == pytest.approx(theirs_wrong, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("batch", "intercept", "averaging"), [(1, False, None), (3, True, None), (1, True, 2.0)]
+)
+def test_decentralized_is_a_loop_over_devices(
+    batch: int, intercept: bool, averaging: float | None
+) -> None:
+    data = classes()
+    way = Learning(c=5.0, regularization=0.01, intercept=intercept, averaging=averaging)
+    crowd = Crowd(devices=12, batch=batch, passes=2)
+    lane = decentralized(data, crowd, way, (3,), points=1)
+    model, optimizer = way.make_model(7, 3), way.make_optimizer()
+    rng, errors = np.random.default_rng((3,)), []
+    hands = data.deal(12, rng)
+    for rows in [np.concatenate([rng.permutation(own) for _ in range(2)]) for own in hands]:
+        w = np.zeros(model.size)
+        state = optimizer.init(w)
+        for first in range(0, len(rows) - batch + 1, batch):
+            used = rows[first : first + batch]
+            g = model.gradients(w, data.x_train[used], data.y_train[used]).mean(axis=0)
+            state, w = optimizer.update(state, w, g + 0.01 * w, 0)
+        errors.append(error_rate(model, optimizer.model(state, w), data.x_test, data.y_test))
+    assert lane.errors[-1] == pytest.approx(np.mean(errors), abs=0.002)
+    assert (lane.epsilon_per_sample, lane.epsilon_per_device, lane.checkins) == (0, 0, 0)
+
+
+def test_orderings_of_the_paper_on_toy_data() -> None:
+    data = classes(n=1500)
+    crowd, way = Crowd(devices=150), Learning(c=30.0)
+    names = ("crowd", "central-batch", "central-sgd", "decentral")
+    found = run_plans(data, [Plan(name, crowd, way) for name in names], trials=2)
+    error = {plan.approach: curve.final for plan, curve in found}
+    assert error["crowd"] < error["central-batch"] + 0.06
+    assert error["central-sgd"] < error["central-batch"] + 0.06
+    assert error["decentral"] > error["crowd"] + 0.05
+
+
+@pytest.mark.parametrize("approach", ["central-batch", "central-sgd"])
+def test_central_approaches_cost_epsilon_once_whatever_the_passes(approach: str) -> None:
+    plan = Plan(approach, Crowd(devices=30, passes=3), Learning(epsilon=4.0, regularization=0.01))
+    curve = run_plans(classes(), [plan])[0][1]
+    assert (curve.epsilon_per_sample, curve.epsilon_per_device) == (4.0, 40.0)
+    assert curve.checkins == 300
+    assert curve.samples[-1] == 900
+
+
+def test_central_sgd_does_not_clip_perturbed_samples() -> None:
+    """Their ‖x‖₁ is far above 1, and so are their gradients, which nobody has to hide any more."""
+    data = classes()
+    crowd, way = Crowd(devices=30), Learning(epsilon=1.0, c=0.01)
+    free = run_plans(data, [Plan("central-sgd", crowd, way)])[0][1]
+    clipped = run_plans(data, [Plan("central-sgd", crowd, replace(way, clip=2.0))])[0][1]
+    assert (free.errors != clipped.errors).any()
+
+
+def test_unknown_approach_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"approach must be one of crowd, .* found 'magic'"):
+        Plan("magic", Crowd(), Learning())

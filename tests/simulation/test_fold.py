@@ -1,0 +1,145 @@
+"""The compiled fold against the obvious one."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdml.errors import InvalidInput
+from crowdml.simulation import Crowd, Learning, uniform_delay
+from crowdml.simulation.trial import Lane, fold_slowly, learn, prepare, run_trial
+from crowdml.types import Array
+from tests.simulation.toy import classes, numbers
+
+SGD = [("sgd", "sqrt"), ("sgd", "constant"), ("sgd", "inverse")]
+OPTIMIZERS = [*SGD, ("adagrad", "sqrt"), ("dual-averaging", "sqrt"), ("auto", "sqrt")]
+CROWD = Crowd(devices=20, batch=3, delay=uniform_delay(20), passes=2)
+
+
+def both(way: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array, Array, Lane]:
+    """The parameters of the compiled fold, of the obvious one, and the whole lane."""
+    data = classes() if way.model in ("softmax", "hinge") else numbers()
+    lane = run_trial(data, crowd, [way], (seed,), points=4)[0]
+    schedule = prepare(data, crowd, np.random.default_rng((seed,)))
+    model = way.make_model(data.x_train.shape[1], len(data.labels))
+    stops = np.searchsorted(schedule.tick, lane.samples, side="right")
+    w, wrong = fold_slowly(data, schedule, way, model, stops, np.random.default_rng(0))
+    counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
+    used = np.maximum(schedule.start[stops], 1)
+    np.testing.assert_allclose(lane.online_errors, counted / used, atol=0.02)
+    return lane.w, w[-1], lane
+
+
+@pytest.mark.parametrize(
+    ("model", "optimizer", "averaging"),
+    list(itertools.product(("softmax", "hinge", "ridge", "huber"), OPTIMIZERS, (None, 8.0))),
+)
+def test_fold_is_the_obvious_one(
+    model: str, optimizer: tuple[str, str], averaging: float | None
+) -> None:
+    """To the rounding of single precision, with and without λ, clip and intercept."""
+    c = 0.3 if model == "hinge" else 2.0
+    way = Learning(
+        c=c, optimizer=optimizer[0], rate=optimizer[1], model=model, averaging=averaging, delta=0.2
+    )
+    # Single precision may decide otherwise where sums are 0 but for rounding: labels that cancel
+    # at w = 0 under AdaGrad, rivals with equal scores. These sizes of minibatches avoid that.
+    crowd = replace(CROWD, batch=4) if model == "softmax" else CROWD
+    for strength, clip, intercept in itertools.product((0.0, 0.01), (None, 0.15), (False, True)):
+        one = replace(way, regularization=strength, clip=clip, intercept=intercept)
+        fast, slow, _ = both(one, crowd)
+        assert np.abs(slow).max() > 0.01
+        np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.integers(0, 300),
+    st.integers(1, 3),
+    st.integers(0, 99),
+)
+def test_fold_follows_any_schedule(
+    devices: int, batch: int, delay: int, passes: int, seed: int
+) -> None:
+    crowd = Crowd(devices, batch, None, uniform_delay(delay) if delay else None, passes)
+    fast, slow, _ = both(Learning(c=5.0), crowd, seed)
+    np.testing.assert_allclose(fast, slow, atol=3e-4 * max(1.0, np.abs(slow).max()))
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_radius_holds(optimizer: tuple[str, str]) -> None:
+    way = Learning(c=50.0, optimizer=optimizer[0], rate=optimizer[1], radius=0.7)
+    fast, slow, _ = both(way)
+    assert np.linalg.norm(fast) <= 0.7 * (1 + 1e-5)
+    np.testing.assert_allclose(fast, slow, atol=1e-3)
+
+
+def test_average_gradient_runs_slowly_and_says_so() -> None:
+    with pytest.warns(UserWarning, match="average-gradient .* slowly"):
+        lane = run_trial(classes(), CROWD, [Learning(c=5.0, optimizer="average-gradient")], (0,))[0]
+    assert lane.errors[-1] < lane.errors[0]
+
+
+def one_step(way: Learning, n: int, fast: bool) -> Array:
+    """w after one check-in of four samples, n times: rows of independent parameters.
+
+    Every check-in of a long constant-rate run with x = 0 is one step from the last, so that
+    differences of neighbours are single steps.
+    """
+    zeros = replace(numbers(4 * n, n_features=8), x_train=np.zeros((4 * n, 8)))
+    crowd = Crowd(devices=1, batch=4)
+    schedule = prepare(zeros, crowd, np.random.default_rng(0))
+    model = way.make_model(8, 0)
+    fold = learn if fast else fold_slowly
+    w, _ = fold(zeros, schedule, way, model, np.arange(n + 1), np.random.default_rng(7))
+    return np.diff(w, axis=0)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_noise_has_the_devices_scale(fast: bool) -> None:
+    """The mean of |z| and of z over N draws of scale 2Sη/(nε).
+
+    False-positive rate ≤ 1e-8 for each: |z|/scale is exponential, whose mean over N draws is off
+    by more than δ with probability ≤ 2·exp(−N·δ²/2·(1 − δ)); z is within 6 standard errors but
+    for 2e-9 (N is large enough for the normal law at that distance).
+    """
+    n = 10_000
+    way = Learning(epsilon=2.0, c=0.5, rate="constant", model="huber", delta=0.2, clip=0.1)
+    z = one_step(way, n, fast).ravel() / (0.5 * 2 * 0.1 / (4 * 2.0))
+    delta = math.sqrt(2 * math.log(2 / 1e-8) / z.size) * 1.05
+    assert abs(np.abs(z).mean() - 1) < delta
+    assert abs(z.mean()) < 6 * math.sqrt(2 / z.size)
+    # E z⁴ = 4!, E z⁸ = 8!, so the standard error of the variance is √(20/N).
+    assert abs((z**2).mean() - 2) < 7 * math.sqrt(20 / z.size)
+
+
+def test_without_noise_only_a_given_clip_counts() -> None:
+    model = Learning(model="ridge").make_model(3, 0)
+    assert Learning(model="ridge").l1_limit(model) > 1e20
+    assert Learning(model="ridge", clip=0.5).l1_limit(model) == 0.5
+    with pytest.raises(InvalidInput, match="Set a clip for this model"):
+        Learning(model="ridge", epsilon=1.0).l1_limit(model)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("epsilon", 0.0),
+        ("epsilon", math.nan),
+        ("c", -1.0),
+        ("clip", 0.0),
+        ("regularization", -1.0),
+        ("model", "forest"),
+        ("rate", "cubic"),
+        ("optimizer", "adam"),
+    ],
+)
+def test_nonsense_is_refused(field: str, value: object) -> None:
+    with pytest.raises(InvalidInput, match=f"found {value!r}"):
+        replace(Learning(), **{field: value})  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""The compiled schedule is the reference's, check-in by check-in."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdml.errors import InvalidInput
+from crowdml.simulation.arrivals import Arrivals, Presence, arrive
+from crowdml.simulation.delays import (
+    Delay,
+    constant_delay,
+    draw,
+    exponential_delay,
+    lognormal_delay,
+    uniform_delay,
+)
+from crowdml.simulation.schedule import Schedule, make_schedule
+from tests.simulation.reference import Checkin, run_crowd
+
+delays = st.one_of(
+    st.none(),
+    st.floats(0, 60).map(uniform_delay),
+    st.integers(0, 30).map(constant_delay),
+    st.floats(0, 30).map(exponential_delay),
+    st.floats(0, 10).map(lognormal_delay),
+)
+presences = st.one_of(st.none(), st.builds(Presence, st.floats(0, 1), st.floats(0, 1)))
+sizes = st.tuples(st.integers(1, 12), st.integers(1, 80), st.integers(1, 3))
+
+
+def random_arrivals(
+    size: tuple[int, int, int], presence: Presence | None, rng: np.random.Generator
+) -> Arrivals:
+    n_devices, n_samples, passes = size
+    return arrive(rng.integers(n_devices, size=n_samples).astype(np.int32), passes, rng, presence)
+
+
+def as_checkins(schedule: Schedule) -> list[Checkin]:
+    samples = np.split(schedule.used, schedule.start[1:-1])[: schedule.n_checkins]
+    return [
+        Checkin(int(device), tuple(used.tolist()), int(version), int(tick))
+        for device, used, version, tick in zip(
+            schedule.device, samples, schedule.version, schedule.tick, strict=True
+        )
+    ]
+
+
+def reference(
+    arrivals: Arrivals, n_devices: int, batch: int, delay: Delay | None, room: int | None, seed: int
+) -> list[Checkin]:
+    rng, most = np.random.default_rng(seed), len(arrivals.device) // batch
+    zeros = [0] * most
+    drawn = [zeros if delay is None else draw(delay, rng, most).tolist() for _ in range(3)]
+    pairs = list(zip(arrivals.device.tolist(), arrivals.sample.tolist(), strict=True))
+    return run_crowd(pairs, n_devices, batch, (drawn[0], drawn[1], drawn[2]), room)
+
+
+@settings(deadline=None, max_examples=400)
+@given(sizes, st.integers(1, 7), delays, st.none() | st.integers(0, 4), presences, st.integers(0))
+def test_schedule_is_the_references(
+    size: tuple[int, int, int],
+    batch: int,
+    delay: Delay | None,
+    spare: int | None,
+    presence: Presence | None,
+    seed: int,
+) -> None:
+    arrivals = random_arrivals(size, presence, np.random.default_rng(seed))
+    room = None if spare is None else batch + spare
+    rng = np.random.default_rng(seed)
+    schedule = make_schedule(arrivals, size[0], batch, delay, room, rng)
+    assert as_checkins(schedule) == reference(arrivals, size[0], batch, delay, room, seed)
+
+
+@settings(deadline=None, max_examples=100)
+@given(sizes, st.integers(1, 7), delays, st.none() | st.integers(0, 4), presences, st.integers(0))
+def test_samples_are_used_once_per_arrival_on_a_version_that_existed(
+    size: tuple[int, int, int],
+    batch: int,
+    delay: Delay | None,
+    spare: int | None,
+    presence: Presence | None,
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    arrivals = random_arrivals(size, presence, rng)
+    room = None if spare is None else batch + spare
+    schedule = make_schedule(arrivals, size[0], batch, delay, room, rng)
+    n = size[1]
+    arrived, used = (np.bincount(s, minlength=n) for s in (arrivals.sample, schedule.used))
+    assert (used <= arrived).all()
+    owner = dict(zip(arrivals.sample.tolist(), arrivals.device.tolist(), strict=True))
+    for checkin in as_checkins(schedule):
+        assert batch <= len(checkin.samples) <= (room or math.inf)
+        assert {owner[sample] for sample in checkin.samples} == {checkin.device}
+    assert (schedule.version >= 0).all()
+    assert (schedule.staleness >= 0).all()
+    assert (np.diff(schedule.tick) >= 0).all()
+    if delay is None:
+        assert (schedule.staleness == 0).all()
+        assert (np.diff(schedule.start) == batch).all()
+
+
+def test_staleness_is_as_the_paper_says() -> None:
+    """(τ_co + τ_ci)·M·F_s/b with mean delays of τ/2 each, M·F_s being one sample a tick."""
+    rng, n_devices, batch, longest = np.random.default_rng(0), 4000, 5, 100.0
+    arrivals = arrive(np.repeat(np.arange(n_devices, dtype=np.int32), 40), 1, rng)
+    schedule = make_schedule(arrivals, n_devices, batch, uniform_delay(longest), None, rng)
+    settled = schedule.staleness[schedule.n_checkins // 4 : schedule.n_checkins * 3 // 4]
+    # A little less, since samples that arrive during a round trip enlarge some minibatches.
+    assert 0.95 < settled.mean() / ((longest / 2 + longest / 2) / batch) < 1.01
+
+
+def test_steady_crowd_has_the_papers_staleness() -> None:
+    """With b = 1 check-ins are as even as samples, and the mean is (τ_co + τ_ci)·M·F_s/b."""
+    rng, n_devices = np.random.default_rng(0), 20_000
+    arrivals = arrive(np.repeat(np.arange(n_devices, dtype=np.int32), 2), 1, rng)
+    schedule = make_schedule(arrivals, n_devices, 1, uniform_delay(100.0), None, rng)
+    assert schedule.staleness[1000:-1000].mean() == pytest.approx(100.0, rel=0.03)
+
+
+def test_everyone_late_misses_samples_and_nobody_leaving_keeps_them() -> None:
+    owners = np.arange(5000, dtype=np.int32) % 500
+    rng = np.random.default_rng(0)
+    late = arrive(owners, 1, rng, Presence(late=1.0))
+    # A device that joins uniformly late sees half of its samples, give or take 6 standard errors.
+    assert abs(len(late.sample) / 5000 - 0.5) < 6 * math.sqrt(1 / 12 / 500 + 1 / 4 / 5000)
+    assert len(arrive(owners, 1, rng, Presence()).sample) == 5000
+
+
+def test_seeded_schedules_repeat() -> None:
+    arrivals = arrive(np.zeros(50, np.int32), 1, np.random.default_rng(0))
+    one, two, other = (
+        make_schedule(arrivals, 1, 1, uniform_delay(9), None, np.random.default_rng(seed))
+        for seed in (1, 1, 2)
+    )
+    assert as_checkins(one) == as_checkins(two)
+    assert as_checkins(one) != as_checkins(other)
+
+
+def broken(rng: np.random.Generator, n: int) -> npt.ArrayLike:
+    return np.full(n, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("batch", "room", "delay", "says"),
+    [
+        (0, None, None, "batch must be at least 1, found 0"),
+        (3, 2, None, "buffer must hold a batch of 3, found 2"),
+        (1, None, broken, "a delay must give 4 finite numbers that are not negative"),
+    ],
+)
+def test_nonsense_is_refused(batch: int, room: int | None, delay: Delay | None, says: str) -> None:
+    arrivals = Arrivals(np.zeros(4, np.int32), np.arange(4, dtype=np.int32))
+    with pytest.raises(InvalidInput, match=says):
+        make_schedule(arrivals, 1, batch, delay, room)
+
+
+@pytest.mark.parametrize("ticks", [-1.0, math.inf, math.nan])
+def test_impossible_delays_are_refused(ticks: float) -> None:
+    with pytest.raises(InvalidInput, match="a delay must be finite and not negative"):
+        uniform_delay(ticks)
