@@ -5,7 +5,7 @@ import math
 import msgspec
 import numpy as np
 
-from crowdml.models import LinearModel
+from crowdml.models import Model
 from crowdml.privacy import Epsilon, ExactNoise, Sanitizer, Summary
 from crowdml.protocol import Checkin, Checkout, State, encode_gradient, encode_parameters
 from crowdml.simulation import Dataset, Learning, make_schedule, uniform_delay
@@ -66,7 +66,7 @@ def analyse(data: Dataset, devices: int = 1000, repeats: int = 20, seed: int = 0
 
 
 def gradient_noise(
-    model: LinearModel, data: Dataset, batch: int, repeats: int, rng: np.random.Generator
+    model: Model, data: Dataset, batch: int, repeats: int, rng: np.random.Generator
 ) -> Measured:
     """E‖ĝ‖² = E‖g‖²/b + 32·C·D/(bε)², with exact noise, at w = 0.
 
@@ -93,7 +93,7 @@ def gradient_noise(
     return Measured(batch, float(np.mean(sizes)), predicted)
 
 
-def bytes_sent(model: LinearModel, data: Dataset, batch: int) -> Measured:
+def bytes_sent(model: Model, data: Dataset, batch: int) -> Measured:
     """The bytes of a real check-out and check-in over b, beside 2·4·C·D/b for the numbers alone.
 
     Paper: Section IV-B2.

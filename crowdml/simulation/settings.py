@@ -1,10 +1,11 @@
 """What to simulate: a crowd, and how it learns."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
-from crowdml.models import LinearModel
+from crowdml.models import Model
 from crowdml.optim import Optimizer
 from crowdml.privacy import Epsilon, Sanitizer
 from crowdml.protocol import ModelTerms, OptimizerSpec, make_model
@@ -67,6 +68,9 @@ class Learning:
         intercept: Whether scores have intercepts.
         delta: Where Huber's loss becomes linear.
         tolerance: For numbers: an error is a residual larger than this.
+        own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
+            NumPy, slowly, and a warning says so.
+        own_optimizer: An optimizer of one's own, likewise.
     """
 
     epsilon: float = math.inf
@@ -81,6 +85,8 @@ class Learning:
     intercept: bool = False
     delta: float = 1.0
     tolerance: float = 1.0
+    own_model: Callable[[int, int], Model] | None = None
+    own_optimizer: Optimizer | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
@@ -101,7 +107,15 @@ class Learning:
                     f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}."
                 )
 
-    def make_model(self, n_features: int, n_classes: int) -> LinearModel:
+    @property
+    def compiled(self) -> bool:
+        """Whether the fold runs compiled; what is one's own, or remembers devices, does not."""
+        own = self.own_model is not None or self.own_optimizer is not None
+        return not own and self.optimizer != "average-gradient"
+
+    def make_model(self, n_features: int, n_classes: int) -> Model:
+        if self.own_model is not None:
+            return self.own_model(n_features, n_classes)
         terms = ModelTerms(
             kind=self.model,  # type: ignore[arg-type]
             clip=self.clip or math.inf,
@@ -109,11 +123,11 @@ class Learning:
             delta=self.delta,
             tolerance=self.tolerance,
         )
-        model = make_model(terms, n_features, n_classes)
-        assert isinstance(model, LinearModel)
-        return model
+        return make_model(terms, n_features, n_classes)
 
     def make_optimizer(self) -> Optimizer:
+        if self.own_optimizer is not None:
+            return self.own_optimizer
         spec = OptimizerSpec(
             kind=self.optimizer,  # type: ignore[arg-type]
             rate=self.rate,  # type: ignore[arg-type]
@@ -122,13 +136,13 @@ class Learning:
         )
         return spec.make(self.radius)
 
-    def l1_limit(self, model: LinearModel) -> float:
+    def l1_limit(self, model: Model) -> float:
         """S. Without noise there is nothing to hide, and only a given clip counts."""
         if math.isinf(self.epsilon):
             return self.clip or UNLIMITED
         return self.sanitizer(model).clip
 
-    def sanitizer(self, model: LinearModel) -> Sanitizer:
+    def sanitizer(self, model: Model) -> Sanitizer:
         """The device's own mechanism; the counts are for monitoring and left out here."""
         clip = min(self.clip or math.inf, model.l1_bound)
         epsilon = Epsilon(self.epsilon, errors=math.inf, labels=0.0)

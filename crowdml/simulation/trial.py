@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.models import LinearModel
+from crowdml.models import LinearModel, Model
 from crowdml.simulation.arrivals import arrive
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fast_noise import seed_streams
@@ -121,17 +121,16 @@ def learn(
     data: Dataset,
     schedule: Schedule,
     way: Learning,
-    model: LinearModel,
+    model: Model,
     stops: Ints,
     rng: np.random.Generator,
 ) -> tuple[Array, Ints]:
     """The parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
-    if way.optimizer == "average-gradient":
-        warnings.warn(
-            "average-gradient keeps a gradient per device and runs in plain NumPy, slowly.",
-            stacklevel=2,
-        )
+    if not way.compiled:
+        what = "this model or optimizer" if way.own_model or way.own_optimizer else way.optimizer
+        warnings.warn(f"{what} is not compiled and runs in plain NumPy, slowly.", stacklevel=2)
         return fold_slowly(data, schedule, way, model, stops, rng)
+    assert isinstance(model, LinearModel)
     return _fold_fast(data, schedule, way, model, stops, rng)
 
 
@@ -170,7 +169,7 @@ def _fold_fast(
     return _in_model_order(w.astype(np.float64), model), wrong
 
 
-def laplace_scales(way: Learning, model: LinearModel, schedule: Schedule) -> Float32s:
+def laplace_scales(way: Learning, model: Model, schedule: Schedule) -> Float32s:
     """The scale of the device's own noise for every n that occurs, in units of the gradient."""
     sizes = np.unique(np.diff(schedule.start))
     scales = np.zeros(int(sizes.max(initial=0)) + 1, np.float32)
@@ -195,7 +194,7 @@ def fold_slowly(
     data: Dataset,
     schedule: Schedule,
     way: Learning,
-    model: LinearModel,
+    model: Model,
     stops: Ints,
     rng: np.random.Generator,
 ) -> tuple[Array, Ints]:
