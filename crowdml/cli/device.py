@@ -21,6 +21,7 @@ from crowdml.device import (
     default_file,
     default_limits,
     pin,
+    read_recording,
     read_source,
     read_terms,
 )
@@ -97,13 +98,27 @@ def run(
     jitter: Annotated[float, typer.Option(help="Random seconds to wait before a check-in.")] = 0.0,
     wait: Annotated[float, typer.Option(help="Seconds to keep retrying at the end.")] = 60.0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a bad sample.")] = False,
+    readings: Annotated[
+        bool,
+        typer.Option(
+            "--readings",
+            help="The source has sensor readings (time, reading or x, y, z, label), from which "
+            "the features are computed as the task describes.",
+        ),
+    ] = False,
 ) -> None:
     """Feed samples to the device and let it check in."""
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     kept = 0
     with Device(DeviceStore(_find(file)), jitter=jitter) as device:
         before = _answered(device)
-        for sample in read_source(source, device.terms.target.labels):
+        labels = device.terms.target.labels
+        samples = (
+            read_recording(source, device.terms.features, labels)
+            if readings
+            else read_source(source, labels)
+        )
+        for sample in samples:
             try:
                 if isinstance(sample, InvalidSample):
                     raise sample

@@ -3,7 +3,7 @@
 import csv
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,7 +11,7 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidSample
 
-__all__ = ["read_csv", "read_json_lines", "read_source"]
+__all__ = ["Sample", "opened", "read_csv", "read_json_lines", "read_source", "target_of"]
 
 Sample = tuple[list[float], float]
 
@@ -22,13 +22,19 @@ def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample | Invalid
     A label may be given by its name or its number. A line that is no sample comes out as the
     error that says why, so that the reader can go on after it.
     """
-    opened = nullcontext(sys.stdin) if source == "-" else _open(source)
-    with opened as lines:
+    with opened(source) as lines:
+        first = next(iter(lines), "")
+        is_json = first.lstrip().startswith(("{", "["))
+        read = read_json_lines if is_json else read_csv
+        yield from read(_chain(first, lines), labels)
+
+
+@contextmanager
+def opened(source: str) -> Iterator[Iterable[str]]:
+    """The lines of a file, or of standard input (`-`)."""
+    with nullcontext(sys.stdin) if source == "-" else _open(source) as lines:
         try:
-            first = next(iter(lines), "")
-            is_json = first.lstrip().startswith(("{", "["))
-            read = read_json_lines if is_json else read_csv
-            yield from read(_chain(first, lines), labels)
+            yield lines
         except UnicodeDecodeError as error:
             raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
 
@@ -45,7 +51,7 @@ def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sampl
         *features, target = row
         try:
             x = [_feature(value) for value in features]
-            yield x, _target(target.strip(), labels)
+            yield x, target_of(target.strip(), labels)
         except ValueError as error:
             yield InvalidSample(f"line {number}: {error}")
 
@@ -64,7 +70,7 @@ def read_json_lines(
         try:
             document = msgspec.json.decode(line, type=dict[str, Any])
             x = msgspec.convert(document["x"], list[float])
-            yield x, _target(document["y"], labels)
+            yield x, target_of(document["y"], labels)
         except (msgspec.DecodeError, KeyError, RecursionError) as error:
             yield InvalidSample(
                 f'line {number}: expected {{"x": [numbers], "y": label}}, found {line[:60]!r} '
@@ -81,7 +87,8 @@ def _feature(value: str) -> float:
         raise ValueError(f"features must be numbers, found {value!r}.") from None
 
 
-def _target(value: object, labels: Sequence[str]) -> float:
+def target_of(value: object, labels: Sequence[str]) -> float:
+    """A label's number, by its name or its number, or a real target."""
     if value in labels:
         return float(list(labels).index(str(value)))
     try:

@@ -28,8 +28,9 @@ from crowdml.protocol.problems import (
     read_problem,
     rejected,
 )
+from crowdml.protocol.sensor import Sensor
 from crowdml.protocol.task import OptimizerSpec, Task
-from crowdml.protocol.terms import ModelTerms, Terms, make_model, terms_hash
+from crowdml.protocol.terms import Features, ModelTerms, Terms, make_model, terms_hash
 
 __all__ = [
     "MEDIA_TYPE",
@@ -41,8 +42,10 @@ __all__ = [
     "Enrol",
     "Enrolled",
     "Estimate",
+    "Features",
     "ModelTerms",
     "OptimizerSpec",
+    "Sensor",
     "State",
     "Statistics",
     "Task",

@@ -38,6 +38,7 @@ PROBLEMS: dict[str, Problem] = {
     "wrong-grid": Problem(422, "Another grid than the terms and samples give"),
     "implausible": Problem(422, "No honest device sends this value"),
     "too-frequent": Problem(429, "Too many requests"),
+    "fault": Problem(500, "The server has a fault"),
     "unavailable": Problem(503, "The server cannot take this now"),
 }
 

@@ -12,6 +12,7 @@ import msgspec
 from crowdml.errors import InvalidTask
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
 from crowdml.privacy import Epsilon, Sanitizer
+from crowdml.protocol.sensor import Sensor
 
 __all__ = [
     "CollectionTerms",
@@ -36,10 +37,15 @@ Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 
 
 class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """x: how many numbers, and in plain words what they are."""
+    """x: how many numbers, in plain words what they are, and if devices make them, how."""
 
     count: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     description: Text = ""
+    sensor: Sensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.sensor is not None:
+            self.sensor.check(self.count)
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     str(path.relative_to(ROOT))
     for path in ROOT.rglob("*.md")
-    if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+    if not any(part.startswith((".", "node_modules")) for part in path.relative_to(ROOT).parts)
 )
 
 

@@ -32,6 +32,30 @@ WRONG: list[tuple[str, str, str]] = [
     ("features.count", "2.5", "features.count: expected `int`, got `float`, found 2.5"),
     ("features.count", '"many"', 'features.count: expected `int`, got `str`, found "many"'),
     ("features.description", LONG, "features.description: expected `str` of length <= 2000"),
+    ("features.sensor", '{kind = "smell"}', "features.sensor.kind: invalid enum value 'smell'"),
+    ("features.sensor", "{rate = 20}", "missing required field `kind`"),
+    ("features.sensor", '{kind = "motion", rate = 0}', "sensor.rate: .* >= 0.01, found 0"),
+    ("features.sensor", '{kind = "motion", window = 0}', "sensor.window: .* >= 1, found 0"),
+    ("features.sensor", '{kind = "motion", transform = "x"}', "transform: invalid enum value 'x'"),
+    ("features.sensor", '{kind = "motion", first_bin = 2}', "first_bin: .* <= 1.0, found 2"),
+    ("features.sensor", '{kind = "motion", scale = 0}', "sensor.scale: .* >= 1e-09, found 0"),
+    ("features.sensor", '{kind = "motion", every = -1}', "sensor.every: .* >= 0.0, found -1"),
+    ("features.sensor", '{kind = "motion", trigger = "x"}', "trigger: invalid enum value 'x'"),
+    ("features.sensor", '{kind = "motion", colour = 1}', "unknown field `colour`"),
+    ("features.sensor", '{kind = "motion", window = 3}', "count must be at most 3, .* found 4"),
+    (
+        "features.sensor",
+        '{kind = "motion", fields = ["a"]}',
+        "sensor.fields must name the numbers to enter for manual and only for it, found 1",
+    ),
+    ("features.sensor", '{kind = "manual", transform = "values"}', "sensor.fields .* found 0"),
+    ("features.sensor", '{kind = "manual"}', 'transform must be "values" for manual'),
+    ("features.sensor", '{kind = "light", transform = "values"}', 'must be "values" for manual'),
+    (
+        "features.sensor",
+        '{kind = "manual", transform = "values", fields = ["a", "b"]}',
+        "count must be 2, .* found 4",
+    ),
     ("target.labels", '["one"]', "labels must be none .* or at least two, found one"),
     ("target.labels", '["a", "a"]', "labels must differ from each other"),
     ("target.labels", '["a", ""]', "target.labels.*expected `str` of length >= 1"),
@@ -92,6 +116,22 @@ def _fields(struct: Any, prefix: str = "") -> set[str]:
 
 def test_table_is_complete() -> None:
     assert {name for name, _, _ in WRONG} == _fields(TaskFile)
+
+
+@pytest.mark.parametrize(
+    "sensor",
+    [
+        '{kind = "motion"}',
+        '{kind = "light", transform = "summary", scale = 1000}',
+        '{kind = "manual", transform = "values", fields = ["a", "b", "c", "d"]}',
+        '{kind = "sound", window = 4, trigger = "label-change", every = 0}',
+    ],
+)
+def test_sensors_are_part_of_the_terms(sensor: str) -> None:
+    task = Task.from_toml(task_file({"features.sensor": sensor}))
+    assert task.terms.features.sensor is not None
+    assert Terms.parse(task.terms.text) == task.terms
+    assert task.terms.text != Task.from_toml(task_file()).terms.text
 
 
 @pytest.mark.parametrize(("name", "value", "message"), WRONG)

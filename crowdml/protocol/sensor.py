@@ -1,0 +1,68 @@
+"""[features.sensor]: how a device turns a sensor's readings into x, so that every device does."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+__all__ = ["Sensor"]
+
+SUMMARY = ("mean", "standard deviation", "smallest", "largest")
+
+
+class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The pipeline from readings to samples.
+
+    A reading is one number: the length of the acceleration vector (`motion`, m/s²), the level of
+    the sound (`sound`, root mean square, 0 … 1), the illuminance (`light`, lux) or the speed
+    (`speed`, m/s). `manual` has no readings: the participant enters the numbers named in `fields`.
+
+    Args:
+        kind: Which sensor.
+        rate: Readings a second; a device that gets more or fewer takes the newest at each tick.
+        window: Readings in a window. A window never spans two labels, nor a gap in the readings.
+        transform: `spectrum`: absolute values of the first bins of the window's Fourier
+            transform, divided by their sum. `summary`: mean, standard deviation, smallest and
+            largest, divided by `scale`. `values`: what was entered, divided by `scale`.
+        first_bin: A weight for bin 0 of the spectrum, which for motion is mostly gravity.
+        scale: A fixed, public divisor.
+        every: Seconds from one sample to the next, at least.
+        trigger: `always`, or `label-change`: only when the label differs from the last sample's.
+        fields: Names of the numbers to enter, for `manual`.
+    """
+
+    kind: Literal["light", "manual", "motion", "sound", "speed"]
+    rate: Annotated[float, msgspec.Meta(ge=0.01, le=1000)] = 20.0
+    window: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
+    transform: Literal["spectrum", "summary", "values"] = "spectrum"
+    first_bin: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+    scale: Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)] = 1.0
+    every: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 30.0
+    trigger: Literal["always", "label-change"] = "always"
+    fields: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
+        msgspec.Meta(max_length=200),
+    ] = ()
+
+    def check(self, count: int) -> None:
+        """Raise `ValueError` unless the pipeline makes `count` features."""
+        manual = self.kind == "manual"
+        if manual != (self.transform == "values"):
+            raise ValueError(
+                f'sensor.transform must be "values" for manual and only for it, found '
+                f'"{self.transform}" for {self.kind}'
+            )
+        if manual != bool(self.fields):
+            raise ValueError(
+                "sensor.fields must name the numbers to enter for manual and only for it, found "
+                f"{len(self.fields)} for {self.kind}"
+            )
+        expected = {"summary": len(SUMMARY), "values": len(self.fields)}.get(self.transform)
+        if expected is not None and count != expected:
+            raise ValueError(
+                f"count must be {expected}, the numbers that sensor.transform "
+                f'"{self.transform}" makes, found {count}'
+            )
+        if self.transform == "spectrum" and count > self.window:
+            raise ValueError(
+                f"count must be at most {self.window}, the bins of sensor.window, found {count}"
+            )
