@@ -6,7 +6,8 @@ from functools import partial
 
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
-from crowdml.server.store import DeviceRow, LogEntry, Store, token_sha256
+from crowdml.server.store import DeviceRow, LogEntry, Store
+from crowdml.server.tokens import token_sha256
 
 __all__ = ["check_store"]
 

@@ -1,16 +1,18 @@
 """The routes under /v1, as one list, and the handlers behind them."""
 
+import logging
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import TypeAlias
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from crowdml.errors import Rejected
 from crowdml.protocol import (
@@ -29,9 +31,12 @@ from crowdml.server.metrics import metrics
 from crowdml.server.service import Live, Service
 from crowdml.server.settings import Settings
 
-__all__ = ["ROUTES", "create_app"]
+__all__ = ["ROUTES", "ErrorPage", "create_app"]
+
+ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
 
 SMALL_BODY = 4096
+log = logging.getLogger("crowdml.server")
 ENROL = msgspec.json.Decoder(Enrol)
 
 
@@ -140,8 +145,18 @@ ROUTES = [
 ]
 
 
-def create_app(settings: Settings, extra_routes: list[Route] | None = None) -> Starlette:
-    """The application; `extra_routes` is for the benchmark's empty handler."""
+def create_app(
+    settings: Settings,
+    extra_routes: Sequence[BaseRoute] = (),
+    error_page: ErrorPage | None = None,
+) -> Starlette:
+    """The application.
+
+    Args:
+        settings: How it runs.
+        extra_routes: What it serves besides the protocol: the portal's pages.
+        error_page: Shows an error to a person; programs get problem documents.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -152,17 +167,22 @@ def create_app(settings: Settings, extra_routes: list[Route] | None = None) -> S
         await service.stop()
 
     app = Starlette(
-        routes=[*ROUTES, *(extra_routes or [])],
-        exception_handlers={Rejected: _refuse, HTTPException: _refuse_http},
+        routes=[*ROUTES, *extra_routes],
+        exception_handlers={Rejected: _refuse, HTTPException: _refuse_http, Exception: _fail},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
+    app.state.settings = settings
+    app.state.error_page = error_page
     return app
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, Rejected)
     _service(request).refusals += 1
+    page: ErrorPage | None = getattr(request.app.state, "error_page", None)
+    if page and _is_for_people(request):
+        return page(request, error)
     headers = {}
     if "retry_after" in error.extra:
         headers["Retry-After"] = str(math.ceil(error.extra["retry_after"]))
@@ -179,6 +199,18 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     answer = await _refuse(request, rejected(kind, detail))
     answer.headers.update(error.headers or {})
     return answer
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    """A fault of the server itself: the log says which, the answer only that there is one."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return await _refuse(request, rejected("fault", "the server has a fault. Try again later."))
+
+
+def _is_for_people(request: Request) -> bool:
+    """A browser asks for text/html; the protocol's own addresses always answer in JSON."""
+    accepts = request.headers.get("accept", "")
+    return "text/html" in accepts and not request.url.path.startswith("/v1/")
 
 
 def _service(request: Request) -> Service:

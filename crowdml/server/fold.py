@@ -10,6 +10,7 @@ import numpy as np
 from crowdml.optim import State as OptimizerState
 from crowdml.privacy import laplace_variance
 from crowdml.protocol import Estimate, State, Task
+from crowdml.server.history import History, Point
 from crowdml.server.store import LogEntry
 from crowdml.server.totals import TWO_SIDED_95, Totals, error_estimate
 from crowdml.server.window import Window
@@ -36,7 +37,7 @@ class Fold:
         self.version = 0
         self.totals = Totals(self.model.n_classes)
         self.window = Window(task.stop.window)
-        self.staleness_sum = 0
+        self.history = History()
         self.staleness_max = 0
         self.reached = False
         levels = task.terms.sanitizer().epsilon
@@ -48,18 +49,48 @@ class Fold:
         """Add the counts, take one step, and see whether the target is reached."""
         evaluated = entry.heldout or entry.samples
         labels = msgspec.json.decode(entry.labels, type=list[int])
-        self.totals.add(entry.device, entry.samples, evaluated, entry.errors, labels)
+        staleness = self.version - entry.version
+        self.totals.add(
+            entry.device,
+            entry.minute,
+            samples=entry.samples,
+            evaluated=evaluated,
+            errors=entry.errors,
+            staleness=staleness,
+            labels=labels,
+        )
         u = np.frombuffer(entry.gradient, dtype="<i4")
         g = u * 2.0**entry.grid
         self.optimizer_state, self.w = self.optimizer.update(
             self.optimizer_state, self.w, g, entry.device
         )
-        staleness = self.version - entry.version
-        self.staleness_sum += staleness
         self.staleness_max = max(self.staleness_max, staleness)
         self.window.add(entry.errors, evaluated)
         self.version = entry.seq
         self.reached = self.reached or self._target_met()
+        self.history.count(entry.minute)
+        if self.history.wants(entry.seq):
+            self.history.add(self.point(entry.minute))
+
+    @property
+    def staleness_mean(self) -> float:
+        return float(self.totals.sum[Totals.STALENESS]) / max(self.version, 1)
+
+    def point(self, minute: int) -> Point:
+        """Where the task is now."""
+        sums = self.totals.sum.tolist()
+        return Point(
+            version=self.version,
+            minute=minute,
+            samples=sums[Totals.SAMPLES],
+            errors=sums[Totals.ERRORS],
+            evaluated=sums[Totals.EVALUATED],
+            recent_errors=self.window.sum[0],
+            recent_evaluated=self.window.sum[1],
+            recent_checkins=len(self.window),
+            staleness=sums[Totals.STALENESS],
+            active_devices=self.totals.active_devices,
+        )
 
     @property
     def state(self) -> State:
@@ -92,11 +123,11 @@ class Fold:
         arrays |= {
             "w": self.w,
             "totals": self.totals.table,
+            "newest": self.totals.minutes,
             "window": self.window.to_array(),
-            "numbers": np.array(
-                [self.version, self.staleness_sum, self.staleness_max, self.reached]
-            ),
+            "numbers": np.array([self.version, self.staleness_max, self.reached]),
         }
+        arrays |= {f"history_{k}": v for k, v in self.history.to_arrays().items()}
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
         return buffer.getvalue()
@@ -105,19 +136,20 @@ class Fold:
     def from_bytes(cls, task: Task, data: bytes) -> "Fold":
         fold = cls(task)
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            fold.optimizer_state = {
-                name.removeprefix("optimizer_"): arrays[name]
-                for name in arrays
-                if name.startswith("optimizer_")
-            }
+            fold.optimizer_state = _prefixed("optimizer_", arrays)
+            fold.history = History.from_arrays(**_prefixed("history_", arrays))
             fold.w = arrays["w"]
-            fold.totals = Totals(fold.model.n_classes, arrays["totals"])
+            fold.totals = Totals(fold.model.n_classes, arrays["totals"], arrays["newest"])
             for errors, evaluated in arrays["window"].tolist():
                 fold.window.add(errors, evaluated)
             numbers = [int(number) for number in arrays["numbers"]]
-        fold.version, fold.staleness_sum, fold.staleness_max = numbers[:3]
-        fold.reached = bool(numbers[3])
+        fold.version, fold.staleness_max = numbers[:2]
+        fold.reached = bool(numbers[2])
         return fold
+
+
+def _prefixed(prefix: str, arrays: Any) -> dict[str, Any]:
+    return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
 
 
 def _variance(sensitivity: int, epsilon: float) -> float:

@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -20,11 +21,12 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.server.fold import Fold
-from crowdml.server.store import DuplicateCheckin, LogEntry, Store, TaskRow
+from crowdml.server.history import Point
+from crowdml.server.store import DeviceRow, DuplicateCheckin, LogEntry, Store, TaskRow
 from crowdml.server.totals import Totals, error_estimate, label_estimates
 from crowdml.types import Array
 
-__all__ = ["Arrival", "Learner"]
+__all__ = ["Arrival", "Course", "DeviceTotals", "Learner"]
 
 
 Key: TypeAlias = tuple[int, str]
@@ -38,11 +40,29 @@ class Arrival(NamedTuple):
     checkin: Checkin
 
 
+class Course(NamedTuple):
+    """How a task went so far, in a bounded number of points, and the noise behind them."""
+
+    points: list[Point]
+    minutes: dict[int, int]
+    error_noise: float
+
+
+class DeviceTotals(NamedTuple):
+    """What one device did; times are to the minute, in seconds since 1970."""
+
+    device: DeviceRow
+    checkins: int
+    samples: int
+    staleness_mean: float
+    newest: int | None
+
+
 class Learner:
     """One task, live.
 
-    `ingest`, `recover`, `statistics` and `published_model` run in the store's thread, one at a
-    time; the rest reads only what was published after a commit.
+    `ingest`, `recover`, `statistics`, `course`, `devices_from` and `published_model` run in the
+    store's thread, one at a time; the rest reads only what was published after a commit.
     """
 
     def __init__(self, row: TaskRow, store: Store, snapshot_every: int, devices: int = 0) -> None:
@@ -80,6 +100,18 @@ class Learner:
     def version(self) -> int:
         """The version as of the last commit."""
         return self._version
+
+    @property
+    def parameters(self) -> Array:
+        """w as of the last commit."""
+        return self._w
+
+    @cached_property
+    def searchable(self) -> str:
+        """Everything that a search looks at, folded."""
+        task, terms = self.task, self.task.terms
+        words = (task.name, task.title, task.objective, terms.sensors, *terms.target.labels)
+        return " ".join(words).casefold()
 
     def published_model(self) -> Array:
         return self._settled().published
@@ -188,13 +220,34 @@ class Learner:
             error=error_estimate(errors, evaluated, checkins, fold.error_noise),
             recent_error=fold.recent_error(),
             labels=label_estimates(totals[Totals.LABELS :], samples, checkins, fold.label_noise),
-            staleness_mean=fold.staleness_sum / max(fold.version, 1),
+            staleness_mean=fold.staleness_mean,
             staleness_max=fold.staleness_max,
             checkins_per_minute=float(self._checkins_in_last_minute()),
             epsilon_per_sample=None if np.isinf(epsilon) else epsilon,
             max_updates=self.task.stop.updates,
             target_error=self.task.stop.error,
         )
+
+    def course(self) -> Course:
+        fold = self._settled()
+        points = list(fold.history.points)
+        if fold.version and (not points or points[-1].version < fold.version):
+            points.append(fold.point(max(fold.history.minutes)))
+        return Course(points, dict(fold.history.minutes), fold.error_noise)
+
+    def devices_from(self, first: int, most: int) -> list[DeviceTotals]:
+        """The devices with the numbers from `first` on, with what they did."""
+        totals = self._settled().totals
+        found = []
+        for device in self._store.devices(self.id, first, most):
+            number = device.number
+            row = totals.table[number] if number < len(totals.table) else totals.sum * 0
+            checkins = int(row[Totals.CHECKINS])
+            staleness = float(row[Totals.STALENESS]) / max(checkins, 1)
+            newest = int(totals.minutes[number]) if checkins else None
+            samples = int(row[Totals.SAMPLES])
+            found.append(DeviceTotals(device, checkins, samples, staleness, newest))
+        return found
 
     def _settled(self) -> Fold:
         """The fold of what is on disk, rebuilt if a commit has failed since."""

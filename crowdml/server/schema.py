@@ -13,7 +13,17 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["checkins", "devices", "invites", "metadata", "snapshots", "tasks"]
+__all__ = [
+    "actions",
+    "checkins",
+    "devices",
+    "invites",
+    "metadata",
+    "owners",
+    "sessions",
+    "snapshots",
+    "tasks",
+]
 
 metadata = MetaData()
 
@@ -75,3 +85,31 @@ snapshots = Table(
     Column("fold", LargeBinary, nullable=False),
 )
 """The fold after `seq` check-ins, as an npz archive; a shortcut, never the truth."""
+
+owners = Table(
+    "owners",
+    metadata,
+    Column("name", String(63), primary_key=True),
+    Column("password", Text, nullable=False),
+)
+"""People who steer tasks through the portal; of a password only its argon2 hash is kept."""
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token_sha256", LargeBinary(32), primary_key=True),
+    Column("owner", ForeignKey("owners.name"), nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("owner", String(63), nullable=False),
+    Column("action", String(32), nullable=False),
+    Column("task", String(63), nullable=False),
+    Column("detail", Text, nullable=False),
+)
+"""What owners did, for ever: written in the same transaction as the deed itself."""

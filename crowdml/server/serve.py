@@ -90,6 +90,7 @@ async def _run(
     from granian.server.embed import Server
 
     app = create_app(settings, **options)
+    app.state.fingerprint = certificate_fingerprint(files[0]) if files else None
     async with app.router.lifespan_context(app):
         server = Server(
             app,

@@ -15,8 +15,9 @@ from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, State, rej
 from crowdml.server.admission import Gate
 from crowdml.server.learner import Arrival, Learner
 from crowdml.server.settings import Settings
-from crowdml.server.store import DeviceRow, Store, token_sha256
+from crowdml.server.store import DeviceRow, Store
 from crowdml.server.throttle import Throttle
+from crowdml.server.tokens import token_sha256
 
 __all__ = ["Live", "Service"]
 
@@ -140,6 +141,18 @@ class Service:
         await self.in_store_thread(lambda: self._store.set_device_status(device.name, "left"))
         self._devices.clear()
 
+    # What an owner does
+
+    async def in_store(self, function: Callable[[Store], T]) -> T:
+        """Use the store, in its thread, without changing what this service keeps in memory."""
+        return await self.in_store_thread(lambda: function(self._store))
+
+    async def steer(self, function: Callable[[Store], T]) -> T:
+        """Change tasks, states or devices in the store, and take the change in at once."""
+        result = await self.in_store(function)
+        await self._take_in()
+        return result
+
     # Check-ins
 
     async def checkin(self, live: Live, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
@@ -203,27 +216,30 @@ class Service:
             await asyncio.sleep(self.settings.poll_seconds)
             try:
                 if await self.in_store_thread(self._store.changed):
-                    await self.in_store_thread(self._load)
-                    self._devices.clear()
-                    self.tell_listeners()
+                    await self._take_in()
             except Exception:
                 log.exception("cannot read the database; trying again")
 
+    async def _take_in(self) -> None:
+        await self.in_store_thread(self._load)
+        self._devices.clear()
+        self.tell_listeners()
+
     def _load(self) -> None:
         """Take in new tasks and changed states."""
+        newest = max((live.learner.id for live in self._tasks.values()), default=0)
+        for row in self._store.tasks(after=newest):
+            learner = Learner(row, self._store, self.settings.snapshot_every)
+            self._tasks[row.task.name] = Live(
+                learner,
+                Gate(row.task.terms, learner.terms_sha256),
+                Throttle(row.task.enrolment.checkins_per_minute),
+            )
         counts = self._store.count_devices()
-        for row in self._store.tasks():
-            live = self._tasks.get(row.task.name)
-            if live is None:
-                learner = Learner(row, self._store, self.settings.snapshot_every)
-                self._tasks[row.task.name] = Live(
-                    learner,
-                    Gate(row.task.terms, learner.terms_sha256),
-                    Throttle(row.task.enrolment.checkins_per_minute),
-                )
-                live = self._tasks[row.task.name]
-            live.learner.owner_state = State(row.state)
-            live.learner.devices = counts.get(row.id, 0)
+        for name, state in self._store.task_states().items():
+            learner = self._tasks[name].learner
+            learner.owner_state = State(state)
+            learner.devices = counts.get(learner.id, 0)
 
 
 _ENDED = {"left": "left the task", "revoked": "been excluded by the task's owner"}

@@ -1,6 +1,5 @@
 """The durable store: tasks, devices, the log of check-ins, snapshots. SQLAlchemy Core, no ORM."""
 
-import hashlib
 import math
 import secrets
 import time
@@ -14,12 +13,16 @@ import sqlalchemy as sa
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import Task, rejected
 from crowdml.server import schema
+from crowdml.server.accounts import Accounts, record
+from crowdml.server.tokens import new_token, token_sha256
 
 __all__ = ["DeviceRow", "DuplicateCheckin", "LogEntry", "Store", "TaskRow"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0001"
+HEAD = "0002"
 OWNER_STATES = ("running", "paused", "stopped")
+COMMAND_LINE = "command line"
+"""Who did it, where no owner is signed in."""
 
 
 class DuplicateCheckin(CrowdmlError):
@@ -74,6 +77,7 @@ class Store:
             self._migrate()
         except sa.exc.DatabaseError as error:
             raise CrowdmlError(f"cannot use the database {url}: {error.orig}.") from error
+        self.accounts = Accounts(self._connection)
         self._data_version = self._external_version()
 
     def close(self) -> None:
@@ -82,7 +86,7 @@ class Store:
 
     # Tasks
 
-    def create_task(self, task: Task) -> TaskRow:
+    def create_task(self, task: Task, by: str = COMMAND_LINE) -> TaskRow:
         row = {
             "name": task.name,
             "document": msgspec.json.encode(task).decode(),
@@ -95,11 +99,27 @@ class Store:
             if self._connection.execute(taken).first():
                 raise InvalidInput(f"there is a task {task.name!r} already. Choose another name.")
             self._connection.execute(sa.insert(schema.tasks), row)
+            record(self._connection, by, "created", task.name)
         return self.task(task.name)
 
-    def tasks(self) -> list[TaskRow]:
+    def tasks(self, after: int = 0) -> list[TaskRow]:
+        """The tasks in the order of creation, from those after this id on."""
+        return self._tasks(schema.tasks.c.id > after)
+
+    def task(self, name: str) -> TaskRow:
+        for row in self._tasks(schema.tasks.c.name == name):
+            return row
+        raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
+
+    def task_states(self) -> dict[str, str]:
+        """The owner's wish for every task."""
+        query = sa.select(schema.tasks.c.name, schema.tasks.c.state)
+        with self._connection.begin():
+            return {row[0]: row[1] for row in self._connection.execute(query)}
+
+    def _tasks(self, which: "sa.ColumnElement[bool]") -> list[TaskRow]:
         c = schema.tasks.c
-        query = sa.select(c.id, c.document, c.terms, c.state).order_by(c.id)
+        query = sa.select(c.id, c.document, c.terms, c.state).where(which).order_by(c.id)
         with self._connection.begin():
             rows = self._connection.execute(query).all()
         return [
@@ -107,13 +127,7 @@ class Store:
             for task_id, document, terms, state in rows
         ]
 
-    def task(self, name: str) -> TaskRow:
-        for row in self.tasks():
-            if row.task.name == name:
-                return row
-        raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
-
-    def set_task_state(self, name: str, state: str) -> None:
+    def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:
         """Pause, resume or stop; a stopped task stays stopped."""
         if state not in OWNER_STATES:
             raise InvalidInput(f"state must be one of {', '.join(OWNER_STATES)}, found {state!r}.")
@@ -122,12 +136,13 @@ class Store:
         change = sa.update(schema.tasks).where(schema.tasks.c.name == name).values(state=state)
         with self._connection.begin():
             self._connection.execute(change)
+            record(self._connection, by, state, name)
 
     # Devices and invites
 
     def enrol(self, task: int, invite: str | None, invite_required: bool) -> tuple[DeviceRow, str]:
         """A new device and its token, of which only the hash is stored."""
-        token = secrets.token_urlsafe(32)
+        token = new_token()
         c = schema.devices.c
         newest = sa.select(sa.func.max(c.number)).where(c.task == task)
         with self._connection.begin():
@@ -148,17 +163,26 @@ class Store:
             row = self._connection.execute(query).first()
         return DeviceRow(*row) if row else None
 
-    def devices(self, task: int) -> list[DeviceRow]:
+    def devices(self, task: int, first: int = 0, most: int | None = None) -> list[DeviceRow]:
+        """The devices of a task by number, from `first` on."""
         c = schema.devices.c
         query = sa.select(c.task, c.number, c.name, c.status).where(c.task == task)
+        query = query.where(c.number >= first).order_by(c.number).limit(most)
         with self._connection.begin():
-            return [DeviceRow(*row) for row in self._connection.execute(query.order_by(c.number))]
+            return [DeviceRow(*row) for row in self._connection.execute(query)]
 
-    def set_device_status(self, name: str, status: str) -> None:
-        change = sa.update(schema.devices).where(schema.devices.c.name == name)
+    def set_device_status(self, name: str, status: str, by: str = COMMAND_LINE) -> None:
+        """A device has left, or its owner's task has revoked it; only the latter is an action."""
+        c = schema.devices.c
+        query = sa.select(schema.tasks.c.name).join(schema.devices).where(c.name == name)
         with self._connection.begin():
-            if not self._connection.execute(change.values(status=status)).rowcount:
+            task = self._connection.execute(query).scalar()
+            if task is None:
                 raise InvalidInput(f"there is no device {name!r}. `crowdml task show` lists them.")
+            change = sa.update(schema.devices).where(c.name == name).values(status=status)
+            self._connection.execute(change)
+            if status == "revoked":
+                record(self._connection, by, "revoked", task, f"device {name}")
 
     def count_devices(self) -> dict[int, int]:
         """Enrolled devices by task."""
@@ -167,14 +191,24 @@ class Store:
         with self._connection.begin():
             return {row[0]: row[1] for row in self._connection.execute(query)}
 
-    def create_invite(self, task: int, uses: int) -> str:
+    def create_invite(self, task: int, uses: int, by: str = COMMAND_LINE) -> str:
         if uses < 1:
             raise InvalidInput(f"an invite must be usable at least once, found {uses}.")
         code = secrets.token_urlsafe(9)
         row = {"code_sha256": token_sha256(code), "task": task, "uses_left": uses}
+        name = sa.select(schema.tasks.c.name).where(schema.tasks.c.id == task)
         with self._connection.begin():
             self._connection.execute(sa.insert(schema.invites), row)
+            task_name = self._connection.execute(name).scalar_one()
+            record(self._connection, by, "invited", task_name, f"an invite for {uses}")
         return code
+
+    def count_invites(self, task: int) -> int:
+        """How many devices may still join with the invites that were made."""
+        c = schema.invites.c
+        query = sa.select(sa.func.sum(c.uses_left)).where(c.task == task)
+        with self._connection.begin():
+            return int(self._connection.execute(query).scalar() or 0)
 
     def _use_invite(self, task: int, invite: str | None) -> None:
         c = schema.invites.c
@@ -272,10 +306,6 @@ FIND = sa.select(schema.checkins.c.device, schema.checkins.c.id, schema.checkins
 
 
 APPEND = f"INSERT INTO checkins VALUES ({', '.join('?' * len(LogEntry._fields))})"
-
-
-def token_sha256(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
 
 
 def _sqlite_engine(url: str) -> sa.Engine:

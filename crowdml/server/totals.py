@@ -16,16 +16,20 @@ TWO_SIDED_95 = 1.959964
 class Totals:
     """Sums per device, in arrays that grow by doubling.
 
-    Columns of `table`: check-ins, n_s, samples behind n_e, n̂_e, then n̂_y^k for each class.
+    Columns of `table`: check-ins, n_s, samples behind n_e, n̂_e, staleness, then n̂_y^k for each
+    class. `minutes` has the minute of each device's newest check-in.
 
     Paper: Algorithm 2, Server Routine 2.
     """
 
-    CHECKINS, SAMPLES, EVALUATED, ERRORS, LABELS = range(5)
+    CHECKINS, SAMPLES, EVALUATED, ERRORS, STALENESS, LABELS = range(6)
 
-    def __init__(self, n_classes: int, table: Ints | None = None) -> None:
+    def __init__(
+        self, n_classes: int, table: Ints | None = None, minutes: Ints | None = None
+    ) -> None:
         empty = np.zeros((0, self.LABELS + n_classes), dtype=np.int64)
         self._table = empty if table is None else table
+        self.minutes: Ints = np.zeros(0, dtype=np.int64) if minutes is None else minutes
         self.sum: Ints = self._table.sum(axis=0)
         self.active_devices = int((self._table[:, self.CHECKINS] > 0).sum())
 
@@ -34,13 +38,23 @@ class Totals:
         return self._table
 
     def add(
-        self, device: int, samples: int, evaluated: int, errors: int, labels: Sequence[int]
+        self,
+        device: int,
+        minute: int,
+        *,
+        samples: int,
+        evaluated: int,
+        errors: int,
+        staleness: int,
+        labels: Sequence[int],
     ) -> None:
         if device >= len(self._table):
             more = max(16, 2 * device) - len(self._table)
             room = np.zeros((more, self._table.shape[1]), dtype=np.int64)
             self._table = np.concatenate([self._table, room])
-        row = np.array([1, samples, evaluated, errors, *labels])
+            self.minutes = np.concatenate([self.minutes, room[:, 0]])
+        row = np.array([1, samples, evaluated, errors, staleness, *labels])
+        self.minutes[device] = minute
         totals = self._table[device]
         self.active_devices += int(totals[self.CHECKINS] == 0)
         totals += row

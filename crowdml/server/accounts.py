@@ -1,0 +1,124 @@
+"""Owners, their sessions, and the log of what they did."""
+
+import time
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from crowdml.errors import InvalidInput
+from crowdml.server import schema
+from crowdml.server.passwords import hash_password
+from crowdml.server.tokens import new_token, token_sha256
+
+__all__ = ["Accounts", "Action", "record"]
+
+SESSION_SECONDS = 12 * 3600
+
+
+class Action(NamedTuple):
+    """Something that an owner did."""
+
+    at: int
+    owner: str
+    action: str
+    task: str
+    detail: str
+
+
+class Accounts:
+    """Who may steer the tasks of this server. All owners may steer all tasks.
+
+    Every method is one transaction on the store's connection, in the store's thread.
+    """
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, name: str, password: str) -> None:
+        """A new owner, or a new password for a known one, whose sessions then end."""
+        if not name.isidentifier() or len(name) > 63:
+            raise InvalidInput(
+                f"an owner's name must be letters, digits and _ (63 at most), found {name[:80]!r}."
+            )
+        hashed = hash_password(password)
+        with self._connection.begin():
+            self._end_sessions(name)
+            c = schema.owners.c
+            change = sa.update(schema.owners).where(c.name == name).values(password=hashed)
+            if not self._connection.execute(change).rowcount:
+                row = {"name": name, "password": hashed}
+                self._connection.execute(sa.insert(schema.owners), row)
+
+    def remove(self, name: str) -> None:
+        with self._connection.begin():
+            self._end_sessions(name)
+            gone = sa.delete(schema.owners).where(schema.owners.c.name == name)
+            if not self._connection.execute(gone).rowcount:
+                raise InvalidInput(f"there is no owner {name!r}. `crowdml owner list` shows them.")
+
+    def names(self) -> list[str]:
+        query = sa.select(schema.owners.c.name).order_by(schema.owners.c.name)
+        with self._connection.begin():
+            return list(self._connection.execute(query).scalars())
+
+    def password(self, name: str) -> str | None:
+        """The hash of an owner's password."""
+        query = sa.select(schema.owners.c.password).where(schema.owners.c.name == name)
+        with self._connection.begin():
+            return self._connection.execute(query).scalar()
+
+    # Sessions
+
+    def open_session(self, owner: str) -> str:
+        """A new session; only the hash of its token is kept."""
+        token = new_token()
+        now = int(time.time())
+        row = {
+            "token_sha256": token_sha256(token),
+            "owner": owner,
+            "expires_at": now + SESSION_SECONDS,
+        }
+        c = schema.sessions.c
+        with self._connection.begin():
+            self._connection.execute(sa.delete(schema.sessions).where(c.expires_at < now))
+            self._connection.execute(sa.insert(schema.sessions), row)
+            record(self._connection, owner, "signed in")
+        return token
+
+    def session(self, token: str) -> str | None:
+        """Whose session this is, while it lasts."""
+        c = schema.sessions.c
+        query = sa.select(c.owner).where(
+            c.token_sha256 == token_sha256(token), c.expires_at > int(time.time())
+        )
+        with self._connection.begin():
+            return self._connection.execute(query).scalar()
+
+    def close_session(self, token: str) -> None:
+        gone = sa.delete(schema.sessions).where(
+            schema.sessions.c.token_sha256 == token_sha256(token)
+        )
+        with self._connection.begin():
+            self._connection.execute(gone)
+
+    # The log
+
+    def actions(self, task: str | None = None, most: int = 100) -> list[Action]:
+        """What was done, newest first."""
+        c = schema.actions.c
+        query = sa.select(c.at, c.owner, c.action, c.task, c.detail).order_by(c.id.desc())
+        if task is not None:
+            query = query.where(c.task == task)
+        with self._connection.begin():
+            return [Action(*row) for row in self._connection.execute(query.limit(most))]
+
+    def _end_sessions(self, owner: str) -> None:
+        self._connection.execute(sa.delete(schema.sessions).where(schema.sessions.c.owner == owner))
+
+
+def record(
+    connection: sa.Connection, owner: str, action: str, task: str = "", detail: str = ""
+) -> None:
+    """Write down what an owner does, in the transaction in which it happens."""
+    row = Action(int(time.time()), owner, action, task, detail)._asdict()
+    connection.execute(sa.insert(schema.actions), row)

@@ -1,0 +1,80 @@
+"""The course of a task in a bounded number of points: kept along the way, never recomputed."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdml.types import Ints
+
+__all__ = ["History", "Point"]
+
+MOST_POINTS = 512
+MOST_MINUTES = 24 * 60
+
+
+class Point(NamedTuple):
+    """Where a task was after some check-in: sums since the start, and over the recent window."""
+
+    version: int
+    minute: int
+    samples: int
+    errors: int
+    evaluated: int
+    recent_errors: int
+    recent_evaluated: int
+    recent_checkins: int
+    staleness: int
+    active_devices: int
+
+
+class History:
+    """Every k-th check-in, with k doubled whenever there are too many; and how many check-ins
+    came in each minute of the last day with any.
+
+    Both are functions of the log alone, so they are part of the fold.
+
+    >>> history = History()
+    >>> for version in range(1, 2001):
+    ...     if history.wants(version):
+    ...         history.add(Point(version, *[0] * 9))
+    ...     history.count(60 * (version // 100))
+    >>> [point.version for point in history.points][:3], len(history.points)
+    ([4, 8, 12], 500)
+    >>> history.minutes[60]
+    100
+    """
+
+    def __init__(self) -> None:
+        self.points: list[Point] = []
+        self.minutes: dict[int, int] = {}
+        self._stride = 1
+
+    def wants(self, version: int) -> bool:
+        return version % self._stride == 0
+
+    def add(self, point: Point) -> None:
+        self.points.append(point)
+        if len(self.points) > MOST_POINTS:
+            self._stride *= 2
+            self.points = [point for point in self.points if self.wants(point.version)]
+
+    def count(self, minute: int) -> None:
+        """One more check-in in this minute, given in seconds since 1970."""
+        self.minutes[minute] = self.minutes.get(minute, 0) + 1
+        if len(self.minutes) > MOST_MINUTES:
+            del self.minutes[min(self.minutes)]
+
+    def to_arrays(self) -> dict[str, Ints]:
+        return {
+            "points": np.array(self.points, dtype=np.int64).reshape(-1, len(Point._fields)),
+            "minutes": np.array(list(self.minutes.items()), dtype=np.int64).reshape(-1, 2),
+            "stride": np.array([self._stride]),
+        }
+
+    @classmethod
+    def from_arrays(cls, points: Ints, minutes: Ints, stride: Ints) -> "History":
+        history = cls()
+        history.points = [Point(*row) for row in points.tolist()]
+        history.minutes = dict(minutes.tolist())
+        history._stride = int(stride[0])
+        return history

@@ -1,0 +1,36 @@
+"""Passwords: argon2id hashes, made and checked in constant work."""
+
+from crowdml.errors import InvalidInput
+
+__all__ = ["hash_password", "password_matches"]
+
+SHORTEST, LONGEST = 10, 1000
+
+
+def hash_password(password: str) -> str:
+    """
+    >>> password_matches(hash_password("correct horse"), "correct horse")
+    True
+    """
+    from argon2 import PasswordHasher
+
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise InvalidInput(
+            f"a password must have {SHORTEST} to {LONGEST} characters, found {len(password)}."
+        )
+    return PasswordHasher().hash(password)
+
+
+def password_matches(hashed: str | None, password: str) -> bool:
+    """Whether this is the password; an unknown owner (None) takes as long to refuse."""
+    from argon2 import PasswordHasher
+    from argon2.exceptions import Argon2Error, InvalidHashError
+
+    hasher = PasswordHasher()
+    if hashed is None:
+        hasher.hash(password[:LONGEST])
+        return False
+    try:
+        return hasher.verify(hashed, password[:LONGEST])
+    except (Argon2Error, InvalidHashError):
+        return False

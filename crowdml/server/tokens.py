@@ -1,0 +1,14 @@
+"""Secrets that devices and sessions carry: 256 random bits, of which only a hash is kept."""
+
+import hashlib
+import secrets
+
+__all__ = ["new_token", "token_sha256"]
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def token_sha256(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
