@@ -40,6 +40,20 @@ def server(
 
 
 @app.command()
+def portal(
+    tasks: Annotated[int, typer.Option(help="Tasks in the store.")] = 10_000,
+    checkins: Annotated[int, typer.Option(help="Check-ins of one of them.")] = 1_000_000,
+    json: JSON = False,
+) -> None:
+    """Milliseconds of the pages with a full store, beside a nearly empty one."""
+    with needs("server"):
+        from crowdml.bench.portal import bench_portal
+    if tasks < 1 or checkins < 1:
+        raise InvalidInput(f"tasks and checkins must be at least 1, found {tasks}, {checkins}.")
+    _print(bench_portal(tasks, checkins), json)
+
+
+@app.command()
 def simulator(
     samples: Annotated[int, typer.Option(help="Synthetic samples to fold.")] = 200_000,
     rounds: Annotated[int, typer.Option(help="How often each program runs.")] = 9,

@@ -98,8 +98,8 @@ def features_of(sensor: Sensor, count: int, window: npt.ArrayLike) -> Array:
         case "summary":
             x = np.array([values.mean(), values.std(), values.min(), values.max()])
             return x / sensor.scale
-        case "spectrum":
+        case "amplitudes" | "spectrum":
             bins = np.abs(np.fft.fft(values))[:count]
             bins[0] *= sensor.first_bin
-            total = bins.sum()
-            return bins / total if total > 0 else bins
+            divisor = bins.sum() if sensor.transform == "spectrum" else sensor.scale
+            return bins / divisor if divisor > 0 else bins

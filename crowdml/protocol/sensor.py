@@ -21,8 +21,9 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rate: Readings a second; a device that gets more or fewer takes the newest at each tick.
         window: Readings in a window. A window never spans two labels, nor a gap in the readings.
         transform: `spectrum`: absolute values of the first bins of the window's Fourier
-            transform, divided by their sum. `summary`: mean, standard deviation, smallest and
-            largest, divided by `scale`. `values`: what was entered, divided by `scale`.
+            transform, divided by their sum. `amplitudes`: the same divided by `scale` instead.
+            `summary`: mean, standard deviation, smallest and largest, divided by `scale`.
+            `values`: what was entered, divided by `scale`.
         first_bin: A weight for bin 0 of the spectrum, which for motion is mostly gravity.
         scale: A fixed, public divisor.
         every: Seconds from one sample to the next, at least.
@@ -33,7 +34,7 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["light", "manual", "motion", "sound", "speed"]
     rate: Annotated[float, msgspec.Meta(ge=0.01, le=1000)] = 20.0
     window: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
-    transform: Literal["spectrum", "summary", "values"] = "spectrum"
+    transform: Literal["amplitudes", "spectrum", "summary", "values"] = "spectrum"
     first_bin: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
     scale: Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)] = 1.0
     every: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 30.0
@@ -62,7 +63,7 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"count must be {expected}, the numbers that sensor.transform "
                 f'"{self.transform}" makes, found {count}'
             )
-        if self.transform == "spectrum" and count > self.window:
+        if expected is None and count > self.window:
             raise ValueError(
                 f"count must be at most {self.window}, the bins of sensor.window, found {count}"
             )

@@ -1,0 +1,133 @@
+"""How long pages take with many tasks and check-ins in the store, beside a nearly empty one."""
+
+import http.client
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from crowdml.protocol import Task
+from crowdml.server import Store, free_port
+from crowdml.server.learner import Learner
+
+__all__ = ["bench_portal"]
+
+REQUESTS = 60
+PAGES = {
+    "list": "/",
+    "search": "/?q=bench-7&state=open",
+    "task": "/tasks/bench-0",
+    "picture": "/tasks/bench-0/charts/error.svg",
+}
+TASK = """
+name = "bench-{number}"
+title = "Benchmark {number}"
+objective = "To be measured."
+sensors = "None."
+features = {{count = 4}}
+target = {{labels = ["no", "yes"]}}
+model = {{kind = "softmax"}}
+privacy = {{epsilon = 1.0}}
+collection = {{batch = 10, buffer = 100}}
+stop = {{updates = 1000000000}}
+"""
+
+
+def bench_portal(tasks: int, checkins: int) -> dict[str, float]:
+    """Milliseconds for each page, median and 99th percentile, and ratios of the medians.
+
+    All check-ins belong to the first task.
+    """
+    figures: dict[str, float] = {"tasks": tasks, "checkins": checkins}
+    with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
+        small = _measure(_store(Path(folder) / "small.db", 1, 100))
+        began = time.perf_counter()
+        database = _store(Path(folder) / "large.db", tasks, checkins)
+        figures["preparation_s"] = time.perf_counter() - began
+        large = _measure(database)
+    for name in PAGES:
+        times = sorted(large[name])
+        median = times[len(times) // 2]
+        figures[f"{name}_p50_ms"] = 1e3 * median
+        figures[f"{name}_p99_ms"] = 1e3 * times[len(times) * 99 // 100]
+        figures[f"{name}_ratio"] = median / sorted(small[name])[len(times) // 2]
+    figures["start_s"] = large["start"][0]
+    return figures
+
+
+def _store(file: Path, tasks: int, checkins: int) -> str:
+    """A database with so many tasks, and so many check-ins of the first."""
+    database = f"sqlite:///{file}"
+    Store(database).close()
+    made = [Task.from_toml(TASK.format(number=number)) for number in range(tasks)]
+    with closing(sqlite3.connect(file)) as db, db:
+        db.executemany(
+            "INSERT INTO tasks (name, document, terms, state, created_at) VALUES (?,?,?,?,0)",
+            [(t.name, msgspec.json.encode(t).decode(), t.terms.text, "running") for t in made],
+        )
+        db.executemany(
+            f"INSERT INTO checkins VALUES ({','.join('?' * 12)})", _log(made[0], checkins)
+        )
+    with closing(Store(database)) as store:
+        learner = Learner(store.task("bench-0"), store, snapshot_every=1)
+        learner.save_snapshot()
+    return database
+
+
+def _log(task: Task, checkins: int) -> Iterator[tuple[object, ...]]:
+    rng = np.random.default_rng(0)
+    grid, size = task.terms.sanitizer().grid(10), task.terms.make_model().size
+    now = int(time.time()) // 60 * 60
+    gradients = rng.integers(-(2**20), 2**20, size=(256, size), dtype=np.int32)
+    for seq in range(1, checkins + 1):
+        minute = now - (checkins - seq) // 100 * 60
+        gradient = gradients[seq % 256].astype("<i4").tobytes()
+        row = (1, seq, seq % 1000, f"bench-{seq:016}", seq - 1, 10, 0, 4, "[5,5]", grid)
+        yield (*row, gradient, minute)
+
+
+def _measure(database: str) -> dict[str, list[float]]:
+    """Seconds of many requests for each page, on one keep-alive connection."""
+    times: dict[str, list[float]] = {}
+    began = time.perf_counter()
+    with _serving(database) as port:
+        times["start"] = [time.perf_counter() - began]
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            for name, path in PAGES.items():
+                _get(connection, path)
+                times[name] = [_get(connection, path) for _ in range(REQUESTS)]
+    return times
+
+
+def _get(connection: http.client.HTTPConnection, path: str) -> float:
+    began = time.perf_counter()
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    answer.read()
+    if answer.status != 200:
+        raise RuntimeError(f"{path} answered with status {answer.status}")
+    return time.perf_counter() - began
+
+
+@contextmanager
+def _serving(database: str) -> Iterator[int]:
+    port = free_port()
+    command = [sys.executable, "-m", "crowdml", "serve", "--database", database]
+    process = subprocess.Popen(
+        [*command, "--port", str(port)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    try:
+        process.stdout.readline()
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()

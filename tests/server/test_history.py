@@ -1,0 +1,91 @@
+"""The course of a task: bounded, the same after a restart, and equal to a plain count."""
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from crowdml.protocol import encode_gradient
+from crowdml.server import Store
+from crowdml.server.fold import Fold
+from crowdml.server.history import MOST_MINUTES, MOST_POINTS, History, Point
+from crowdml.server.learner import Learner
+from crowdml.server.store import LogEntry
+from tests.servers import make_task
+
+
+def entry(seq: int, device: int = 0, late: int = 0) -> LogEntry:
+    gradient = encode_gradient(np.zeros(12, dtype=np.int64))
+    version = max(0, seq - 1 - late)
+    return LogEntry(
+        1, seq, device, f"id-{seq:016}", version, 3, 0, seq % 3, "[1,1,1]", -20, gradient,
+        60 * (seq // 50),
+    )  # fmt: skip
+
+
+def test_points_stay_few_and_even() -> None:
+    history = History()
+    for version in range(1, 100_001):
+        if history.wants(version):
+            history.add(Point(version, *[0] * 9))
+    versions = [point.version for point in history.points]
+    assert MOST_POINTS // 2 <= len(versions) <= MOST_POINTS
+    assert len(set(np.diff(versions).tolist())) == 1
+
+
+def test_minutes_of_a_day_are_kept() -> None:
+    history = History()
+    for minute in range(MOST_MINUTES + 100):
+        history.count(60 * minute)
+    assert len(history.minutes) == MOST_MINUTES
+    assert min(history.minutes) == 100 * 60
+
+
+def test_points_tell_what_the_log_tells() -> None:
+    fold = Fold(make_task())
+    log = [entry(seq, device=seq % 7, late=seq % 4) for seq in range(1, 701)]
+    for line in log:
+        fold.apply(line)
+    for point in fold.history.points:
+        so_far = log[: point.version]
+        assert point.samples == 3 * len(so_far)
+        assert point.errors == sum(line.errors for line in so_far)
+        assert point.recent_errors == sum(line.errors for line in so_far[-200:])
+        assert point.recent_checkins == min(200, len(so_far))
+        assert point.staleness == sum(line.seq - 1 - line.version for line in so_far)
+        assert point.active_devices == min(7, len(so_far))
+    assert sum(fold.history.minutes.values()) == 700
+
+
+def test_a_restart_changes_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with closing(Store(url)) as store:
+        row = store.create_task(make_task())
+        for _ in range(3):
+            store.enrol(row.id, None, False)
+        store.append([entry(seq, device=seq % 3, late=1) for seq in range(1, 601)])
+        whole = Learner(row, store, snapshot_every=10**9)
+        whole.save_snapshot()
+        store.append([entry(seq, device=seq % 3) for seq in range(601, 1302)])
+        resumed = Learner(row, store, snapshot_every=10**9)
+        plain = Fold(row.task)
+        for line in store.log(row.id):
+            plain.apply(line)
+        assert resumed.course().points[:-1] == plain.history.points
+        assert resumed.course().points[-1].version == 1301
+        assert resumed.course().minutes == plain.history.minutes
+        totals = resumed.devices_from(1, 10)
+        assert [each.device.number for each in totals] == [1, 2]
+        assert [each.checkins for each in totals] == [434, 434]
+        assert totals[0].newest == 60 * (1300 // 50)
+        assert totals[0].samples == 3 * 434
+
+
+def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
+    with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
+        row = store.create_task(make_task())
+        store.enrol(row.id, None, False)
+        learner = Learner(row, store, snapshot_every=10)
+        assert learner.course().points == []
+        (device,) = learner.devices_from(0, 10)
+        assert (device.checkins, device.newest, device.staleness_mean) == (0, None, 0.0)
