@@ -212,19 +212,23 @@ class Device:
         features = bound_features(x, self._agreement.terms.features.count)
         target = check_target(y, self._agreement.terms.n_classes)
         with self._lock:
+            self._refresh()
             if self.ended:
                 return Outcome.ENDED
-            if self._store.n_samples >= self._agreement.terms.collection.buffer:
+            most = self._agreement.terms.collection.buffer
+            if not self._store.add(features, target, most):
                 outcome = self.sync()
-                if self._store.n_samples >= self._agreement.terms.collection.buffer:
+                if self.ended:
+                    return Outcome.ENDED
+                if not self._store.add(features, target, most):
                     self._say(f"the buffer is full: collection has stopped ({outcome}).")
                     return Outcome.FULL
-            self._store.add(features, target)
             return self.sync()
 
     def sync(self) -> Outcome:
         """Send what waits, then check in a full minibatch, if the time has come."""
         with self._lock:
+            self._refresh()
             if self.ended:
                 return Outcome.ENDED
             if not self._due():
@@ -383,6 +387,15 @@ class Device:
 
     def _remember(self, identity: Identity) -> None:
         self._store.identity = identity
+        self._adopt(identity)
+
+    def _refresh(self) -> None:
+        """Another process may have changed limits, agreed to other terms, or left."""
+        identity = self._store.identity
+        if identity is not None and identity != self._identity:
+            self._adopt(identity)
+
+    def _adopt(self, identity: Identity) -> None:
         self._identity = identity
         self._agreement = Agreement(identity)
 

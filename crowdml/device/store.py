@@ -115,10 +115,12 @@ class DeviceStore:
         """n_s, asked of the file: another process may have used it."""
         return int(self._db.execute("SELECT count(*) FROM buffer").fetchone()[0])
 
-    def add(self, x: Array, y: float) -> None:
+    def add(self, x: Array, y: float, most: int) -> bool:
+        """Keep a sample, unless there are so many already: another process may have added some."""
+        query = "INSERT INTO buffer (x, y) SELECT ?, ? WHERE (SELECT count(*) FROM buffer) < ?"
         with self._transaction():
-            row = (x.astype("<f8").tobytes(), y)
-            self._db.execute("INSERT INTO buffer (x, y) VALUES (?, ?)", row)
+            row = (x.astype("<f8").tobytes(), y, most)
+            return self._db.execute(query, row).rowcount == 1
 
     # Outbox and ledger
 

@@ -626,6 +626,25 @@ def test_another_process_takes_the_samples_first(file: Path, transport: MemoryTr
         assert (len(other.ledger.events), other.n_samples) == (1, 1)
 
 
+def test_another_process_fills_the_buffer_first(file: Path) -> None:
+    transport = MemoryTransport(make_task(collection__buffer=4))
+    transport.down = None
+    with join(file, transport) as one, join(file, transport) as other:
+        transport.down = Unreachable("no network")
+        fill(other, 3)
+        assert fill(one, 3)[-1] is Outcome.FULL
+        assert one.n_samples == other.n_samples == 4
+
+
+def test_another_process_changes_the_limits(file: Path, transport: MemoryTransport) -> None:
+    with join(file, transport) as one, join(file, transport) as other:
+        other.set_limits(Limits(1.0, 1e-3))
+        assert fill(one, 3)[-1] is Outcome.LIMIT
+        other.leave(erase=False)
+        assert one.add(X, 0) is Outcome.ENDED
+    assert not transport.bodies
+
+
 def test_steps_come_in_order(file: Path, transport: MemoryTransport) -> None:
     steps: list[str] = []
     with join(file, transport, on_step=steps.append) as device:

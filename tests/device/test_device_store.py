@@ -41,7 +41,7 @@ def release(store: DeviceStore, id: str = "a") -> tuple[Letter, Array]:
 
 def fill(store: DeviceStore, *targets: float) -> None:
     for y in targets:
-        store.add(np.array([y, 0.0]), y)
+        store.add(np.array([y, 0.0]), y, most=99)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_another_process_is_seen(store: DeviceStore, file: Path) -> None:
 
 def test_samples_are_kept_exactly(store: DeviceStore) -> None:
     x = np.array([0.1, -1e-300])
-    store.add(x, 1 / 3)
+    store.add(x, 1 / 3, most=99)
 
     def look(xs: Array, ys: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease]:
         assert xs.tobytes() == x.tobytes()

@@ -9,14 +9,25 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import msgspec
 import numpy as np
 
+from crowdml.device import agreement
+from crowdml.device.sensing import Sensing
+from crowdml.device.store import Identity
+from crowdml.errors import LimitReached
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
 from crowdml.privacy import (
+    CheckinRelease,
     Epsilon,
+    LaplaceRelease,
+    Ledger,
+    Limits,
+    Part,
     Sanitizer,
     Summary,
     bound_features,
@@ -27,6 +38,7 @@ from crowdml.privacy import (
 from crowdml.protocol import (
     Checkin,
     Checkout,
+    Sensor,
     State,
     Task,
     encode_gradient,
@@ -105,6 +117,57 @@ def checkouts(case: Case) -> Case:
     }
 
 
+def ledger(case: Case) -> Case:
+    account = Ledger.of(map(_event, case["events"]))
+    limits = Limits(case["limits"]["per_sample"], case["limits"]["per_device"])
+    try:
+        account.require(_event(case["next"]), limits)
+    except LimitReached:
+        allowed = False
+    else:
+        allowed = True
+    return {
+        "per_sample": _number(account.per_sample),
+        "per_device": _number(account.per_device),
+        "whole_device": _number(account.whole_device),
+        "allowed": allowed,
+    }
+
+
+def letters(case: Case) -> Case:
+    """The device's own way from a minibatch to a letter, with the randomness given."""
+    w, x, y = (np.array(case[name], dtype=float) for name in "wxy")
+    draws = iter(case["draws"])
+    given = SimpleNamespace(
+        randbelow=lambda n: next(draws), token_urlsafe=lambda n_bytes: case["id"]
+    )
+    limits = Limits(math.inf, math.inf)
+    agreed = agreement.Agreement(Identity("", "", "", "", case["terms"], limits))
+    with mock.patch.object(agreement, "secrets", given):
+        written = agreed.write(case["version"], w, x, y, Ledger(), _Fixed(case["noise"]))
+    assert written is not None
+    letter, event = written
+    return {"json": letter.body.decode(), "cost": _number(event.per_sample)}
+
+
+def sensing(case: Case) -> Case:
+    pipeline = Sensing(Sensor(**case["sensor"]), case["count"])
+    taken = []
+    for time, reading, label in case["readings"]:
+        taken += pipeline.push(time, math.nan if reading is None else reading, label)
+    return {
+        "taken": [
+            {
+                "time": sample.time,
+                "window": sample.window.tolist(),
+                "x": sample.x.tolist(),
+                "y": sample.y,
+            }
+            for sample in taken
+        ]
+    }
+
+
 def terms(case: Case) -> Case:
     text = Task.from_toml(case["toml"]).terms.text
     return {"text": text, "sha256": terms_hash(text)}
@@ -118,6 +181,14 @@ class _Fixed:
 
     def add_laplace(self, values: Ints, scale: float) -> Ints:
         return np.asarray(values + np.array(next(self._next), dtype=np.int64))
+
+
+def _event(event: Case) -> CheckinRelease:
+    releases = tuple(
+        LaplaceRelease(r["what"], Part(r["part"]), r["sensitivity"], float(r["epsilon"]))
+        for r in event["releases"]
+    )
+    return CheckinRelease(event["n_training"], event["n_heldout"], releases)
 
 
 def _model(case: Case) -> Model:
@@ -247,6 +318,115 @@ def _checkout_cases() -> list[Case]:
     ]
 
 
+def _ledger_cases() -> list[Case]:
+    def event(g: float | str, e: float | str, y: float | str, n: int = 20, h: int = 0) -> Case:
+        on = "heldout" if h else "training"
+        return {
+            "n_training": n - h,
+            "n_heldout": h,
+            "releases": [
+                {"what": "gradient", "part": "training", "sensitivity": 9, "epsilon": g},
+                {"what": "errors", "part": on, "sensitivity": 1, "epsilon": e},
+                {"what": "labels", "part": "all", "sensitivity": 2, "epsilon": y},
+            ],
+        }
+
+    tenth, small = event(0.09, 0.005, 0.005), event(0.1, 0.2, 0.3, n=7)
+    aside, open_ = event(0.5, 0.25, 0.125, h=4), event("inf", "inf", "inf")
+    return [
+        {"events": events, "next": following, "limits": {"per_sample": one, "per_device": all_}}
+        for events, following, one, all_ in (
+            ([], tenth, 0.1, 0.1),
+            ([], tenth, 0.0999999, 1.0),
+            ([tenth] * 9, tenth, 0.1, 1.0),
+            ([tenth] * 10, tenth, 0.1, 1.0),
+            ([tenth] * 9, tenth, 0.1, 1.0 - 0.9e-9),
+            ([tenth] * 9, tenth, 0.1, 1.0 - 1.1e-9),
+            ([tenth, small, aside] * 7, aside, 1.0, 100.0),
+            ([small] * 3 + [tenth] * 5, small, 0.6, 2.9),
+            ([aside], aside, 0.625, 1.25),
+            ([aside], aside, 0.62, 1.25),
+            ([], open_, 1e308, 1e308),
+            ([open_, tenth], tenth, 1.0, 100.0),
+        )
+    ]
+
+
+def _letter_cases() -> list[Case]:
+    rng = np.random.default_rng(30)
+    cases = []
+    for kind, classes in (("softmax", 3), ("hinge", 3), ("ridge", 0), ("huber", 0)):
+        for heldout, intercept, penalty in ((0.0, False, 0.0), (0.3, True, 0.01)):
+            task = {
+                "task": "vectors", "sensors": "none",
+                "features": {"count": 5, "description": ""},
+                "target": {"labels": [f"label {k}" for k in range(classes)], "description": ""},
+                "model": {
+                    "kind": kind, "clip": 0.8, "regularization": penalty, "radius": 10.0,
+                    "intercept": intercept, "delta": 0.75, "tolerance": 0.5,
+                },
+                "privacy": {
+                    "epsilon": 1.0, "epsilon_g": 0.9, "epsilon_e": 0.05,
+                    "epsilon_y": 0.05 if classes else 0.0,
+                },
+                "collection": {"batch": 7, "buffer": 30, "heldout": heldout},
+            }  # fmt: skip
+            n, size = 11, max(classes, 1) * (5 + intercept)
+            noise = {"gradient": size, "errors": 1} | ({"labels": classes} if classes else {})
+            x = rng.normal(size=(n, 5))
+            cases.append({
+                "terms": json.dumps(task), "version": int(rng.integers(1000)),
+                "id": "abcdefghijklmnop-_0123", "w": rng.normal(size=size).round(6).tolist(),
+                "x": (x / np.abs(x).sum(axis=1, keepdims=True)).round(9).tolist(),
+                "y": (np.arange(n) % 3 if classes else rng.normal(size=n).round(3)).tolist(),
+                "draws": [int(rng.integers(n - i)) for i in range(int(heldout * n))],
+                "noise": {
+                    what: rng.integers(-(2**21), 2**21, size=count).tolist()
+                    for what, count in noise.items()
+                },
+            })  # fmt: skip
+    return cases
+
+
+def _sensing_cases() -> list[Case]:
+    rng = np.random.default_rng(40)
+
+    def readings(
+        seconds: float, rate: float, labels: Callable[[float], int | None], start: float = 0.0
+    ) -> list[list[Any]]:
+        """A noisy swing at 2 Hz around gravity, sampled unevenly."""
+        times = start + np.arange(0.0, seconds, 1 / rate) + rng.uniform(0, 0.3 / rate)
+        values = 9.81 + np.sin(4 * np.pi * times) + rng.normal(0, 0.3, len(times))
+        return [
+            [t, v, labels(t)]
+            for t, v in zip(times.round(4).tolist(), values.round(6).tolist(), strict=True)
+        ]
+
+    walk = readings(12, 20, lambda t: 1)
+    changing = readings(12, 20, lambda t: [0, 1, None, 2][int(t / 3)])
+    gap = readings(3, 20, lambda t: 0) + readings(6, 20, lambda t: 0, start=7.5)
+    odd = [[0.0, 1.0, 0], [0.1, None, 0], [0.1, 2.0, 0], [0.05, 9.0, 0], [0.4, 4.0, 0]]
+    odd += [[0.5 + i / 4, float(i % 3), 0] for i in range(12)]
+    flat = [[i / 8, 0.0, 1] for i in range(20)]
+    spectrum = {"kind": "motion", "rate": 20.0, "window": 64, "first_bin": 0.1, "every": 1.0}
+    return [
+        {"sensor": sensor, "count": count, "readings": rows}
+        for sensor, count, rows in (
+            (spectrum, 33, walk),
+            ({**spectrum, "window": 50, "first_bin": 1.0, "every": 0.0}, 7, changing[:120]),
+            ({**spectrum, "window": 16, "trigger": "label-change"}, 9, changing),
+            ({**spectrum, "window": 20}, 11, gap),
+            ({**spectrum, "transform": "amplitudes", "scale": 700.0}, 64, walk),
+            ({**spectrum, "rate": 8.0, "window": 8}, 8, flat),
+            ({**spectrum, "rate": 4.0, "window": 4, "every": 0.5}, 3, odd),
+            ({"kind": "light", "rate": 10.0, "window": 15, "transform": "summary",
+              "scale": 20.0, "every": 0.7}, 4, walk[:100]),
+            ({"kind": "manual", "transform": "values", "scale": 8.0, "window": 3, "rate": 10.0,
+              "every": 0.0, "fields": ["a", "b", "c"]}, 3, walk[:30]),
+        )
+    ]  # fmt: skip
+
+
 LEAST = """\
 name = "activity"
 title = "Activity"
@@ -313,9 +493,30 @@ mode = "invite"
 """
 
 
+SENSED = LEAST.replace(
+    "[target]",
+    """\
+[features.sensor]
+kind = "motion"
+rate = 20
+window = 64
+first_bin = 0.1
+trigger = "label-change"
+
+[target]""",
+)
+
+ENTERED = LEAST.replace(
+    "count = 64",
+    """\
+count = 2
+sensor = { kind = "manual", transform = "values", fields = ["weight", "height"], scale = 200 }""",
+)
+
+
 def _terms_cases() -> list[Case]:
     public = LEAST.replace("epsilon = 1.0", "epsilon = inf")
-    return [{"toml": LEAST}, {"toml": MOST}, {"toml": public}]
+    return [{"toml": toml} for toml in (LEAST, MOST, public, SENSED, ENTERED)]
 
 
 VECTORS: dict[str, tuple[Callable[[], list[Case]], Callable[[Case], Case]]] = {
@@ -324,8 +525,11 @@ VECTORS: dict[str, tuple[Callable[[], list[Case]], Callable[[Case], Case]]] = {
     "features": (_features_cases, features),
     "gradients": (_gradient_cases, gradients),
     "grid": (_grid_cases, grid),
+    "ledger": (_ledger_cases, ledger),
+    "letters": (_letter_cases, letters),
     "quantisation": (_quantisation_cases, quantisation),
     "sanitised": (_sanitised_cases, sanitised),
+    "sensing": (_sensing_cases, sensing),
     "sensitivity": (_sensitivity_cases, sensitivity),
     "terms": (_terms_cases, terms),
 }

@@ -33,7 +33,15 @@ def test_reproduced(name: str, case: Case, expected: Case) -> None:
             a, b = np.array(found.pop(part)), np.array(expected[part])
             assert np.allclose(a, b, rtol=1e-12, atol=1e-14)
         expected = {key: value for key, value in expected.items() if key in found}
+    if name == "sensing":
+        for a, b in zip(found["taken"], expected["taken"], strict=True):
+            assert np.allclose(a.pop("x"), b["x"], rtol=0, atol=1e-12 * np.abs(b["x"]).sum())
+        expected = {"taken": [_without_x(sample) for sample in expected["taken"]]}
     assert same(found, expected)
+
+
+def _without_x(sample: Case) -> Case:
+    return {key: value for key, value in sample.items() if key != "x"}
 
 
 @pytest.mark.parametrize("name", VECTORS)

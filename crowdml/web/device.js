@@ -1,0 +1,591 @@
+/** Algorithm 1: a device that collects, checks out, sanitises and checks in. */
+
+import { Agreement } from "./agreement.js";
+import { Backoff } from "./backoff.js";
+import { enrol, readTerms } from "./enrolment.js";
+import {
+  CrowdmlError,
+  InvalidInput,
+  LimitReached,
+  NotPrivate,
+  Rejected,
+  TermsChanged,
+  Unreachable,
+} from "./errors.js";
+import { boundFeatures, checkTarget } from "./features.js";
+import { checkLimits } from "./ledger.js";
+import { alone } from "./lock.js";
+import { ExactNoise } from "./noise.js";
+import { Outcome } from "./outcome.js";
+import { Random } from "./random.js";
+import { DeviceStore } from "./store.js";
+import { HttpTransport, serverRoot } from "./transport.js";
+
+/** @import { OutcomeName } from "./outcome.js" */
+/** @import { Terms } from "./terms.js" */
+/** @import { Identity, Letter, Limits, Transport, Wishes } from "./types.js" */
+
+/** @typedef {import("./types.js").Options} Options */
+
+/** Refusals after which this device can never check in again. */
+const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
+
+/** Refusals after which the same bytes may still be accepted later. */
+const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
+
+const LONGEST_WAIT = 3600;
+
+/**
+ * Takes part in one task.
+ *
+ *     const device = await Device.join("activity");
+ *     await device.add(x, y);
+ *     await device.leave();
+ *
+ * Events: `change` when anything that the device knows has changed, in this tab or another;
+ * `step` with the name of each step of a check-in as its `detail`; `say` with a sentence for the
+ * participant as its `detail`.
+ */
+export class Device extends EventTarget {
+  #store;
+  #identity;
+  #agreement;
+  #transport;
+  #random;
+  #noise;
+  #backoff;
+  #jitter;
+  #batchIsDue = false;
+  #said = "";
+  #channel;
+
+  /**
+   * Use `Device.join` or `Device.open`.
+   *
+   * @param {DeviceStore} store
+   * @param {Identity} identity
+   * @param {Agreement} agreement
+   * @param {Options} options
+   */
+  constructor(store, identity, agreement, options) {
+    super();
+    this.#store = store;
+    this.#identity = identity;
+    this.#agreement = agreement;
+    this.#transport = transportOf(identity, options);
+    this.#random = options.random ?? new Random();
+    this.#noise = options.noise ?? new ExactNoise(this.#random);
+    this.#backoff = options.backoff ?? new Backoff();
+    this.#jitter = options.jitter ?? 0;
+    this.#channel = new BroadcastChannel(store.name);
+    this.#channel.onmessage = () => this.#news();
+  }
+
+  /**
+   * Join a task, or go on with it if this browser has joined it before.
+   *
+   * The server's terms are pinned. Joining again changes nothing.
+   *
+   * @param {string} task The task's name.
+   * @param {Options & Wishes} [options]
+   * @returns {Promise<Device>}
+   */
+  static async join(task, options = {}) {
+    const url = serverRoot(options.url);
+    const device = await Device.#load(url, task, options, (store) =>
+      alone(store.name, async () => {
+        const known = await store.identity();
+        if (known) return known;
+        const transport = transportOf({ url, task }, options);
+        const identity = await enrol(transport, url, task, options);
+        return store.update((other) => other ?? identity);
+      }),
+    );
+    // Without this a browser short of space may forget the device. It is asked, not waited for.
+    globalThis.navigator?.storage?.persist?.().catch(() => undefined);
+    return /** @type {Device} */ (device);
+  }
+
+  /**
+   * Go on with a task that this browser has joined; undefined if it has not.
+   *
+   * @param {string} task
+   * @param {Options} [options]
+   * @returns {Promise<Device | undefined>}
+   */
+  static async open(task, options = {}) {
+    return Device.#load(serverRoot(options.url), task, options, (store) => store.identity());
+  }
+
+  /**
+   * @param {string} url
+   * @param {string} task
+   * @param {Options} options
+   * @param {(store: DeviceStore) => Promise<Identity | undefined>} identify
+   * @returns {Promise<Device | undefined>}
+   */
+  static async #load(url, task, options, identify) {
+    const store = await DeviceStore.open(url, task);
+    try {
+      const identity = await identify(store);
+      if (identity) return new Device(store, identity, await Agreement.of(identity), options);
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+    store.close();
+    return undefined;
+  }
+
+  // What a participant can ask
+
+  /** What was agreed to. */
+  get terms() {
+    return this.#agreement.terms;
+  }
+
+  get termsSha256() {
+    return this.#agreement.termsSha256;
+  }
+
+  get identity() {
+    return this.#identity;
+  }
+
+  get limits() {
+    return this.#identity.limits;
+  }
+
+  /** Why the device has stopped for good, or null. */
+  get ended() {
+    return this.#identity.ended;
+  }
+
+  /** The last sentence for the participant. */
+  get said() {
+    return this.#said;
+  }
+
+  /** Seconds until the device will try again; 0 or less if it may now. */
+  get wait() {
+    return this.#backoff.wait;
+  }
+
+  ledger() {
+    return this.#store.ledger();
+  }
+
+  /** Every check-in, in order: what was told, what was hidden, what was answered. */
+  history() {
+    return this.#store.history();
+  }
+
+  /** Samples in the buffer. */
+  nSamples() {
+    return this.#store.nSamples();
+  }
+
+  /** Whether a check-in waits to be sent or answered. */
+  async pending() {
+    return (await this.#store.pending()) !== undefined;
+  }
+
+  // Routine 1
+
+  /**
+   * Keep a sample, and check in if a minibatch is full and the time has come.
+   *
+   * @param {ArrayLike<number>} x D numbers; rescaled to ‖x‖₁ ≤ 1 if longer.
+   * @param {number} y A label 0 … C−1, or a real target.
+   * @returns {Promise<OutcomeName>}
+   */
+  async add(x, y) {
+    if (!(await this.#keep(x, y))) {
+      const outcome = await this.sync();
+      const kept = await this.#keep(x, y);
+      if (this.ended !== null) return Outcome.ENDED;
+      if (!kept) {
+        this.#say(`the buffer is full: collection has stopped (${outcome}).`);
+        return Outcome.FULL;
+      }
+    }
+    this.#changed();
+    return this.sync();
+  }
+
+  /**
+   * Send what waits, then check in a full minibatch, if the time has come.
+   *
+   * @returns {Promise<OutcomeName>}
+   */
+  sync() {
+    return this.#alone(() => this.#sync());
+  }
+
+  /**
+   * Retry until nothing is left that may be sent, or the time is over.
+   *
+   * @param {number} [seconds]
+   * @returns {Promise<OutcomeName>}
+   */
+  async flush(seconds = 60) {
+    const deadline = performance.now() + seconds * 1000;
+    /** @type {readonly OutcomeName[]} */
+    const final = [Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED];
+    for (;;) {
+      const outcome = await this.sync();
+      const left = deadline - performance.now();
+      if (left <= 0 || final.includes(outcome) || !(await this.#somethingToDo())) return outcome;
+      const pause = Math.min(Math.max(this.#backoff.wait * 1000, 10), left);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+
+  // What a participant can decide
+
+  /**
+   * The terms that the server has now, which may differ from those agreed to.
+   *
+   * @returns {Promise<Terms>}
+   */
+  async currentTerms() {
+    return readTerms(await this.#transport.task(), this.#identity.task);
+  }
+
+  /**
+   * Pin the task's current terms in place of the old ones.
+   *
+   * @param {string} [termsSha256] Refuse unless they have this hash: those that were shown.
+   * @returns {Promise<Terms>}
+   */
+  agree(termsSha256) {
+    return this.#alone(async () => {
+      const view = await this.#transport.task();
+      const terms = await readTerms(view, this.#identity.task);
+      if (termsSha256 && termsSha256 !== view.terms_sha256) {
+        throw new TermsChanged("the terms have changed again. Read them before agreeing.");
+      }
+      const old = this.terms;
+      if (!terms.private && old.private) {
+        throw new NotPrivate(
+          `the task ${view.name} no longer adds noise. Leave it, or join it anew.`,
+        );
+      }
+      await this.#remember((identity, nSamples) => {
+        if (nSamples && !sameShape(terms, old)) {
+          throw new InvalidInput(
+            `${nSamples} samples in the buffer do not fit the new terms. Leave and join again to ` +
+              "discard them.",
+          );
+        }
+        return { ...identity, terms: view.terms };
+      });
+      this.#backoff.succeeded();
+      return terms;
+    });
+  }
+
+  /**
+   * Change the participant's limits.
+   *
+   * @param {Limits} limits
+   */
+  setLimits(limits) {
+    const checked = checkLimits(limits);
+    return this.#alone(() => this.#remember((identity) => ({ ...identity, limits: checked })));
+  }
+
+  /**
+   * Tell the server, as well as it can be told, and forget everything here.
+   *
+   * @param {{erase?: boolean}} [options]
+   */
+  leave({ erase = true } = {}) {
+    return this.#alone(async () => {
+      try {
+        if (this.ended === null) await this.#transport.leave(this.#identity.token);
+      } catch (error) {
+        if (!(error instanceof CrowdmlError)) throw error;
+        this.#say(`left without telling the server: ${error.message}`);
+      }
+      if (erase) await this.#store.erase();
+      else await this.#end("left");
+      this.#identity = { ...this.#identity, ended: "left" };
+      this.#changed();
+      this.close();
+    });
+  }
+
+  close() {
+    this.#transport.close();
+    this.#store.close();
+    this.#channel.close();
+  }
+
+  // Routines 2 and 3
+
+  /** @returns {Promise<OutcomeName>} */
+  async #sync() {
+    await this.#refresh();
+    if (this.ended !== null) return Outcome.ENDED;
+    if (!(await this.#due())) {
+      return (await this.#somethingToDo()) ? Outcome.WAITING : Outcome.COLLECTED;
+    }
+    try {
+      return await this.#attempt();
+    } catch (error) {
+      return await this.#failed(error);
+    }
+  }
+
+  /**
+   * One round: an old letter first, then a new one.
+   *
+   * @returns {Promise<OutcomeName>}
+   */
+  async #attempt() {
+    /** @type {OutcomeName} */
+    let outcome = Outcome.COLLECTED;
+    const old = await this.#store.pending();
+    if (old) outcome = await this.#send(old);
+    if (await this.#batchIsFull()) {
+      const letter = await this.#release();
+      if (letter) outcome = await this.#send(letter);
+    }
+    this.#backoff.succeeded();
+    this.#batchIsDue = false;
+    return outcome;
+  }
+
+  /** Check out w and turn the buffer into one sanitised letter. */
+  async #release() {
+    const agreement = this.#agreement;
+    const mine = this.#identity;
+    // Asked before the check-out too, so that a spent budget costs no traffic.
+    agreement.requireBudget(await this.#store.ledger(), await this.#store.nSamples());
+    const checkedOut = await this.#transport.checkout(mine.token);
+    const w = agreement.accept(checkedOut);
+    this.#step("checked out");
+    const chance = { noise: this.#noise, random: this.#random };
+    const letter = await this.#store.release((x, y, ledger, identity) => {
+      if (!identity || !sameAgreement(identity, mine)) return undefined;
+      const written = agreement.write(checkedOut.checkout.version, w, x, y, ledger, chance);
+      this.#step("sanitised");
+      return written;
+    });
+    if (letter) {
+      this.#step("stored");
+      this.#changed();
+    }
+    return letter;
+  }
+
+  /**
+   * @param {Letter} letter
+   * @returns {Promise<OutcomeName>}
+   */
+  async #send(letter) {
+    try {
+      const { status } = await this.#transport.checkin(this.#identity.token, letter.body);
+      this.#step("sent");
+      await this.#store.answered(letter, status);
+    } catch (error) {
+      if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
+        await this.#store.answered(letter, `refused: ${error.kind}`);
+        this.#changed();
+      }
+      throw error;
+    }
+    this.#step("acknowledged");
+    this.#changed();
+    return Outcome.CHECKED_IN;
+  }
+
+  /**
+   * @param {unknown} error
+   * @returns {Promise<OutcomeName>}
+   */
+  async #failed(error) {
+    if (error instanceof Rejected) return this.#refused(error);
+    if (!(error instanceof CrowdmlError)) throw error;
+    if (error instanceof LimitReached) {
+      this.#say(error.message);
+      return Outcome.LIMIT;
+    }
+    if (error instanceof TermsChanged) {
+      this.#say(error.message);
+      this.#backoff.failed();
+      return Outcome.TERMS;
+    }
+    if (!(error instanceof Unreachable)) throw error;
+    this.#say(`${error.message} Samples are kept; will try again.`);
+    this.#backoff.failed();
+    return Outcome.WAITING;
+  }
+
+  /**
+   * The server said no: end, ask, wait, or go on with the next minibatch.
+   *
+   * @param {Rejected} error
+   * @returns {Promise<OutcomeName>}
+   */
+  async #refused(error) {
+    this.#say(`the server refused: ${error.detail}`);
+    if (GIVE_UP_ON.includes(error.kind)) {
+      await this.#end(error.detail);
+      return Outcome.ENDED;
+    }
+    this.#backoff.failed(patience(error.extra["retry_after"]));
+    if (error.kind === "terms-changed") return Outcome.TERMS;
+    return error.kind === "task-paused" ? Outcome.PAUSED : Outcome.WAITING;
+  }
+
+  // State
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} action
+   * @returns {Promise<T>}
+   */
+  #alone(action) {
+    return alone(this.#store.name, action);
+  }
+
+  /**
+   * Whether the sample is now in the buffer. Not if that is full, or if the device has ended.
+   *
+   * @param {ArrayLike<number>} x
+   * @param {number} y
+   * @returns {Promise<boolean>}
+   */
+  async #keep(x, y) {
+    await this.#refresh();
+    const { terms } = this.#agreement;
+    const features = boundFeatures(x, terms.features.count);
+    const target = checkTarget(y, terms.nClasses);
+    if (this.ended !== null) return false;
+    let current = true;
+    const kept = await this.#store.add(features, target, (identity, nSamples) => {
+      current = identity !== undefined && sameAgreement(identity, this.#identity);
+      return current && nSamples < terms.collection.buffer;
+    });
+    // If another tab has just agreed to other terms, look again, by the rules of now.
+    return current ? kept : this.#keep(x, y);
+  }
+
+  /** What another tab may have changed. The end is final. */
+  async #refresh() {
+    if (this.ended !== null) return;
+    const identity = await this.#store.identity();
+    if (!identity) this.#identity = { ...this.#identity, ended: "left" };
+    else if (!sameAgreement(identity, this.#identity)) await this.#adopt(identity);
+  }
+
+  /** @param {(identity: Identity, nSamples: number) => Identity} change */
+  async #remember(change) {
+    const changed = await this.#store.update((known, nSamples) => {
+      if (!known) throw new InvalidInput("this device has left its task. Join again.");
+      return change(known, nSamples);
+    });
+    await this.#adopt(changed);
+    this.#changed();
+  }
+
+  /** @param {Identity} identity */
+  async #adopt(identity) {
+    this.#agreement = await Agreement.of(identity);
+    this.#identity = identity;
+  }
+
+  /** @param {string} why */
+  async #end(why) {
+    await this.#remember((identity) => ({ ...identity, ended: why }));
+  }
+
+  async #batchIsFull() {
+    return (await this.#store.nSamples()) >= this.terms.collection.batch;
+  }
+
+  async #somethingToDo() {
+    if (this.ended !== null) return false;
+    return (await this.pending()) || (await this.#batchIsFull());
+  }
+
+  async #due() {
+    if (this.#jitter && !this.#batchIsDue && (await this.#batchIsFull())) {
+      this.#backoff.postpone((this.#random.below(1_000_000) / 1e6) * this.#jitter);
+      this.#batchIsDue = true;
+    }
+    return (await this.#somethingToDo()) && this.#backoff.due;
+  }
+
+  // Voice
+
+  /**
+   * Tell the participant once, not at every sample.
+   *
+   * @param {string} sentence
+   */
+  #say(sentence) {
+    if (sentence === this.#said) return;
+    this.#said = sentence;
+    this.dispatchEvent(new CustomEvent("say", { detail: sentence }));
+  }
+
+  /** @param {string} name */
+  #step(name) {
+    this.dispatchEvent(new CustomEvent("step", { detail: name }));
+  }
+
+  #changed() {
+    this.dispatchEvent(new Event("change"));
+    this.#channel.postMessage("change");
+  }
+
+  async #news() {
+    await this.#refresh();
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+/**
+ * @param {{url: string, task: string}} where
+ * @param {Options} options
+ * @returns {Transport}
+ */
+function transportOf({ url, task }, options) {
+  return options.transport ?? new HttpTransport(url, task, options);
+}
+
+/**
+ * @param {Identity} a
+ * @param {Identity} b
+ */
+function sameAgreement(a, b) {
+  const limits = a.limits.perSample === b.limits.perSample && a.limits.perDevice === b.limits.perDevice;
+  return limits && a.terms === b.terms && a.ended === b.ended && a.token === b.token;
+}
+
+/**
+ * Whether samples taken under one of the terms make sense under the other.
+ *
+ * @param {Terms} a
+ * @param {Terms} b
+ */
+function sameShape(a, b) {
+  const [these, those] = [a.target.labels, b.target.labels];
+  return (
+    a.features.count === b.features.count &&
+    these.length === those.length &&
+    these.every((label, k) => label === those[k])
+  );
+}
+
+/**
+ * The seconds that the server asks to wait, within reason.
+ *
+ * @param {unknown} retryAfter
+ */
+function patience(retryAfter) {
+  return typeof retryAfter === "number" && retryAfter >= 0 ? Math.min(retryAfter, LONGEST_WAIT) : 0;
+}

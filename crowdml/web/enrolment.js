@@ -1,0 +1,69 @@
+/** Joining a task: read the terms, decide, pin them, get a token. */
+
+import { NotPrivate, TermsChanged } from "./errors.js";
+import { checkLimits } from "./ledger.js";
+import { Terms, termsHash } from "./terms.js";
+
+/** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
+
+/** How many check-ins the device limit allows, where the participant does not say. */
+export const DEFAULT_CHECKINS = 20;
+
+/**
+ * One use for each sample, and a bounded number of check-ins for the device.
+ *
+ * @param {Terms} terms
+ * @returns {Limits}
+ */
+export function defaultLimits(terms) {
+  const cost = terms.epsilonPerSample;
+  return { perSample: cost, perDevice: DEFAULT_CHECKINS * cost };
+}
+
+/**
+ * The terms in a task's description, which must carry the task's name and their own hash.
+ *
+ * @param {TaskView} view
+ * @param {string} task
+ * @returns {Promise<Terms>}
+ */
+export async function readTerms(view, task) {
+  const terms = Terms.parse(view.terms);
+  if (terms.task !== task || (await termsHash(view.terms)) !== view.terms_sha256) {
+    throw new TermsChanged(
+      `the terms of ${task} do not carry its name and hash. Do not join this task.`,
+    );
+  }
+  return terms;
+}
+
+/**
+ * A new identity; nothing is kept unless all of this succeeds.
+ *
+ * @param {Transport} transport
+ * @param {string} url
+ * @param {string} task
+ * @param {Wishes} wishes
+ * @returns {Promise<Identity>}
+ */
+export async function enrol(transport, url, task, wishes) {
+  const { invite, termsSha256, limits, acceptNoPrivacy = false } = wishes;
+  const view = await transport.task();
+  const terms = await readTerms(view, task);
+  const chosen = checkLimits(limits ?? defaultLimits(terms));
+  if (termsSha256 && termsSha256 !== view.terms_sha256) {
+    throw new TermsChanged(
+      `the terms must have the hash ${termsSha256}, found ${view.terms_sha256}. Read them before ` +
+        "joining.",
+    );
+  }
+  if (!terms.private && !acceptNoPrivacy) {
+    throw new NotPrivate(
+      `the task ${task} is NOT PRIVATE: it adds no noise, and the server could learn your ` +
+        "samples. To join all the same, accept that by name.",
+    );
+  }
+  const message = { terms: view.terms_sha256, ...(invite ? { invite } : {}) };
+  const { device, token } = await transport.enrol(message);
+  return { url, task, device, token, terms: view.terms, limits: chosen, ended: null };
+}

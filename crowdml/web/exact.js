@@ -1,0 +1,113 @@
+/** Exact arithmetic on 64-bit floats: their bits, their fractions, their sums. */
+
+const bits = new DataView(new ArrayBuffer(8));
+const FRACTION = 2n ** 52n;
+const UP = 2 ** 54;
+
+/**
+ * ⌊log₂ v⌋ of a positive float, from its exponent; no logarithm is rounded.
+ *
+ * @param {number} v
+ * @returns {number}
+ */
+export function floorLog2(v) {
+  bits.setFloat64(0, v);
+  const exponent = (bits.getUint16(0) >> 4) & 0x7ff;
+  return exponent ? exponent - 1023 : floorLog2(v * UP) - 54;
+}
+
+/**
+ * 2^k for −1022 ≤ k ≤ 1023.
+ *
+ * @param {number} k
+ * @returns {number}
+ */
+export function powerOfTwo(k) {
+  bits.setBigUint64(0, BigInt(k + 1023) << 52n);
+  return bits.getFloat64(0);
+}
+
+/**
+ * A positive, finite float as the fraction m·2^e that it is.
+ *
+ * @param {number} v
+ * @returns {{m: bigint, e: number}}
+ */
+export function asFraction(v) {
+  if (v < powerOfTwo(-1000)) {
+    const { m, e } = asFraction(v * UP);
+    return { m, e: e - 54 };
+  }
+  bits.setFloat64(0, v);
+  const m = FRACTION + BigInt.asUintN(52, bits.getBigUint64(0));
+  return { m, e: floorLog2(v) - 52 };
+}
+
+/**
+ * ⌈a·2^shift/b⌉ for positive integers.
+ *
+ * @param {bigint} a
+ * @param {number} shift
+ * @param {bigint} b
+ * @returns {number}
+ */
+export function ceilRatio(a, shift, b) {
+  const over = shift > 0 ? a << BigInt(shift) : a;
+  const under = shift < 0 ? b << BigInt(-shift) : b;
+  return Number((over + under - 1n) / under);
+}
+
+/**
+ * The nearest integer, ties to even.
+ *
+ * @param {number} v
+ * @returns {number}
+ */
+export function roundHalfEven(v) {
+  const tie = Math.abs(v % 1) === 0.5;
+  return (tie ? 2 * Math.round(v / 2) : Math.round(v)) + 0; // −0 becomes 0
+}
+
+/**
+ * The sum of floats, rounded once: Shewchuk's algorithm, as Python's math.fsum has it.
+ *
+ * @param {readonly number[]} values
+ * @returns {number}
+ */
+export function exactSum(values) {
+  if (values.includes(Infinity)) return Infinity;
+  /** @type {number[]} */
+  let parts = [];
+  for (const value of values) {
+    /** @type {number[]} */
+    const rest = [];
+    let x = value;
+    for (const part of parts) {
+      const [large, small] = Math.abs(x) < Math.abs(part) ? [part, x] : [x, part];
+      x = large + small;
+      const lost = small - (x - large);
+      if (lost) rest.push(lost);
+    }
+    parts = [...rest, x];
+  }
+  return roundedOnce(parts);
+}
+
+/**
+ * @param {number[]} parts Numbers that do not overlap, the smallest first.
+ * @returns {number}
+ */
+function roundedOnce(parts) {
+  let sum = 0;
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    const x = sum;
+    sum = x + part;
+    const lost = part - (sum - x);
+    if (!lost) continue;
+    // A half is rounded to even as if nothing followed; what follows may decide otherwise.
+    const next = parts.pop() ?? 0;
+    const up = sum + 2 * lost;
+    return lost * next > 0 && up - sum === 2 * lost ? up : sum;
+  }
+  return sum;
+}

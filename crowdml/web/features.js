@@ -1,0 +1,55 @@
+/** The precondition ‖x‖₁ ≤ 1, enforced on the device and never left to the caller. */
+
+import { InvalidSample } from "./errors.js";
+
+/** Beyond this a real target is a unit mistake, and sums of floats would lose meaning. */
+export const LARGEST_TARGET = 1e12;
+
+/**
+ * x, rescaled to ‖x‖₁ = 1 if it is longer; refused if it is not D finite numbers.
+ *
+ * @param {ArrayLike<number>} x
+ * @param {number} nFeatures D.
+ * @returns {Float64Array<ArrayBuffer>}
+ */
+export function boundFeatures(x, nFeatures) {
+  const numbers = typeof x === "object" && x !== null ? Array.from(x) : [];
+  if (numbers.length !== nFeatures || !numbers.every((value) => typeof value === "number")) {
+    throw new InvalidSample(`x must be ${nFeatures} numbers, found ${numbers.length || typeof x}.`);
+  }
+  let features = Float64Array.from(numbers);
+  if (!features.every(Number.isFinite)) {
+    throw new InvalidSample("x must be finite numbers, found NaN or Infinity. Drop such samples.");
+  }
+  const largest = features.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  if (largest > 1e300) features = features.map((value) => value / largest);
+  const norm = l1Norm(features);
+  return norm > 1 ? features.map((value) => value / norm) : features;
+}
+
+/**
+ * A label 0 … C−1, or a finite real target where there are no classes.
+ *
+ * @param {unknown} y
+ * @param {number} nClasses C, or 0.
+ * @returns {number}
+ */
+export function checkTarget(y, nClasses) {
+  const value = typeof y === "number" ? y : NaN;
+  const valid = nClasses
+    ? Number.isInteger(value) && value >= 0 && value < nClasses
+    : Math.abs(value) <= LARGEST_TARGET;
+  if (valid) return value;
+  const rule = nClasses ? `a label 0 … ${nClasses - 1}` : `a number within ±${LARGEST_TARGET}`;
+  throw new InvalidSample(`y must be ${rule}, found ${String(y).slice(0, 40)}.`);
+}
+
+/**
+ * @param {ArrayLike<number>} values
+ * @returns {number}
+ */
+export function l1Norm(values) {
+  let norm = 0;
+  for (let j = 0; j < values.length; j++) norm += Math.abs(/** @type {number} */ (values[j]));
+  return norm;
+}

@@ -1,0 +1,66 @@
+/** The grid: gradients become integers before any noise touches them. */
+
+import { asFraction, ceilRatio, floorLog2, powerOfTwo, roundHalfEven } from "./exact.js";
+
+/** Wanted noise scale in steps: rounding then costs next to nothing. */
+const NOISE_STEPS = 2 ** 20;
+
+/** The largest noiseless integer, a quarter of the range of int32: the rest is for noise. */
+const ROOM = 2 ** 29;
+
+/**
+ * The exponent k of the step q = 2^k.
+ *
+ * The server checks the choice for equality, so the order of the operations matters.
+ *
+ * @param {number} clip S, the bound on ‖g_i‖₁.
+ * @param {number} largest The largest possible |g̃_j|, regularization included.
+ * @param {number} n Samples behind the average.
+ * @param {number} epsilon ε_g.
+ * @returns {number}
+ */
+export function chooseGrid(clip, largest, n, epsilon) {
+  const fits = floorLog2(largest / ROOM) + 1;
+  if (epsilon === Infinity) return fits;
+  return Math.max(fits, floorLog2((2 * clip) / (n * epsilon * NOISE_STEPS)));
+}
+
+/**
+ * ⌈2S/(nq)⌉ + d: how many steps, in L1, one replaced sample can move the rounded average.
+ *
+ * The average moves by at most 2S/n; rounding can add one step for each of d numbers.
+ *
+ * @param {number} clip S.
+ * @param {number} n
+ * @param {number} grid
+ * @param {number} size d.
+ * @returns {number}
+ */
+export function sensitivitySteps(clip, n, grid, size) {
+  const { m, e } = asFraction(clip);
+  return ceilRatio(m, e + 1 - grid, BigInt(n)) + size;
+}
+
+/**
+ * round(g/2^grid), ties to even.
+ *
+ * @param {ArrayLike<number>} g
+ * @param {number} grid
+ * @returns {number[]}
+ */
+export function quantize(g, grid) {
+  const steps = powerOfTwo(-grid);
+  return Array.from(g, (value) => roundHalfEven(value * steps));
+}
+
+/**
+ * u·2^grid.
+ *
+ * @param {ArrayLike<number>} u
+ * @param {number} grid
+ * @returns {Float64Array<ArrayBuffer>}
+ */
+export function dequantize(u, grid) {
+  const step = powerOfTwo(grid);
+  return Float64Array.from(u, (value) => value * step);
+}

@@ -1,0 +1,23 @@
+/** The browser device: learn together, with exact local differential privacy. */
+
+export { Agreement } from "./agreement.js";
+export { Backoff } from "./backoff.js";
+export { decodeGradient, decodeParameters, encodeGradient } from "./codec.js";
+export { Device } from "./device.js";
+export { DEFAULT_CHECKINS, defaultLimits, readTerms } from "./enrolment.js";
+export * from "./errors.js";
+export { perSample, wholeBatch } from "./events.js";
+export { boundFeatures, checkTarget } from "./features.js";
+export { chooseGrid, dequantize, quantize, sensitivitySteps } from "./grid.js";
+export { Ledger } from "./ledger.js";
+export { Hinge, Softmax } from "./models/classifiers.js";
+export { Huber, Ridge } from "./models/regression.js";
+export { ExactNoise, laplaceScale } from "./noise.js";
+export { Outcome } from "./outcome.js";
+export { Random } from "./random.js";
+export { chooseHeldout, summarize } from "./routines.js";
+export { Sanitizer } from "./sanitizer.js";
+export { Sensing, featuresOf } from "./sensing.js";
+export { DeviceStore } from "./store.js";
+export { Terms, termsHash } from "./terms.js";
+export { HttpTransport, serverRoot } from "./transport.js";

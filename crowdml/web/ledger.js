@@ -1,0 +1,87 @@
+/** The ledger: what a device has told so far, and whether it may tell more. */
+
+import { InvalidInput, LimitReached } from "./errors.js";
+import { perSample, wholeBatch } from "./events.js";
+import { exactSum } from "./exact.js";
+
+/** @import { CheckinRelease, Limits } from "./types.js" */
+
+/** Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1. */
+const SLACK = 1e-9;
+
+/**
+ * @param {Limits} limits
+ * @returns {Limits}
+ */
+export function checkLimits(limits) {
+  for (const name of /** @type {const} */ (["perSample", "perDevice"])) {
+    const value = limits[name];
+    if (typeof value !== "number" || !(value > 0)) {
+      throw new InvalidInput(
+        `the ${name} limit must be positive, found ${value}. ` +
+          "To stop taking part, leave the task instead.",
+      );
+    }
+  }
+  return { perSample: limits.perSample, perDevice: limits.perDevice };
+}
+
+/** An append-only account of check-ins. Every sample is used in one of them only. */
+export class Ledger {
+  /** @param {readonly CheckinRelease[]} [events] */
+  constructor(events = []) {
+    this.events = events;
+  }
+
+  /** The largest ε that any one sample has lost. */
+  get perSample() {
+    return this.events.reduce((most, event) => Math.max(most, perSample(event)), 0);
+  }
+
+  /** The sum over check-ins: the ε for changing one sample in every check-in. */
+  get perDevice() {
+    return exactSum(this.events.map(perSample));
+  }
+
+  /** The ε for replacing all samples that were ever used, by group privacy. */
+  get wholeDevice() {
+    return exactSum(this.events.map(wholeBatch));
+  }
+
+  /**
+   * Throw `LimitReached` unless the event fits into both limits.
+   *
+   * @param {CheckinRelease} event
+   * @param {Limits} limits
+   */
+  require(event, limits) {
+    const cost = perSample(event);
+    const spent = this.perDevice;
+    const raise = "Nothing more is sent; raise the limit to go on.";
+    if (!(cost <= limits.perSample * (1 + SLACK))) {
+      throw new LimitReached(
+        `the limit for one sample is ε = ${short(limits.perSample)} and a check-in costs ` +
+          `${short(cost)}. ${raise}`,
+      );
+    }
+    if (!(spent + cost <= limits.perDevice * (1 + SLACK))) {
+      throw new LimitReached(
+        `the device limit is ε = ${short(limits.perDevice)}; ${short(spent)} is spent and a ` +
+          `check-in costs ${short(cost)}. ${raise}`,
+      );
+    }
+  }
+
+  /**
+   * @param {CheckinRelease} event
+   * @returns {Ledger}
+   */
+  charge(event) {
+    return new Ledger([...this.events, event]);
+  }
+}
+
+/** @param {number} value */
+function short(value) {
+  return String(Number(value.toPrecision(6)));
+}

@@ -1,0 +1,85 @@
+/** Linear classifiers: argmax_k w_k'x, ties to the lowest k. */
+
+import { LinearModel, at } from "./linear.js";
+
+/**
+ * Multiclass logistic regression, the paper's Table I; loss −w_y'x + log Σ_l exp(w_l'x).
+ *
+ * The slopes P − e_y have L1 norm 2(1 − P_y), hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+ */
+export class Softmax extends LinearModel {
+  /**
+   * @param {number} nFeatures
+   * @param {number} nClasses
+   * @param {boolean} intercept
+   */
+  constructor(nFeatures, nClasses, intercept) {
+    super(nFeatures, nClasses, intercept, 2);
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   */
+  predictScores(s) {
+    return best(s);
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   * @param {number} y
+   */
+  slopes(s, y) {
+    const top = at(s, best(s));
+    const e = Float64Array.from(s, (score) => Math.exp(score - top));
+    const total = e.reduce((sum, value) => sum + value, 0);
+    return e.map((value, k) => value / total - (k === y ? 1 : 0));
+  }
+}
+
+/**
+ * The multiclass support vector machine of Crammer and Singer (JMLR 2, 2001); loss
+ * max(0, 1 + max_{k≠y} w_k'x − w_y'x).
+ *
+ * The slopes are 1 for the strongest rival and −1 for the true class, or 0: ‖g‖₁ ≤ 2.
+ */
+export class Hinge extends LinearModel {
+  /**
+   * @param {number} nFeatures
+   * @param {number} nClasses
+   * @param {boolean} intercept
+   */
+  constructor(nFeatures, nClasses, intercept) {
+    super(nFeatures, nClasses, intercept, 2);
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   */
+  predictScores(s) {
+    return best(s);
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   * @param {number} y
+   */
+  slopes(s, y) {
+    const rival = best(s.map((score, k) => (k === y ? -Infinity : score)));
+    const violated = at(s, y) - at(s, rival) < 1 ? 1 : 0;
+    const m = new Float64Array(s.length);
+    m[rival] = violated;
+    m[y] = -violated;
+    return m;
+  }
+}
+
+/** @param {Float64Array} s */
+function best(s) {
+  let k = 0;
+  for (let l = 1; l < s.length; l++) if (at(s, l) > at(s, k)) k = l;
+  return k;
+}

@@ -1,0 +1,75 @@
+/** Linear regression of a real target: squared loss (ridge) and Huber loss. */
+
+import { LinearModel, at } from "./linear.js";
+
+/**
+ * Prediction w'x; loss ½(w'x − y)².
+ *
+ * The gradient (w'x − y)·x has no bound of its own: a task must give a clip S.
+ */
+export class Ridge extends LinearModel {
+  /**
+   * @param {number} nFeatures
+   * @param {boolean} intercept
+   * @param {number} tolerance A sample counts as an error when |w'x − y| is larger than this.
+   * @param {number} [slopeBound]
+   */
+  constructor(nFeatures, intercept, tolerance, slopeBound = Infinity) {
+    super(nFeatures, 0, intercept, slopeBound);
+    this.tolerance = tolerance;
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   */
+  predictScores(s) {
+    return at(s, 0);
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   * @param {number} y
+   */
+  slopes(s, y) {
+    return Float64Array.of(at(s, 0) - y);
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} w
+   * @param {Float64Array} x
+   * @param {number} y
+   */
+  isMistake(w, x, y) {
+    return Math.abs(this.predict(w, x) - y) > this.tolerance;
+  }
+}
+
+/**
+ * Prediction w'x; loss r²/2 for |r| ≤ δ, else δ(|r| − δ/2), with r = w'x − y.
+ *
+ * The slope is r cut to [−δ, δ], hence ‖g‖₁ ≤ δ for ‖x‖₁ ≤ 1.
+ */
+export class Huber extends Ridge {
+  /**
+   * @param {number} nFeatures
+   * @param {boolean} intercept
+   * @param {number} tolerance
+   * @param {number} delta δ.
+   */
+  constructor(nFeatures, intercept, tolerance, delta) {
+    super(nFeatures, intercept, tolerance, delta);
+    this.delta = delta;
+  }
+
+  /**
+   * @override
+   * @param {Float64Array} s
+   * @param {number} y
+   */
+  slopes(s, y) {
+    return Float64Array.of(Math.max(-this.delta, Math.min(at(s, 0) - y, this.delta)));
+  }
+}

@@ -1,0 +1,166 @@
+/** From a sensor's readings to samples, as the task's terms describe it. */
+
+/** @import { Sensor } from "./sensor.js" */
+/** @import { Taken } from "./types.js" */
+
+/** Readings further apart than either of these do not belong into one window. */
+const GAP_SECONDS = 1;
+const GAP_TICKS = 5;
+
+/**
+ * Feeds on readings and labels in the order of time, and says when a sample is due. Ticks come `rate` times a second from the first reading on. A tick takes the newest reading at
+ * its time, and is taken when a later reading arrives. A gap, or a new label, starts a new window.
+ */
+export class Sensing {
+  #sensor;
+  #count;
+  /** @type {number[]} */
+  #window = [];
+  #start = NaN;
+  #ticks = 0;
+  #reading = NaN;
+  /** @type {number | null} */
+  #label = null;
+  #newest = -Infinity;
+  #lastTime = -Infinity;
+  /** @type {number | null} */
+  #lastLabel = null;
+
+  /**
+   * @param {Sensor} sensor
+   * @param {number} count The number of features.
+   */
+  constructor(sensor, count) {
+    this.#sensor = sensor;
+    this.#count = count;
+  }
+
+  /** How full the window is, 0 … 1. */
+  get filled() {
+    return this.#window.length / this.#sensor.window;
+  }
+
+  /**
+   * Take in a reading; null for the label where it is not known. Samples come out.
+   *
+   * A reading that is not a finite number, or not newer than the last one, is skipped.
+   *
+   * @param {number} time In seconds.
+   * @param {number} reading
+   * @param {number | null} label
+   * @returns {Taken[]}
+   */
+  push(time, reading, label) {
+    if (!Number.isFinite(reading) || !(time > this.#newest)) return [];
+    const { rate } = this.#sensor;
+    /** @type {Taken[]} */
+    const taken = [];
+    if (time - this.#newest > Math.max(GAP_SECONDS, GAP_TICKS / rate)) {
+      this.#window = [];
+      this.#start = time;
+      this.#ticks = 0;
+    } else {
+      for (let tick = this.#tickTime(); tick < time; tick = this.#tickTime()) {
+        this.#ticks++;
+        taken.push(...this.#tick(tick));
+      }
+    }
+    if (label !== this.#label) this.#window = [];
+    this.#newest = time;
+    this.#reading = reading;
+    this.#label = label;
+    return taken;
+  }
+
+  #tickTime() {
+    return this.#start + this.#ticks / this.#sensor.rate;
+  }
+
+  /**
+   * @param {number} time
+   * @returns {Taken[]}
+   */
+  #tick(time) {
+    const sensor = this.#sensor;
+    const label = this.#label;
+    this.#window.push(this.#reading);
+    if (this.#window.length > sensor.window) this.#window.shift();
+    const due = this.#window.length === sensor.window && time - this.#lastTime >= sensor.every;
+    const changed = sensor.trigger === "always" || label !== this.#lastLabel;
+    if (label === null || !due || !changed) return [];
+    this.#lastTime = time;
+    this.#lastLabel = label;
+    const window = [...this.#window];
+    return [{ time, window, x: featuresOf(sensor, this.#count, window), y: label }];
+  }
+}
+
+/**
+ * x from one window of readings, or from the numbers entered.
+ *
+ * Paper: Section V-B.
+ *
+ * @param {Sensor} sensor
+ * @param {number} count
+ * @param {readonly number[]} window
+ * @returns {Float64Array<ArrayBuffer>}
+ */
+export function featuresOf(sensor, count, window) {
+  switch (sensor.transform) {
+    case "values":
+      return Float64Array.from(window, (value) => value / sensor.scale);
+    case "summary":
+      return summary(window).map((value) => value / sensor.scale);
+    case "amplitudes":
+    case "spectrum": {
+      const bins = spectrum(window, count);
+      bins[0] = (bins[0] ?? 0) * sensor.first_bin;
+      const divisor = sensor.transform === "spectrum" ? sum(bins) : sensor.scale;
+      return divisor > 0 ? bins.map((value) => value / divisor) : bins;
+    }
+  }
+}
+
+/**
+ * Mean, standard deviation, smallest and largest.
+ *
+ * @param {readonly number[]} values
+ */
+function summary(values) {
+  const mean = sum(values) / values.length;
+  const variance = sum(values.map((value) => (value - mean) ** 2)) / values.length;
+  const smallest = values.reduce((a, b) => Math.min(a, b), Infinity);
+  const largest = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  return Float64Array.of(mean, Math.sqrt(variance), smallest, largest);
+}
+
+/**
+ * Absolute values of the first bins of the discrete Fourier transform.
+ *
+ * @param {readonly number[]} values
+ * @param {number} count
+ */
+function spectrum(values, count) {
+  const n = values.length;
+  const angles = values.map((_, j) => (2 * Math.PI * j) / n);
+  const cos = angles.map(Math.cos);
+  const sin = angles.map(Math.sin);
+  return Float64Array.from({ length: count }, (_, bin) => {
+    let real = 0;
+    let imaginary = 0;
+    for (let j = 0; j < n; j++) {
+      const turn = (j * bin) % n;
+      const value = /** @type {number} */ (values[j]);
+      real += value * /** @type {number} */ (cos[turn]);
+      imaginary += value * /** @type {number} */ (sin[turn]);
+    }
+    return Math.hypot(real, imaginary);
+  });
+}
+
+/** @param {readonly number[] | Float64Array} values */
+function sum(values) {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,60 @@
+/** features.sensor: how a device turns a sensor's readings into x, so that every device does. */
+
+import { InvalidInput } from "./errors.js";
+import { integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
+
+const SUMMARY = ["mean", "standard deviation", "smallest", "largest"];
+
+/**
+ * A reading is one number: the length of the acceleration vector (m/s²), the level of the sound
+ * (root mean square, 0 … 1), the illuminance (lux) or the speed (m/s). `manual` has none: the
+ * participant enters the numbers named in `fields`.
+ */
+export const SENSOR = section({
+  kind: oneOf("light", "manual", "motion", "sound", "speed"),
+  rate: otherwise(20, number(0.01, 1000)),
+  window: otherwise(64, integer(1, 4096)),
+  transform: otherwise("spectrum", oneOf("amplitudes", "spectrum", "summary", "values")),
+  first_bin: otherwise(1, number(0, 1)),
+  scale: otherwise(1, number(1e-9, 1e9)),
+  every: otherwise(30, number(0, 1e6)),
+  trigger: otherwise("always", oneOf("always", "label-change")),
+  fields: otherwise([], list(text(1, 80), 200)),
+});
+
+/** @typedef {ReturnType<typeof SENSOR>} Sensor */
+
+/**
+ * Throw unless the pipeline makes `count` features.
+ *
+ * @param {Sensor} sensor
+ * @param {number} count
+ */
+export function checkSensor(sensor, count) {
+  const manual = sensor.kind === "manual";
+  if (manual !== (sensor.transform === "values")) {
+    throw new InvalidInput(
+      `sensor.transform must be "values" for manual and only for it, found ` +
+        `"${sensor.transform}" for ${sensor.kind}.`,
+    );
+  }
+  if (manual !== sensor.fields.length > 0) {
+    throw new InvalidInput(
+      "sensor.fields must name the numbers to enter for manual and only for it, found " +
+        `${sensor.fields.length} for ${sensor.kind}.`,
+    );
+  }
+  const fixed = { summary: SUMMARY.length, values: sensor.fields.length };
+  const made = sensor.transform in fixed ? fixed[/** @type {"values"} */ (sensor.transform)] : count;
+  if (count !== made) {
+    throw new InvalidInput(
+      `features.count must be ${made}, the numbers that sensor.transform ` +
+        `"${sensor.transform}" makes, found ${count}.`,
+    );
+  }
+  if (!(sensor.transform in fixed) && count > sensor.window) {
+    throw new InvalidInput(
+      `features.count must be at most ${sensor.window}, the bins of sensor.window, found ${count}.`,
+    );
+  }
+}

@@ -1,0 +1,220 @@
+/** The seam to the network: five calls, and one implementation of them with fetch. */
+
+import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
+import { answer, integer, oneOf, text } from "./schema.js";
+
+/** @import { CheckedOut, Checkout, Enrol, Rule, Transport, TransportOptions } from "./types.js" */
+
+const TERMS_HEADER = "Crowdml-Terms";
+const PROBLEM = "urn:crowdml:problem:";
+const LARGEST_ANSWER = 32 * 2 ** 20;
+
+const anyText = text(0, Infinity);
+const version = integer(0, Number.MAX_SAFE_INTEGER);
+const state = oneOf("running", "paused", "reached", "exhausted", "stopped");
+
+export const TASK = answer({
+  name: anyText,
+  title: anyText,
+  objective: anyText,
+  state,
+  enrolment: oneOf("open", "invite"),
+  version,
+  terms: anyText,
+  terms_sha256: anyText,
+});
+export const ENROLLED = answer({ device: anyText, token: anyText });
+export const CHECKOUT = answer({ version, state, parameters: anyText });
+export const ANSWER = answer({ version, status: oneOf("applied", "duplicate") });
+
+/** @implements {Transport} */
+export class HttpTransport {
+  #root;
+  #timeout;
+  #closed = new AbortController();
+  /** @type {string | null} */
+  #etag = null;
+  /** @type {Checkout | null} */
+  #checkedOut = null;
+
+  /**
+   * @param {string} url The server's root.
+   * @param {string} task The task's name.
+   * @param {TransportOptions} [options]
+   */
+  constructor(url, task, { insecureHttp = false, timeout = 10 } = {}) {
+    const { protocol, hostname } = new URL(url);
+    if (protocol !== "https:" && !(protocol === "http:" && (insecureHttp || isLoopback(hostname)))) {
+      throw new InvalidInput(`plain HTTP is for loopback only, found ${url}. Use https.`);
+    }
+    this.#root = `${url}/v1/tasks/${encodeURIComponent(task)}`;
+    this.#timeout = timeout;
+  }
+
+  async task() {
+    return decode((await this.#ask("")).body, TASK);
+  }
+
+  /** @param {Enrol} message */
+  async enrol(message) {
+    const ask = { method: "POST", body: JSON.stringify(message) };
+    return decode((await this.#ask("/devices", ask)).body, ENROLLED);
+  }
+
+  /**
+   * The parameters; unchanged ones are not sent again.
+   *
+   * @param {string} token
+   * @returns {Promise<CheckedOut>}
+   */
+  async checkout(token) {
+    const { status, headers, body } = await this.#ask("/model", { token, etag: this.#etag });
+    if (status !== 304 || !this.#checkedOut) {
+      this.#checkedOut = decode(body, CHECKOUT);
+      this.#etag = headers.get("ETag");
+    }
+    const termsSha256 = headers.get(TERMS_HEADER) ?? (await this.task()).terms_sha256;
+    return { checkout: this.#checkedOut, termsSha256 };
+  }
+
+  /**
+   * @param {string} token
+   * @param {Uint8Array<ArrayBuffer>} body
+   */
+  async checkin(token, body) {
+    return decode((await this.#ask("/checkins", { method: "POST", token, body })).body, ANSWER);
+  }
+
+  /** @param {string} token */
+  async leave(token) {
+    await this.#ask("/devices/me", { method: "DELETE", token });
+  }
+
+  close() {
+    this.#closed.abort();
+  }
+
+  /**
+   * @param {string} path
+   * @param {{method?: string, token?: string, body?: BodyInit, etag?: string | null}} [ask]
+   */
+  async #ask(path, { method = "GET", token, body, etag } = {}) {
+    const headers = new Headers();
+    if (token) headers.set("Authorization", `Bearer ${token}`);
+    if (body) headers.set("Content-Type", "application/json");
+    if (etag) headers.set("If-None-Match", etag);
+    const { status, headers: received, body: text } = await this.#exchange(this.#root + path, {
+      method,
+      headers,
+      body: body ?? null,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error", // a redirect would carry the token away
+      referrerPolicy: "no-referrer",
+    });
+    if (status < 400) return { status, headers: received, body: text };
+    const problem = readProblem(status, text);
+    throw status < 500 ? problem : new Unreachable(problem.detail);
+  }
+
+  /**
+   * @param {string} url
+   * @param {RequestInit} request
+   */
+  async #exchange(url, request) {
+    const stop = new AbortController();
+    const end = () => stop.abort();
+    const timer = setTimeout(end, this.#timeout * 1000);
+    this.#closed.signal.addEventListener("abort", end);
+    try {
+      if (this.#closed.signal.aborted) end();
+      const response = await fetch(url, { ...request, signal: stop.signal });
+      return { status: response.status, headers: response.headers, body: await read(response) };
+    } catch (error) {
+      if (error instanceof CrowdmlError) throw error;
+      const why = stop.signal.aborted ? `no answer in ${this.#timeout} s` : String(error);
+      throw new Unreachable(`cannot reach the server: ${why}.`, { cause: error });
+    } finally {
+      clearTimeout(timer);
+      this.#closed.signal.removeEventListener("abort", end);
+    }
+  }
+}
+
+/**
+ * The body as text, unless it is too long to be one.
+ *
+ * @param {Response} response
+ */
+async function read(response) {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  let body = "";
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+    body += decoder.decode(part.value, { stream: true });
+    if (body.length > LARGEST_ANSWER) {
+      await reader?.cancel();
+      throw new Unreachable(`an answer may have at most ${LARGEST_ANSWER} characters.`);
+    }
+  }
+  return body + decoder.decode();
+}
+
+/**
+ * @template T
+ * @param {string} body
+ * @param {Rule<T>} rule
+ * @returns {T}
+ */
+function decode(body, rule) {
+  try {
+    return rule(JSON.parse(body), "");
+  } catch (error) {
+    const why = error instanceof InvalidInput ? error.message : "it is not JSON.";
+    throw new Unreachable(`the server's answer makes no sense: ${why}`, { cause: error });
+  }
+}
+
+/**
+ * The error in an answer, even if it is not a problem document.
+ *
+ * @param {number} status
+ * @param {string} body
+ * @returns {Rejected}
+ */
+export function readProblem(status, body) {
+  /** @type {Record<string, unknown>} */
+  let document = {};
+  try {
+    const parsed = JSON.parse(body);
+    if (typeof parsed === "object" && parsed !== null) document = parsed;
+  } catch {
+    // A proxy in between answers in its own way.
+  }
+  const { type, detail, ...extra } = document;
+  const kind = String(type ?? "").replace(PROBLEM, "") || "unknown";
+  const sentence = String(detail ?? `the server answered with status ${status}`);
+  return new Rejected(kind, status, sentence, extra);
+}
+
+/**
+ * The server's root as an absolute address; by default where this page came from.
+ *
+ * @param {string} [url]
+ * @returns {string}
+ */
+export function serverRoot(url = "/") {
+  try {
+    const { origin, pathname } = new URL(url, globalThis.location?.href);
+    return origin + pathname.replace(/\/+$/, "");
+  } catch (error) {
+    throw new InvalidInput(`a server URL must be https://host:port, found ${url}.`, {
+      cause: error,
+    });
+  }
+}
+
+/** @param {string} host */
+function isLoopback(host) {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
+}

@@ -1,0 +1,69 @@
+/** What an agreement refuses, whatever a server or a caller wants. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  Agreement,
+  ExactNoise,
+  Ledger,
+  LimitReached,
+  Random,
+  Rejected,
+  TermsChanged,
+  Unreachable,
+} from "../../crowdml/web/index.js";
+import { vectors } from "./vectors.js";
+
+const { text, sha256 } = vectors("terms")[0]?.output ?? {};
+const agreement = await Agreement.of({ terms: text, limits: { perSample: 1, perDevice: 2 } });
+const random = new Random();
+const chance = { noise: new ExactNoise(random), random };
+
+/**
+ * @param {number} n
+ * @param {Ledger} ledger
+ */
+function write(n, ledger) {
+  const x = Array.from({ length: n }, () => new Float64Array(64).fill(1 / 64));
+  return agreement.write(3, new Float64Array(192), x, x.map((_, i) => i % 3), ledger, chance);
+}
+
+test("fewer than b samples are never written", () => {
+  assert.equal(write(19, new Ledger()), undefined);
+  assert.equal(write(20, new Ledger())?.truth.nTraining, 20);
+});
+
+test("the ledger is asked when ε is spent, not only before", () => {
+  const event = write(20, new Ledger())?.event;
+  assert.ok(event);
+  const once = new Ledger().charge(event);
+  assert.ok(write(20, once));
+  assert.throws(() => write(20, once.charge(event)), LimitReached);
+});
+
+test("the noise differs from letter to letter, and so does the id", () => {
+  const letters = [1, 2].map(() => JSON.parse(new TextDecoder().decode(write(20, new Ledger())?.letter.body)));
+  assert.notEqual(letters[0].gradient, letters[1].gradient);
+  assert.notEqual(letters[0].id, letters[1].id);
+});
+
+/** @param {object} changes */
+function accept(changes, termsSha256 = sha256) {
+  const zeros = Buffer.from(new Uint8Array(4 * 192)).toString("base64");
+  const checkout = { version: 1, state: /** @type {const} */ ("running"), parameters: zeros };
+  return agreement.accept({ checkout: { ...checkout, ...changes }, termsSha256 });
+}
+
+test("a check-out on other terms, or without sense, is not accepted", () => {
+  assert.equal(accept({}).length, 192);
+  assert.throws(() => accept({}, "0".repeat(64)), TermsChanged);
+  for (const state of ["reached", "exhausted", "stopped"]) {
+    assert.throws(() => accept({ state }), (e) => e instanceof Rejected && e.kind === "task-finished");
+  }
+  assert.throws(() => accept({ state: "paused" }), (e) => e instanceof Rejected && e.kind === "task-paused");
+  const nan = Buffer.from(new Float32Array(192).fill(NaN).buffer).toString("base64");
+  for (const parameters of ["", "AAAA", "%%%", nan]) {
+    assert.throws(() => accept({ parameters }), Unreachable);
+  }
+});
