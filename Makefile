@@ -4,26 +4,34 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+NODE := node_modules
+NODE_READY := $(NODE)/.ready
+APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
+	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
 .PHONY: demo test check bench clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
-	@echo "make test    all tests"
+	@echo "make test    all tests, also in a browser: CHROMIUM=/path/to/it, or one is installed"
 	@echo "make check   style, types and the layer contract only"
 	@echo "make bench   the benchmarks of device and server"
+	@echo "make clean   remove what these commands have set up"
 
 demo: $(READY)
 	$(BIN)/crowdml demo $(ARGS)
 
-test: check
+# Node 18 has the browser's cryptography only on demand; later ones have it always.
+test: check chromium
+	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
 
-check: $(READY)
+check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NODE)/.bin/tsc -p tsconfig.json
 
 bench: $(READY)
 	$(BIN)/crowdml bench device
@@ -37,11 +45,32 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-# Debian and Ubuntu ship the venv module as a package of its own.
-.PHONY: venv-package
+$(NODE_READY): package.json
+	@$(MAKE) --no-print-directory node
+	npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
+.PHONY: venv-package node chromium
+
 venv-package:
-	@SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq python3-venv
+	@$(APT) python3-venv
+
+NODE_IS_THERE = node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' && npm --version
+node:
+	@{ $(NODE_IS_THERE); } >/dev/null 2>&1 || { $(APT) nodejs npm; }
+	@{ $(NODE_IS_THERE); } >/dev/null 2>&1 \
+		|| { echo "the tests need Node 18 or newer with npm; install them"; exit 1; }
+
+# Ubuntu's chromium-browser may be a stub that only asks for a snap, so each is tried.
+CHROMIUM_IS_THERE = for each in $${CHROMIUM:-chromium google-chrome google-chrome-stable \
+	chromium-browser}; do "$$each" --version && exit 0; done
+chromium:
+	@( $(CHROMIUM_IS_THERE); exit 1 ) >/dev/null 2>&1 || [ -n "$$CHROMIUM" ] \
+		|| { $(APT) chromium fonts-dejavu-core; }
+	@( $(CHROMIUM_IS_THERE); exit 1 ) >/dev/null 2>&1 \
+		|| { echo "the tests need Chromium; install it, or set CHROMIUM=/path/to/it"; exit 1; }
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(NODE) screenshots
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

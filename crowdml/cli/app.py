@@ -2,7 +2,7 @@
 
 import typer
 
-from crowdml.cli import audit, bench, demo, device, reproduce, serve, simulate, task
+from crowdml.cli import audit, bench, demo, device, owner, reproduce, serve, simulate, task
 
 __all__ = ["app"]
 
@@ -19,5 +19,6 @@ app.command("simulate")(simulate.simulate_command)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve_command)
 app.add_typer(task.app, name="task")
+app.add_typer(owner.app, name="owner")
 app.add_typer(device.app, name="device")
 app.add_typer(bench.app, name="bench")

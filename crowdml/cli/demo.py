@@ -1,13 +1,18 @@
 """crowdml demo."""
 
 import math
+import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from crowdml.cli.extras import needs
+
+if TYPE_CHECKING:
+    from crowdml.demo import Result
 
 __all__ = ["demo"]
 
@@ -21,14 +26,23 @@ def demo(
     seed: Annotated[int, typer.Option(help="For dealing samples; noise is never seeded.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """A server and a live crowd of real devices on this machine, over HTTPS."""
+    """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
     with needs("server", "sim"):
         from crowdml.demo import Demo, run_demo
     console = Console(stderr=json)
-    result = run_demo(Demo(task, epsilon, devices, seconds, folder, seed), console)
-    if json:
-        print(result.to_json())
-        return
+
+    def show(result: "Result", portal: str) -> None:
+        if json:
+            print(result.to_json())
+            return
+        _explain(result, task, console)
+        if console.is_terminal:
+            _keep_open(portal, console)
+
+    run_demo(Demo(task, epsilon, devices, seconds, folder, seed), console, show)
+
+
+def _explain(result: "Result", task: str, console: Console) -> None:
     spent = result.epsilon
     where = "people who took no part" if task == "activity" else "samples that took no part"
     console.print(
@@ -49,3 +63,10 @@ def demo(
             f"ε = {spent.whole_device_max:g}: the promise is for samples, not for people."
         )
     console.print(f"model saved to {result.model}")
+
+
+def _keep_open(portal: str, console: Console) -> None:
+    console.print(f"\nThe portal stays open: [bold]{portal}[/bold]\nPress Ctrl-C to end.")
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()
+    console.print("closing")

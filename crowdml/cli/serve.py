@@ -30,10 +30,13 @@ def serve_command(
 ) -> None:
     """Run the server until Ctrl-C."""
     with needs("server"):
-        from crowdml.server import Address, Settings, serve
+        from crowdml.portal import serve_with_portal
+        from crowdml.server import Address, Settings
     if workers != 1:
         raise InvalidInput(
             f"workers must be 1, found {workers}: one process owns a SQLite database."
         )
     address = Address(host, port, tls, insecure_http)
-    serve(Settings(database=database), address, announce=lambda text: print(text, flush=True))
+    serve_with_portal(
+        Settings(database=database), address, announce=lambda text: print(text, flush=True)
+    )

@@ -6,7 +6,7 @@ import multiprocessing
 import queue
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -98,8 +98,17 @@ class Result:
         return msgspec.json.encode(document).decode()
 
 
-def run_demo(demo: Demo, console: Console) -> Result:
-    """Run it, showing progress on the console."""
+def run_demo(
+    demo: Demo, console: Console, show: Callable[[Result, str], None] = lambda result, portal: None
+) -> Result:
+    """Run it, showing progress on the console.
+
+    Args:
+        demo: What to run.
+        console: Where progress is shown.
+        show: Called at the end with the result and the address of the portal, which stays open
+            until it returns.
+    """
     rng = np.random.default_rng(demo.seed)
     data = load_activity(features="demo") if demo.task == "activity" else load_dataset(demo.task)
     hands = data.deal(demo.devices, rng)
@@ -111,7 +120,9 @@ def run_demo(demo: Demo, console: Console) -> Result:
         server_process(demo.folder, task) as (url, fingerprint),
         closing(Observer(url, task.name, fingerprint)) as server,
     ):
-        progress = Progress(task, url)
+        portal = f"{url}/tasks/{task.name}"
+        console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
+        progress = Progress(task, portal)
         reports: multiprocessing.Queue[Report] = multiprocessing.get_context("spawn").Queue()
         start = time.time() + 1.0
         arguments = (
@@ -122,7 +133,9 @@ def run_demo(demo: Demo, console: Console) -> Result:
         with show_live(progress, console), _processes(shares, arguments) as running:
             progress.central_error = _central_error(task, data)
             _watch(progress, running, reports, server, data, console)
-        return _result(demo, data, progress, server)
+        result = _result(demo, data, progress, server)
+        show(result, portal)
+        return result
 
 
 def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:

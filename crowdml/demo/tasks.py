@@ -6,6 +6,7 @@ on the people that the error is reported for.
 
 import math
 
+from crowdml.portal.noise_forecast import forecast
 from crowdml.protocol import Task
 
 __all__ = ["demo_task", "expectation"]
@@ -20,6 +21,10 @@ sensors = "Accelerometer, 20 readings a second, in windows of 3.2 seconds."
 count = 33
 description = "Spectrum of the acceleration's magnitude: 33 bins of a 64-point Fourier transform, \
 bin 0 (gravity) weighted by 0.1, divided by the sum of absolute values."
+
+[features.sensor]
+kind = "motion"
+first_bin = 0.1
 
 [target]
 labels = ["Still", "Walking", "Jogging"]
@@ -110,22 +115,14 @@ def demo_task(name: str, epsilon: float, hand_sizes: list[int]) -> Task:
 
 
 def expectation(task: Task, n_train: int) -> str | None:
-    """A warning where noise will drown the lesson, with the numbers that say so.
-
-    A check-in's noise has the L2 norm √(2d)·2S/(nε); its signal is at most S, shared by C
-    classes. Averaging over all T check-ins divides the noise by √T. The threshold separates what
-    was seen to work (activity at ε = 1) from what was not (digits at ε = 10).
-    """
-    epsilon = task.terms.epsilon_per_sample
-    if math.isinf(epsilon):
-        return None
-    d, n, t = task.terms.make_model().size, task.terms.collection.batch, task.stop.updates
-    ratio = math.sqrt(2 * d) * 2 / (n * float(task.terms.privacy.epsilon_g))
-    if task.terms.n_classes * ratio / math.sqrt(t) < 0.3:
+    """A warning where noise will drown the lesson, with the numbers that say so."""
+    expected = forecast(task)
+    if expected is None or not expected.drowned:
         return None
     return (
-        f"Expect a poor model: {n_train:,} samples used once make {t} check-ins of {n}, and at "
-        f"ε = {epsilon:g} the noise on {d} parameters is about {ratio:.2g} times the largest "
+        f"Expect a poor model: {n_train:,} samples used once make {expected.checkins} check-ins of "
+        f"{task.terms.collection.batch}, and at ε = {task.terms.epsilon_per_sample:g} the noise on "
+        f"{task.terms.make_model().size} parameters is about {expected.once:.2g} times the largest "
         f"possible gradient in each of them. More samples per device, a larger ε or fewer "
         f"parameters would help; more passes would multiply ε."
     )

@@ -10,9 +10,11 @@ from crowdml.server import schema
 from crowdml.server.passwords import hash_password
 from crowdml.server.tokens import new_token, token_sha256
 
-__all__ = ["Accounts", "Action", "record"]
+__all__ = ["COMMAND_LINE", "Accounts", "Action", "record"]
 
 SESSION_SECONDS = 12 * 3600
+COMMAND_LINE = "command line"
+"""Who did it, where no owner is signed in."""
 
 
 class Action(NamedTuple):
@@ -45,9 +47,12 @@ class Accounts:
             self._end_sessions(name)
             c = schema.owners.c
             change = sa.update(schema.owners).where(c.name == name).values(password=hashed)
-            if not self._connection.execute(change).rowcount:
+            known = self._connection.execute(change).rowcount
+            if not known:
                 row = {"name": name, "password": hashed}
                 self._connection.execute(sa.insert(schema.owners), row)
+            deed = "changed password" if known else "added owner"
+            record(self._connection, COMMAND_LINE, deed, detail=name)
 
     def remove(self, name: str) -> None:
         with self._connection.begin():
@@ -55,6 +60,7 @@ class Accounts:
             gone = sa.delete(schema.owners).where(schema.owners.c.name == name)
             if not self._connection.execute(gone).rowcount:
                 raise InvalidInput(f"there is no owner {name!r}. `crowdml owner list` shows them.")
+            record(self._connection, COMMAND_LINE, "removed owner", detail=name)
 
     def names(self) -> list[str]:
         query = sa.select(schema.owners.c.name).order_by(schema.owners.c.name)

@@ -13,16 +13,15 @@ import sqlalchemy as sa
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import Task, rejected
 from crowdml.server import schema
-from crowdml.server.accounts import Accounts, record
+from crowdml.server.accounts import COMMAND_LINE, Accounts, record
 from crowdml.server.tokens import new_token, token_sha256
 
 __all__ = ["DeviceRow", "DuplicateCheckin", "LogEntry", "Store", "TaskRow"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = "0002"
-OWNER_STATES = ("running", "paused", "stopped")
-COMMAND_LINE = "command line"
-"""Who did it, where no owner is signed in."""
+DEEDS = {"running": "resumed", "paused": "paused", "stopped": "stopped"}
+"""What an owner does to bring a task into each state that is theirs to choose."""
 
 
 class DuplicateCheckin(CrowdmlError):
@@ -129,14 +128,14 @@ class Store:
 
     def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:
         """Pause, resume or stop; a stopped task stays stopped."""
-        if state not in OWNER_STATES:
-            raise InvalidInput(f"state must be one of {', '.join(OWNER_STATES)}, found {state!r}.")
+        if state not in DEEDS:
+            raise InvalidInput(f"state must be one of {', '.join(DEEDS)}, found {state!r}.")
         if self.task(name).state == "stopped":
             raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
         change = sa.update(schema.tasks).where(schema.tasks.c.name == name).values(state=state)
         with self._connection.begin():
             self._connection.execute(change)
-            record(self._connection, by, state, name)
+            record(self._connection, by, DEEDS[state], name)
 
     # Devices and invites
 

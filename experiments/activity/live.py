@@ -38,6 +38,8 @@ from crowdml.types import Array, Ints
 LABELS = ("Still", "Walking", "Jogging")
 STILL = ("sit", "std")
 RECORDED_HZ, HZ, WINDOW = 50, 20, 64
+LENGTH = 80
+"""Readings under one label: more than a window, since a live sensor's clock is not exact."""
 G = 9.81
 SCALE = 7000.0
 """No spectrum in m/s² of these people has a larger L1 norm. SGD on x/s at the rate c·s² takes the
@@ -106,49 +108,49 @@ def tasks() -> list[Task]:
 
 @dataclass(frozen=True)
 class Person:
-    """Windows of acceleration, 64 readings of (x, y, z) in m/s² at 20 Hz each, and their labels."""
+    """Pieces of motion, 80 readings of (x, y, z) in m/s² at 20 Hz each, and their labels."""
 
-    windows: Array
+    pieces: Array
     labels: Ints
 
 
 def read_people(file: Path) -> dict[int, Person]:
-    """All windows of each person, in the order of recording."""
+    """All pieces of each person, in the order of recording."""
     with np.load(file, allow_pickle=False) as archive:
         xyz, user, trial = archive["xyz"] * G, archive["user"], archive["trial"]
         names = archive["activity_names"].tolist()
         activity = archive["activity"]
     labels = np.array([0 if name in STILL else 2 if name == "jog" else 1 for name in names])
     ends = np.flatnonzero(np.diff(user.astype(int) * 100 + trial)) + 1
-    windows: dict[int, list[Array]] = {}
+    pieces: dict[int, list[Array]] = {}
     found: dict[int, list[int]] = {}
-    every = np.round(np.arange(WINDOW) * RECORDED_HZ / HZ).astype(int)
+    every = np.round(np.arange(LENGTH) * RECORDED_HZ / HZ).astype(int)
     for rows in np.split(np.arange(len(user)), ends):
         person = int(user[rows[0]])
-        for start in range(0, len(rows) - every[-1] - 1, WINDOW * RECORDED_HZ // HZ):
-            windows.setdefault(person, []).append(xyz[rows[start] + every])
+        for start in range(0, len(rows) - every[-1] - 1, LENGTH * RECORDED_HZ // HZ):
+            pieces.setdefault(person, []).append(xyz[rows[start] + every])
             found.setdefault(person, []).append(int(labels[activity[rows[0]]]))
-    return {p: Person(np.array(windows[p]), np.array(found[p])) for p in windows}
+    return {p: Person(np.array(pieces[p]), np.array(found[p])) for p in pieces}
 
 
 def day_of(person: Person, n: int, rng: np.random.Generator) -> Person:
-    """n windows in which the label changes every time, as it does between the samples of a day."""
+    """n pieces in which the label changes every time, as it does between the samples of a day."""
     order, kept, last = rng.permutation(len(person.labels)), [], -1
     for index in order:
         if person.labels[index] != last:
             kept.append(index)
             last = person.labels[index]
-    return Person(person.windows[kept[:n]], person.labels[kept[:n]])
+    return Person(person.pieces[kept[:n]], person.labels[kept[:n]])
 
 
 def readings(day: Person) -> Iterator[tuple[float, Array, int]]:
     """(seconds, acceleration, label), one reading after the other, and one more to end the last."""
     tick = 0
-    for window, label in zip(day.windows, day.labels, strict=True):
-        for reading in window:
+    for piece, label in zip(day.pieces, day.labels, strict=True):
+        for reading in piece:
             yield tick / HZ, reading, int(label)
             tick += 1
-    yield tick / HZ, day.windows[-1][-1], int(day.labels[-1])
+    yield tick / HZ, day.pieces[-1][-1], int(day.labels[-1])
 
 
 # The two kinds of devices
@@ -336,7 +338,7 @@ def main() -> None:
     each = math.ceil(options.samples / options.people)
     days = [day_of(people[int(person)], each, rng) for person in chosen]
     held_out = [person for person in people if person >= FIRST_TEST_PERSON]
-    windows = [window for person in held_out for window in people[person].windows]
+    windows = [piece[:WINDOW] for person in held_out for piece in people[person].pieces]
     truth = np.concatenate([people[person].labels for person in held_out])
     names = [task.name for task in tasks()]
     with tempfile.TemporaryDirectory() as name, serving(Path(name)) as url:

@@ -41,7 +41,7 @@ def test_windows_slide_and_samples_keep_their_distance() -> None:
 
 def test_a_new_label_starts_a_new_window() -> None:
     sensor = Sensor("motion", rate=10, window=5, every=0)
-    readings = [(t, r, 0.0 if t < 0.7 else 1.0) for t, r, _ in steady(2, 10)]
+    readings: list[Reading] = [(t, r, 0.0 if t < 0.7 else 1.0) for t, r, _ in steady(2, 10)]
     for taken in collect(sensor, readings):
         assert (taken.window >= 8).all() == (taken.y == 1.0)
     assert {taken.y for taken in collect(sensor, readings)} == {0.0, 1.0}

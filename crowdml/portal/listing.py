@@ -1,0 +1,74 @@
+"""Which tasks a list shows: searched, filtered, in order, one page at a time."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crowdml.protocol import State
+from crowdml.server.learner import Learner
+
+__all__ = ["Listing"]
+
+PER_PAGE = 20
+KINDS = {
+    State.RUNNING: "open",
+    State.PAUSED: "paused",
+    State.REACHED: "ended",
+    State.EXHAUSTED: "ended",
+    State.STOPPED: "ended",
+}
+STATES = {
+    "": "All",
+    "open": "Open to join",
+    "paused": "Paused",
+    "ended": "Ended",
+}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of the tasks that match.
+
+    Args:
+        shown: The tasks of this page: those that can be joined first; of these the newest first.
+        total: All tasks of the server.
+        found: Those that match.
+        query: What was searched for.
+        state: A key of `STATES`.
+        page: 1, 2, …
+    """
+
+    shown: Sequence[Learner]
+    total: int
+    found: int
+    query: str
+    state: str
+    page: int
+
+    @property
+    def pages(self) -> int:
+        return max(1, math.ceil(self.found / PER_PAGE))
+
+    @property
+    def states(self) -> dict[str, str]:
+        return STATES
+
+    @classmethod
+    def of(cls, learners: Sequence[Learner], parameters: Mapping[str, str]) -> "Listing":
+        query = parameters.get("q", "").strip()[:100]
+        state = parameters.get("state", "")
+        state = state if state in STATES else ""
+        words = query.casefold().split()
+        joinable: list[Learner] = []
+        others: list[Learner] = []
+        for learner in reversed(learners):
+            kind = KINDS[learner.state]
+            if (not state or kind == state) and all(word in learner.searchable for word in words):
+                (joinable if kind == "open" else others).append(learner)
+        found = joinable + others
+        wanted = parameters.get("page", "1")
+        pages = max(1, math.ceil(len(found) / PER_PAGE))
+        page = min(int(wanted), pages) if wanted.isascii() and wanted.isdigit() else 1
+        page = max(page, 1)
+        shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
+        return cls(shown, len(learners), len(found), query, state, page)

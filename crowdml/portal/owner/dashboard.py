@@ -1,0 +1,25 @@
+"""The owner's first page: all tasks and what was done with them."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.portal.listing import Listing
+from crowdml.portal.owner.session import for_owner
+from crowdml.portal.page import render
+from crowdml.portal.tasks import service_of
+
+__all__ = ["dashboard"]
+
+NEWEST = 50
+
+
+@for_owner
+async def dashboard(request: Request) -> Response:
+    service = service_of(request)
+    listing = Listing.of(service.learners(), request.query_params)
+    statistics = await service.in_store_thread(
+        lambda: [learner.statistics() for learner in listing.shown]
+    )
+    actions = await service.in_store(lambda store: store.accounts.actions(most=NEWEST))
+    tasks = list(zip(listing.shown, statistics, strict=True))
+    return render(request, "owner/dashboard.html", listing=listing, tasks=tasks, actions=actions)

@@ -1,0 +1,120 @@
+"""Signing in and out."""
+
+import asyncio
+import math
+import re
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from crowdml.errors import Rejected
+from crowdml.portal.owner.posted import Posted, read_form
+from crowdml.portal.owner.session import (
+    forget,
+    is_same_origin,
+    on_post,
+    refuse_forged,
+    remember,
+    session_token,
+)
+from crowdml.portal.page import render
+from crowdml.portal.tasks import service_of
+from crowdml.server.passwords import LONGEST, password_matches
+from crowdml.server.throttle import Throttle
+
+__all__ = ["form", "safe_next", "sign_in", "sign_out"]
+
+LARGEST_BODY = 16 * 1024
+LONGEST_NAME = 63
+WRONG = "This name and password do not belong together."
+SLOTS = 4096
+"""Names share this many buckets: names are whatever is typed, so there is no end of them."""
+
+EVERYONE = Throttle(per_minute=30, burst=10)
+BY_NAME = Throttle(per_minute=6, burst=5)
+
+
+async def form(request: Request) -> Response:
+    return await _page(request, next=request.query_params.get("next", ""))
+
+
+async def sign_in(request: Request) -> Response:
+    if not is_same_origin(request):
+        return refuse_forged(request)
+    posted = await read_form(request, LARGEST_BODY)
+    name, password = posted.get("name", "").strip(), posted.get("password", "")
+    if len(name) > LONGEST_NAME or len(password) > LONGEST:
+        return await _page(request, posted, "The name or the password is too long.", 400)
+    try:
+        # In this order, so that hammering at one name does not keep the others out.
+        BY_NAME.take(hash(name) % SLOTS)
+        EVERYONE.take("all")
+    except Rejected as refusal:
+        wait = math.ceil(refusal.extra["retry_after"])
+        words = f"Too many attempts to sign in. Try again in {wait} s."
+        answer = await _page(request, posted, words, refusal.status)
+        answer.headers["Retry-After"] = str(wait)
+        return answer
+    token = await _open_session(request, name, password)
+    if token is None:
+        return await _page(request, posted, WRONG, 403)
+    response = RedirectResponse(safe_next(posted.get("next", "")), 303)
+    remember(request, response, token)
+    return response
+
+
+async def _open_session(request: Request, name: str, password: str) -> str | None:
+    """The same work whether the name is unknown or the password wrong."""
+    service = service_of(request)
+    hashed = await service.in_store(lambda store: store.accounts.password(name))
+    if not await asyncio.to_thread(password_matches, hashed, password):
+        return None
+    old = session_token(request)
+    if old:
+        await service.in_store(lambda store: store.accounts.close_session(old))
+    return await service.in_store(
+        # The password may have changed, or the owner gone, while it was compared.
+        lambda store: (
+            store.accounts.open_session(name) if store.accounts.password(name) == hashed else None
+        )
+    )
+
+
+@on_post
+async def sign_out(request: Request, posted: Posted) -> Response:
+    token = session_token(request)
+    assert token is not None
+    await service_of(request).in_store(lambda store: store.accounts.close_session(token))
+    response = RedirectResponse("/owner/sign-in", 303)
+    forget(request, response)
+    return response
+
+
+async def _page(
+    request: Request,
+    posted: Posted | None = None,
+    wrong: str = "",
+    status: int = 200,
+    next: str = "",
+) -> Response:
+    posted = posted or {"next": next}
+    names = await service_of(request).in_store(lambda store: store.accounts.names())
+    return render(
+        request,
+        "owner/sign-in.html",
+        status,
+        anyone=bool(names),
+        name=posted.get("name", "")[:LONGEST_NAME],
+        next=safe_next(posted.get("next", "")),
+        wrong=wrong,
+    )
+
+
+def safe_next(path: str) -> str:
+    """Where to go after signing in: a page of the owner's area, whatever the link said.
+
+    >>> safe_next("/owner/tasks/activity?from=100"), safe_next("//evil.example/owner")
+    ('/owner/tasks/activity?from=100', '/owner')
+    """
+    local = re.fullmatch(r"/owner(/[a-z0-9-]+)*(\?[A-Za-z0-9=&_.+%-]*)?", path, re.ASCII)
+    return path if local and not path.startswith("/owner/sign-") else "/owner"

@@ -1,0 +1,74 @@
+"""Rendering pages: one template folder, one set of headers, nothing from elsewhere."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from crowdml.errors import Rejected
+from crowdml.portal import words
+from crowdml.portal.static import STATIC
+from crowdml.protocol import PROBLEMS
+
+__all__ = ["HEADERS", "error_page", "render"]
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Permissions-Policy": (
+        "accelerometer=(self), geolocation=(self), "
+        "microphone=(self), screen-wake-lock=(self), camera=(), payment=(), usb=()"
+    ),
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""On every page: only this server's own files, in no one else's frame."""
+
+
+def render(
+    request: Request, template: str, status: int = 200, cache: str = "no-store", **context: Any
+) -> Response:
+    """A page from a template; `request.state.owner` is set where an owner has signed in."""
+    owner = getattr(request.state, "owner", None)
+    body = (
+        _environment()
+        .get_template(template)
+        .render(path=request.url.path, owner=owner, asset=STATIC.address, **context)
+    )
+    return HTMLResponse(body, status, HEADERS | {"Cache-Control": cache})
+
+
+def error_page(request: Request, error: Rejected) -> Response:
+    """What went wrong, for people, with a way on."""
+    return render(
+        request, "error.html", error.status, title=PROBLEMS[error.kind].title, detail=error.detail
+    )
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": words.count,
+        "epsilon": words.epsilon,
+        "estimate": words.estimate,
+        "percent": words.percent,
+        "when": words.when,
+    }
+    environment.globals["words"] = words
+    return environment

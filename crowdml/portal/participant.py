@@ -1,0 +1,81 @@
+"""The participant's page: a phone's browser becomes a device. It works offline once visited."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.portal import words
+from crowdml.portal.page import HEADERS, render
+from crowdml.portal.static import STATIC, serve_file
+from crowdml.portal.tasks import learner_of
+
+__all__ = ["files", "manifest", "participant", "worker"]
+
+SHELL = (
+    "/static/style.css",
+    "/static/participant.css",
+    "/static/icon.svg",
+    "/static/icon-192.png",
+    "/static/icon-512.png",
+)
+
+
+async def participant(request: Request) -> Response:
+    learner = learner_of(request)
+    terms = learner.task.terms
+    return render(
+        request,
+        "participant.html",
+        cache="no-cache",
+        learner=learner,
+        task=learner.task,
+        terms=terms,
+        size=terms.make_model().size,
+        level=words.level(terms),
+        five_passes=5 * terms.epsilon_per_sample,
+        modules=[path for path in STATIC.files if _is_module(path)],
+    )
+
+
+async def manifest(request: Request) -> Response:
+    """What makes the page installable."""
+    learner = learner_of(request)
+    address = f"/join/{learner.task.name}"
+    icons = [
+        {"src": f"/static/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png"}
+        for size in (192, 512)
+    ]
+    document = {
+        "name": f"{learner.task.title} · crowdml",
+        "short_name": "crowdml",
+        "id": address,
+        "start_url": address,
+        "scope": "/join/",
+        "display": "standalone",
+        "background_color": "#10151a",
+        "theme_color": "#1763b0",
+        "icons": [
+            *icons,
+            {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"},
+        ],
+    }
+    headers = HEADERS | {"Cache-Control": "no-cache"}
+    body = msgspec.json.encode(document)
+    return Response(body, media_type="application/manifest+json", headers=headers)
+
+
+async def files(request: Request) -> Response:
+    """The files that the page needs offline, each with the tag of its content."""
+    wanted = [path for path in STATIC.files if _is_module(path)] + list(SHELL)
+    body = msgspec.json.encode({path: STATIC.files[path].etag for path in wanted})
+    headers = {"Cache-Control": "no-cache"}
+    return Response(body, media_type="application/json", headers=headers)
+
+
+async def worker(request: Request) -> Response:
+    """The service worker, under the address that its scope asks for."""
+    return serve_file(request, "/web/page/worker.js")
+
+
+def _is_module(path: str) -> bool:
+    return path.startswith("/web/") and path.endswith(".js") and not path.endswith("/worker.js")

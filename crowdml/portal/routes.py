@@ -1,0 +1,49 @@
+"""All pages, in one list."""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from crowdml.portal import owner, participant, pictures, tasks
+from crowdml.portal.page import error_page
+from crowdml.portal.static import STATIC, static_file
+from crowdml.server import Address, Settings, serve
+
+__all__ = ["portal_routes", "serve_with_portal"]
+
+
+async def favicon(request: Request) -> Response:
+    return RedirectResponse(STATIC.address("/static/icon.svg"))
+
+
+PAGES = [
+    Route("/", tasks.tasks),
+    Route("/tasks/{task}", tasks.task),
+    Route("/tasks/{task}/join", tasks.join),
+    Route("/tasks/{task}/join.svg", tasks.join_code),
+    Route("/tasks/{task}/spark.svg", pictures.spark),
+    Route("/tasks/{task}/noise.svg", pictures.noise),
+    Route("/tasks/{task}/charts/{chart}.{format}", pictures.chart),
+    Route("/privacy", tasks.privacy),
+    Route("/join/files.json", participant.files),
+    Route("/join/worker.js", participant.worker),
+    Route("/join/{task}", participant.participant),
+    Route("/join/{task}/manifest.webmanifest", participant.manifest),
+    Route("/favicon.ico", favicon),
+    Route("/static/{path:path}", static_file),
+    Route("/web/{path:path}", static_file),
+    *owner.ROUTES,
+]
+
+
+def portal_routes() -> list[Route]:
+    return PAGES
+
+
+def serve_with_portal(
+    settings: Settings, address: Address, announce: Callable[[str], None]
+) -> None:
+    """The API and the portal in one process."""
+    serve(settings, address, announce, extra_routes=portal_routes(), error_page=error_page)

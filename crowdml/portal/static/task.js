@@ -1,0 +1,127 @@
+// The page of a task, live: numbers and pictures follow the server's events.
+// Everything on it can be read without this script.
+
+const article = document.querySelector("article[data-task]");
+const LEAST_MS = 2000; // between two rounds of pictures
+
+// The same words as on the server.
+const count = (n) => n.toLocaleString("en-US");
+const percent = (v, digits) => `${(100 * v).toFixed(digits)} %`.replace("-", "−");
+
+function estimate(value) {
+  if (!value) return "not known yet";
+  if (value.margin >= 1) return "hidden by noise so far";
+  const margin = 100 * value.margin;
+  const digits = margin < 1 ? 1 : 0;
+  return `${percent(value.value, digits)} ± ${margin.toFixed(digits)}`;
+}
+
+const STATES = {
+  running: "Running",
+  paused: "Paused",
+  reached: "Reached its target",
+  exhausted: "Finished",
+  stopped: "Stopped",
+};
+
+function show(name, text) {
+  for (const element of article.querySelectorAll(`[data-live="${name}"]`)) {
+    if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+/** Load the new picture first and swap it in when it is there, so that nothing flickers. */
+async function replacePicture(picture, address) {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const joined = address + (address.includes("?") ? "&" : "?");
+  const loader = new Image();
+  loader.src = dark ? `${joined}theme=dark` : address;
+  try {
+    await loader.decode();
+  } catch {
+    return;
+  }
+  picture.querySelector("source").srcset = `${joined}theme=dark`;
+  picture.querySelector("img").src = address;
+}
+
+let drawnFor = -1;
+let drawing = false;
+
+async function redraw(version) {
+  if (drawing || version === drawnFor) return;
+  drawing = true;
+  drawnFor = version;
+  for (const picture of article.querySelectorAll(".charts picture[data-picture]")) {
+    await replacePicture(picture, `${picture.dataset.picture}?v=${version}`);
+  }
+  await new Promise((resolve) => setTimeout(resolve, LEAST_MS));
+  drawing = false;
+  if (newest !== drawnFor) redraw(newest);
+}
+
+let newest = -1;
+
+function update(statistics) {
+  newest = statistics.version;
+  show("devices", count(statistics.devices));
+  show("version", count(statistics.version));
+  show("samples", count(statistics.samples));
+  show("error", estimate(statistics.recent_error ?? statistics.error));
+  for (const bar of article.querySelectorAll('progress[data-live="progress"]')) {
+    bar.value = statistics.version;
+  }
+  const recruiting = statistics.state === "running" && statistics.version === 0;
+  for (const badge of article.querySelectorAll('[data-live="state"]')) {
+    badge.className = `state state-${statistics.state}`;
+    badge.textContent = recruiting ? "Recruiting" : STATES[statistics.state];
+  }
+  redraw(statistics.version);
+}
+
+const ENDED = new Set(["reached", "exhausted", "stopped"]);
+
+function follow() {
+  const events = new EventSource(article.dataset.events);
+  events.addEventListener("open", () => show("link", "Live: this page follows every check-in."));
+  events.addEventListener("statistics", (event) => {
+    const statistics = JSON.parse(event.data);
+    update(statistics);
+    if (ENDED.has(statistics.state)) {
+      events.close();
+      show("link", "The task has ended.");
+    }
+  });
+  events.addEventListener("error", () => show("link", "The connection is lost; trying again …"));
+}
+
+if (article && article.dataset.final === "no") follow();
+
+// The picture of the noise follows its two sliders.
+
+const form = document.querySelector("#noise");
+if (form) {
+  const picture = document.querySelector('picture[data-picture$="/noise.svg"]');
+  let wanted = null;
+  let busy = false;
+  const value = (id) => 10 ** Number(document.querySelector(`#${id}`).value);
+  const draw = async () => {
+    if (busy) return;
+    busy = true;
+    while (wanted) {
+      const address = wanted;
+      wanted = null;
+      await replacePicture(picture, address);
+    }
+    busy = false;
+  };
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", () => {
+    const epsilon = Number(value("epsilon").toPrecision(2));
+    const batch = Math.round(value("batch"));
+    document.querySelector("#epsilon-out").textContent = String(epsilon);
+    document.querySelector("#batch-out").textContent = String(batch);
+    wanted = `${picture.dataset.picture}?epsilon=${epsilon}&batch=${batch}`;
+    draw();
+  });
+}

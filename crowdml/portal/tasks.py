@@ -1,0 +1,114 @@
+"""The public pages: tasks, one task, joining it, and how privacy works here."""
+
+import math
+from typing import Any
+
+import segno
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.portal import words
+from crowdml.portal.charts import CHARTS, Facts
+from crowdml.portal.example import make_example
+from crowdml.portal.listing import Listing
+from crowdml.portal.noise_picture import hiding
+from crowdml.portal.page import HEADERS, render
+from crowdml.server.learner import Learner
+from crowdml.server.service import Service
+
+__all__ = ["join", "join_code", "privacy", "task", "tasks"]
+
+LARGEST_EXAMPLE = 20_000
+
+
+async def tasks(request: Request) -> Response:
+    service = service_of(request)
+    listing = Listing.of(service.learners(), request.query_params)
+    statistics = await service.in_store_thread(
+        lambda: [learner.statistics() for learner in listing.shown]
+    )
+    cards = list(zip(listing.shown, statistics, strict=True))
+    return render(request, "tasks.html", listing=listing, cards=cards)
+
+
+async def task(request: Request) -> Response:
+    learner = learner_of(request)
+    facts = await facts_of(request)
+    terms = learner.task.terms
+    size = terms.make_model().size
+    example = None
+    if size * terms.collection.batch <= LARGEST_EXAMPLE * 1000 and size <= LARGEST_EXAMPLE:
+        example = make_example(terms, learner.parameters, learner.version)
+    context = describe(learner, facts)
+    return render(request, "task.html", example=example, **context)
+
+
+async def join(request: Request) -> Response:
+    learner = learner_of(request)
+    return render(
+        request,
+        "join.html",
+        learner=learner,
+        task=learner.task,
+        link=join_link(request),
+        root=str(request.base_url).rstrip("/"),
+        fingerprint=request.app.state.fingerprint,
+        loopback=request.url.hostname in ("localhost", "127.0.0.1", "::1"),
+    )
+
+
+async def join_code(request: Request) -> Response:
+    """The join link as a QR code."""
+    learner_of(request)
+    code = segno.make(join_link(request), error="m")
+    svg = code.svg_inline(scale=6, border=3, dark="#000", light="#fff").encode()
+    headers = HEADERS | {"Cache-Control": "no-cache"}
+    return Response(_standalone(svg), media_type="image/svg+xml", headers=headers)
+
+
+async def privacy(request: Request) -> Response:
+    return render(request, "privacy.html", cache="no-cache")
+
+
+def describe(learner: Learner, facts: Facts) -> dict[str, Any]:
+    """What the page of a task shows; the owner's preview shows the same."""
+    terms = learner.task.terms
+    private = terms.private
+    epsilon = terms.epsilon_per_sample if private else 1.0
+    return {
+        "learner": learner,
+        "task": learner.task,
+        "terms": terms,
+        "size": terms.make_model().size,
+        "stats": facts.statistics,
+        "charts": CHARTS,
+        "level": words.level(terms),
+        "hiding": hiding(terms, min(max(epsilon, 0.01), 100.0), terms.collection.batch),
+        "five_passes": 5 * epsilon if private else math.inf,
+    }
+
+
+async def facts_of(request: Request) -> Facts:
+    """The numbers behind a task's charts, as of now."""
+    learner = learner_of(request)
+    return await service_of(request).in_store_thread(
+        lambda: Facts(learner.task, learner.statistics(), learner.course())
+    )
+
+
+def join_link(request: Request) -> str:
+    return f"{str(request.base_url).rstrip('/')}/join/{request.path_params['task']}"
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def learner_of(request: Request) -> Learner:
+    return service_of(request).live(request.path_params["task"]).learner
+
+
+def _standalone(svg: bytes) -> bytes:
+    """segno's inline form has no namespace, which a picture of its own needs."""
+    return svg.replace(b"<svg ", b'<svg xmlns="http://www.w3.org/2000/svg" ', 1)

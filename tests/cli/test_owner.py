@@ -1,0 +1,106 @@
+"""crowdml owner: adding, listing and removing who may steer tasks in the portal."""
+
+import os
+import pty
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crowdml.server import Store
+from crowdml.server.passwords import password_matches
+from tests.cli.command import COMMAND, Command, Here
+
+PASSWORD = "correct horse battery"
+
+
+def matches(folder: Path, password: str, name: str = "ana") -> bool:
+    with closing(Store(f"sqlite:///{folder / 'crowdml.db'}")) as store:
+        return password_matches(store.accounts.password(name), password)
+
+
+def test_the_life_of_an_owner(crowdml: Command, quick: Here) -> None:
+    assert "crowdml owner add NAME" in quick("owner", "list").said()
+    assert quick("owner", "list", "--json").json() == {"owners": []}
+    added = crowdml("owner", "add", "ana", "--password-file", "-", typed=f"{PASSWORD}\nmore\n")
+    assert added.said() == "added ana\n"
+    assert matches(crowdml.folder, PASSWORD)
+    (crowdml.folder / "secret").write_text(f"{PASSWORD} ü\r\n")
+    assert quick("owner", "add", "bob", "--password-file", "secret").said() == "added bob\n"
+    assert matches(crowdml.folder, f"{PASSWORD} ü", "bob")
+    assert quick("owner", "list").said() == "ana\nbob\n"
+    assert quick("owner", "list", "--json").json() == {"owners": ["ana", "bob"]}
+    assert quick("owner", "remove", "ana").said() == "removed ana\n"
+    assert quick("owner", "list").said() == "bob\n"
+    assert "no owner 'ana'" in quick("owner", "remove", "ana").error()
+
+
+def test_a_new_password_ends_sessions(quick: Here, tmp_path: Path) -> None:
+    quick("owner", "add", "ana", "--password-file", "-", typed=PASSWORD).said()
+    with closing(Store(f"sqlite:///{tmp_path / 'crowdml.db'}")) as store:
+        token = store.accounts.open_session("ana")
+    changed = quick("owner", "add", "ana", "--password-file", "-", typed=f"{PASSWORD}!\n")
+    assert changed.said() == "changed the password of ana\n"
+    assert matches(tmp_path, f"{PASSWORD}!")
+    assert not matches(tmp_path, PASSWORD)
+    with closing(Store(f"sqlite:///{tmp_path / 'crowdml.db'}")) as store:
+        assert store.accounts.session(token) is None
+
+
+def test_clear_errors(quick: Here, tmp_path: Path) -> None:
+    add = ("owner", "add", "ana", "--password-file")
+    assert "10 to 1000 characters, found 5" in quick(*add, "-", typed="short\n").error()
+    assert "found 0" in quick(*add, "-", typed="").error()
+    assert "found 1001" in quick(*add, "-", typed="x" * 1001).error()
+    assert "cannot read the password file nowhere" in quick(*add, "nowhere").error()
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    assert "cannot read the password file binary" in quick(*add, "binary").error()
+    assert "cannot read the password file ." in quick(*add, ".").error()
+    assert "--password-file -" in quick("owner", "add", "ana", typed=PASSWORD).error()
+    wrong = quick("owner", "add", "two words", "--password-file", "-", typed=PASSWORD)
+    assert "letters, digits and _" in wrong.error()
+    database = ("--database", "postgresql://host/db")
+    assert "must be a sqlite URL" in quick("owner", "list", *database).error()
+    assert quick("owner", "list").said().startswith("no owners")
+
+
+@pytest.mark.parametrize("arguments", [["add"], ["remove"], ["list", "--dance"], ["dance"]])
+def test_wrong_usage(quick: Here, arguments: list[str]) -> None:
+    assert quick("owner", *arguments).code == 2
+
+
+def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
+    elsewhere = ("--database", "sqlite:///other.db")
+    quick("owner", "add", "ana", "--password-file", "-", *elsewhere, typed=PASSWORD).said()
+    assert quick("owner", "list", "--json", *elsewhere).json() == {"owners": ["ana"]}
+    assert quick("owner", "list", "--json").json() == {"owners": []}
+    quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
+    assert quick("owner", "remove", "ana").said() == "removed ana\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("second", [PASSWORD, "something else"])
+def test_on_a_terminal_it_asks_twice_and_shows_nothing(crowdml: Command, second: str) -> None:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(crowdml.folder)
+        os.execvpe(COMMAND[0], [*COMMAND, "owner", "add", "ana"], crowdml.environment)
+    shown = b""
+    for question, answer in ((b"Password: ", PASSWORD), (b"again: ", second)):
+        while question not in shown:
+            shown += os.read(terminal, 1000)
+        os.write(terminal, answer.encode() + b"\n")
+    try:
+        while more := os.read(terminal, 1000):
+            shown += more
+    except OSError:
+        pass  # Linux says so when the other end of a terminal is closed.
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    same = second == PASSWORD
+    assert os.waitstatus_to_exitcode(status) == (0 if same else 1)
+    assert PASSWORD.encode() not in shown
+    assert (b"added ana" in shown) == same
+    assert (b"must be the same" in shown) != same
+    assert matches(crowdml.folder, PASSWORD) == same

@@ -1,0 +1,140 @@
+"""The portal as its operator runs it, and an owner's browser without a browser in between."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlencode
+
+import crowdml
+from tests.servers import Process, Reply, Wire
+
+__all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of"]
+
+NAME, PASSWORD = "ana", "correct horse battery"
+
+
+class Portal(Process):
+    """`crowdml serve`, with an owner."""
+
+    def launch(self) -> "subprocess.Popen[bytes]":
+        command = ["-m", "crowdml", "serve", "--database", self.database, "--port", str(self.port)]
+        command += ["--tls", self.tls] if self.tls else []
+        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
+        with (self.folder / "server.out").open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, *command],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env=environment,
+            )
+        return self.process
+
+    def start(self) -> "Portal":
+        super().start()
+        return self
+
+    def add_owner(self, name: str = NAME, password: str = PASSWORD) -> None:
+        with self.store() as store:
+            store.accounts.add(name, password)
+
+    @contextmanager
+    def browser(self) -> "Iterator[Browser]":
+        with self.connected() as wire:
+            yield Browser(self, wire)
+
+    @contextmanager
+    def owner(self) -> "Iterator[Browser]":
+        """A browser with a session of its own, opened without the form and its limits."""
+        with self.store() as store:
+            token = store.accounts.open_session(NAME)
+        with self.browser() as browser:
+            browser.cookies["__Host-crowdml" if self.tls else "crowdml"] = token
+            yield browser
+
+
+@dataclass
+class Browser:
+    portal: Portal
+    wire: Wire
+    cookies: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def token(self) -> str:
+        (token,) = self.cookies.values()
+        return token
+
+    def get(self, path: str, **headers: str) -> Reply:
+        return self._call("GET", path, None, headers)
+
+    def post(self, path: str, form: dict[str, str], **headers: str) -> Reply:
+        """Send a form exactly as given."""
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        return self._call("POST", path, urlencode(form).encode(), kind | headers)
+
+    def send(self, path: str, form: dict[str, str] | None = None) -> Reply:
+        """Send a form as a page of this session would."""
+        csrf = fields_of(self.get("/owner"))["csrf"]
+        return self.post(path, {"csrf": csrf} | (form or {}), Origin=self.portal.url)
+
+    def sign_in(self, name: str = NAME, password: str = PASSWORD, **form: str) -> Reply:
+        return self.post("/owner/sign-in", {"name": name, "password": password} | form)
+
+    def _call(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Reply:
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        sent = {"Accept": "text/html"} | headers | ({"Cookie": cookies} if cookies else {})
+        reply = self.wire.call(method, path, body, headers=sent)
+        found = re.match(r"([^=]+)=([^;]*)", reply.headers.get("set-cookie", ""))
+        if found and "Max-Age=0" in reply.headers["set-cookie"]:
+            del self.cookies[found[1]]
+        elif found:
+            self.cookies[found[1]] = found[2]
+        return reply
+
+
+class _Form(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[str, str] = {}
+        self._select = self._textarea = ""
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attributes}
+        name = found.get("name", "")
+        match tag:
+            case "input" if found.get("type") != "checkbox" or "checked" in found:
+                self.values[name] = found.get("value", "")
+            case "textarea":
+                self._textarea, self.values[name] = name, ""
+            case "select":
+                self._select = name
+            case "option" if "selected" in found:
+                self.values[self._select] = found["value"]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._textarea = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._textarea:
+            before = self.values[self._textarea]
+            self.values[self._textarea] = before + (data if before else data.removeprefix("\n"))
+
+
+def fields_of(reply: Reply) -> dict[str, str]:
+    """What the forms of a page would send, by name."""
+    form = _Form()
+    form.feed(reply.body.decode())
+    return form.values
+
+
+def text_of(reply: Reply) -> str:
+    """The words of a page."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", reply.body.decode())).split())

@@ -1,0 +1,267 @@
+"""Creating a task through the portal: the rules, words and results of a task file."""
+
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from crowdml.cli.task import STARTER
+from crowdml.errors import InvalidTask
+from crowdml.portal.noise_forecast import forecast
+from crowdml.portal.owner.document import field_of, task_toml
+from crowdml.portal.owner.fields import DEFAULTS, FIELDS
+from crowdml.protocol import Task, terms_hash
+from crowdml.protocol.task import TaskFile
+from tests.portal.owner_browser import Portal, fields_of, text_of
+from tests.servers import create, make_task, rows
+
+FORM = DEFAULTS | {
+    "name": "steps",
+    "title": "What is this device doing?",
+    "objective": "To count steps.",
+    "sensors": "The accelerometer.",
+    "target.labels": "Still\r\nWalking\r\n\r\n Jogging ",
+}
+XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    portal = Portal(tmp_path_factory.mktemp("portal"))
+    create(portal.database, make_task("activity"))
+    portal.add_owner()
+    yield portal.start()
+    assert portal.stop() == 0, portal.output
+
+
+def test_the_form_has_every_field_of_a_task_file() -> None:
+    def keys(kind: Any, before: str = "") -> Iterator[str]:
+        for info in msgspec.structs.fields(kind):
+            nested = [t for t in (info.type, *getattr(info.type, "__args__", ()))
+                      if isinstance(t, type) and issubclass(t, msgspec.Struct)]  # fmt: skip
+            key = before + info.name
+            yield from keys(nested[0], f"{key}.") if nested else [key]
+
+    assert set(FIELDS) == set(keys(TaskFile))
+
+
+def test_the_form_starts_as_private_as_the_starter() -> None:
+    starter = Task.from_toml(STARTER.format(name="steps"))
+    form = Task.from_toml(task_toml(FORM))
+    assert form.terms.privacy == starter.terms.privacy
+    assert form.terms.collection == starter.terms.collection
+    assert form.terms.model == starter.terms.model
+    assert form.terms.target == starter.terms.target
+    assert (form.optimizer, form.stop, form.enrolment) == (
+        starter.optimizer, starter.stop, starter.enrolment,
+    )  # fmt: skip
+
+
+def test_a_full_form_is_the_same_as_its_task_file() -> None:
+    manual = {
+        "features.count": "2", "features.description": "two numbers: \"a\" \\ and\x7f 🐦 \n\t b",
+        "features.sensor.kind": "manual", "features.sensor.transform": "values",
+        "features.sensor.rate": "0.5", "features.sensor.window": "8",
+        "features.sensor.first_bin": "0.1", "features.sensor.scale": "1e3",
+        "features.sensor.every": "60", "features.sensor.trigger": "label-change",
+        "features.sensor.fields": "height\nwidth", "target.labels": "",
+        "target.description": "weight", "model.kind": "huber", "model.clip": "0.5",
+        "model.regularization": "1e-4", "model.radius": "10", "model.intercept": "on",
+        "model.delta": "2", "model.tolerance": "3", "privacy.epsilon": "0.5",
+        "privacy.epsilon_e": "0.1", "collection.heldout": "0.25", "optimizer.kind": "sgd",
+        "optimizer.rate": "inverse", "optimizer.c": "4", "optimizer.averaging": "",
+        "stop.error": "0.1", "stop.window": "100", "stop.samples": "50",
+        "stop.confidence": "0.99", "enrolment.mode": "invite",
+        "enrolment.checkins_per_minute": "5", "enrolment.max_staleness": "7",
+    }  # fmt: skip
+    document = tomllib.loads(task_toml(FORM | manual))
+    assert document["features"]["description"] == manual["features.description"]
+    task = Task.from_toml(task_toml(FORM | manual))
+    sensor = task.terms.features.sensor
+    assert sensor is not None
+    assert (sensor.fields, sensor.scale, sensor.window) == (("height", "width"), 1000.0, 8)
+    assert task.terms.model.intercept
+    assert (task.stop.error, task.enrolment.max_staleness) == (0.1, 7)
+    assert set(document["stop"]) == {"updates", "error", "window", "samples", "confidence"}
+
+
+WRONG = {
+    "name": ["", "Has Spaces", "-x", "ä", "a" * 64],
+    "title": ["", "x" * 201],
+    "objective": ["", "x" * 2001],
+    "sensors": ["", "x" * 2001],
+    "features.count": ["", "0", "100001", "3.5", "many", "1e99", "9" * 30],
+    "features.description": ["x" * 2001],
+    "features.sensor.kind": ["smell"],
+    "features.sensor.rate": ["0", "fast"],
+    "features.sensor.window": ["0", "4097"],
+    "features.sensor.transform": ["values", "wavelet"],
+    "features.sensor.first_bin": ["2"],
+    "features.sensor.scale": ["0"],
+    "features.sensor.every": ["-1"],
+    "features.sensor.trigger": ["never"],
+    "features.sensor.fields": ["height"],
+    "target.labels": ["one", "a\na", "x" * 81 + "\nb", "\n".join(str(n) for n in range(1001))],
+    "target.description": ["x" * 2001],
+    "model.kind": ["", "forest", "ridge"],
+    "model.clip": ["0", "-1", "nan", "small"],
+    "model.regularization": ["-1", "1e7"],
+    "model.radius": ["0", "inf"],
+    "model.delta": ["0"],
+    "model.tolerance": ["x"],
+    "privacy.epsilon": ["", "0", "-1", "nan", "1e7", "1e-7", "little"],
+    "privacy.epsilon_e": ["0", "2", "inf"],
+    "privacy.epsilon_y": ["0", "x"],
+    "collection.batch": ["", "0", "1.5"],
+    "collection.buffer": ["", "3", "many"],
+    "collection.heldout": ["-0.1", "0.6"],
+    "optimizer.kind": ["magic"],
+    "optimizer.rate": ["magic"],
+    "optimizer.c": ["0"],
+    "optimizer.averaging": ["-1"],
+    "stop.updates": ["0", "1e5x"],
+    "stop.error": ["0", "1"],
+    "stop.window": ["1"],
+    "stop.samples": ["0"],
+    "stop.confidence": ["0.5", "1"],
+    "enrolment.mode": ["closed"],
+    "enrolment.checkins_per_minute": ["0"],
+    "enrolment.max_staleness": ["-1", "1.5"],
+}
+PIPELINE = {"features.sensor.kind": "motion"}
+
+
+def test_every_field_can_be_wrong() -> None:
+    assert set(WRONG) == set(FIELDS) - {"model.intercept"}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str) -> None:
+    before = rows(portal.file, "tasks")
+    with portal.owner() as browser:
+        for value in WRONG[key]:
+            form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
+            with pytest.raises(InvalidTask) as refused:
+                Task.from_toml(task_toml(form))
+            assert field_of(str(refused.value)) is not None
+            for do in ("preview", "create"):
+                reply = browser.send("/owner/new", form | {"do": do})
+                assert reply.status == 400
+                words = text_of(reply)
+                assert " ".join(str(refused.value).split()) in words, value
+                assert words.startswith("Error: ")
+                page = reply.body.decode()
+                assert page.count('role="alert"') == 1
+                if str(refused.value).startswith(f"{key}:") or not value:
+                    start = page.index('aria-invalid="true" autofocus')
+                    assert f'name="{key}"' in page[page.rindex("<", 0, start) : start]
+                    assert f'href="#{key.replace(".", "-")}"' in page
+                kept = fields_of(reply)
+                for name in FORM:
+                    assert kept.get(name, "") == form[name].replace("\r\n", "\n"), name
+    assert rows(portal.file, "tasks") == before
+
+
+def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Portal) -> None:
+    task = Task.from_toml(task_toml(FORM))
+    with portal.owner() as browser:
+        before = rows(portal.file, "tasks", "actions")
+        reply = browser.send("/owner/new", FORM | {"do": "preview"})
+        assert reply.status == 200
+        assert "not_private" not in fields_of(reply)
+        words = text_of(reply)
+        noise = forecast(task)
+        assert noise is not None
+        for part in (
+            task.title, "Still, Walking, Jogging", "Little can be learnt about any one sample",
+            terms_hash(task.terms.text), " ".join(task.terms.text.split()),
+            f"a standard deviation of {noise.noise_stddev:.3g}",
+            f"{noise.once:.3g} times as large as the largest possible signal", "100,000 check-ins",
+        ):  # fmt: skip
+            assert part in words
+        drowned = browser.send("/owner/new", FORM | {"do": "preview", "stop.updates": "10"})
+        assert "Expect a poor model" in text_of(drowned)
+        taken = browser.send("/owner/new", FORM | {"do": "preview", "name": "activity"})
+        assert "There is a task “activity” already" in text_of(taken)
+    assert rows(portal.file, "tasks", "actions") == before
+
+
+def test_a_created_task_is_live_at_once(portal: Portal) -> None:
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | {"name": "live", "do": "create"})
+        assert (reply.status, reply.headers["location"]) == (303, "/owner/tasks/live?done=created")
+        (view,) = [t for t in browser.get("/v1/tasks").json()["tasks"] if t["name"] == "live"]
+        assert view["terms"] == Task.from_toml(task_toml(FORM | {"name": "live"})).terms.text
+        assert browser.get("/tasks/live").status == 200
+        assert "The task is created" in text_of(browser.get(reply.headers["location"]))
+        again = browser.send("/owner/new", FORM | {"name": "live", "do": "create"})
+        assert again.status == 400
+        assert "there is a task 'live' already. Choose another name." in text_of(again)
+    with portal.store() as store:
+        action = store.accounts.actions("live")[0]
+        assert (action.owner, action.action, action.task) == ("ana", "created", "live")
+
+
+def test_a_task_file_can_be_pasted(portal: Portal) -> None:
+    text = STARTER.format(name="pasted")
+    with portal.owner() as browser:
+        preview = browser.send("/owner/new", {"toml": text, "do": "preview"})
+        assert terms_hash(Task.from_toml(text).terms.text) in text_of(preview)
+        assert fields_of(preview)["toml"].strip() == text.strip()
+        assert browser.send("/owner/new", {"toml": text, "do": "create"}).status == 303
+        view = browser.get("/v1/tasks/pasted").json()
+        assert view["terms"] == Task.from_toml(text).terms.text
+        for wrong in ("", "name = ", text.replace("count = 33", "count = 0")):
+            with pytest.raises(InvalidTask) as refused:
+                Task.from_toml(wrong)
+            reply = browser.send("/owner/new", {"toml": wrong, "do": "create"})
+            assert reply.status == 400
+            assert " ".join(str(refused.value).split()) in text_of(reply)
+        assert browser.send("/owner/new", {"toml": "#" * 300_000}).status == 413
+
+
+def test_no_privacy_needs_an_extra_word(portal: Portal) -> None:
+    open_ = FORM | {"name": "open-book", "privacy.epsilon": "inf", "do": "create"}
+    pasted = {"toml": STARTER.replace("epsilon = 1.0", "epsilon = inf").format(name="open-file")}
+    with portal.owner() as browser:
+        for form in (open_, pasted | {"do": "create"}):
+            reply = browser.send("/owner/new", form)
+            assert reply.status == 400
+            assert "Tick “I know that this task is NOT PRIVATE”" in text_of(reply)
+            assert "not_private" not in fields_of(reply)
+            shown = browser.send("/owner/new", form | {"not_private": "on", "do": "preview"})
+            assert "THIS TASK IS NOT PRIVATE" in text_of(shown)
+            assert browser.send("/owner/new", form | {"not_private": "on"}).status == 303
+        for name in ("open-book", "open-file"):
+            assert not browser.get(f"/v1/tasks/{name}").json()["private"]
+
+
+def test_what_is_typed_is_text_everywhere(portal: Portal) -> None:
+    fields = ("title", "objective", "sensors", "features.description", "target.description")
+    labels = "\n".join(XSS + str(n) for n in range(2))
+    hostile = FORM | dict.fromkeys(fields, XSS) | {"target.labels": labels, "name": "hostile"}
+    everywhere = dict.fromkeys(FIELDS, XSS) | {"not_private": XSS, "do": XSS, "toml2": XSS}
+    with portal.owner() as browser:
+        pages = [
+            browser.send("/owner/new", everywhere),
+            browser.send("/owner/new", {"toml": XSS}),
+            browser.send("/owner/new", {"toml": f'name = "a"\ntitle = {XSS!r}\n{XSS}'}),
+            browser.send("/owner/new", hostile | {"do": "preview"}),
+        ]
+        assert browser.send("/owner/new", hostile | {"do": "create"}).status == 303
+        addresses = ["/owner", "/owner/tasks/hostile", "/owner?q=" + XSS.replace(" ", "+"), "/"]
+        pages += [browser.get(path.replace("<", "%3C").replace(">", "%3E").replace('"', "%22"))
+                  for path in addresses]  # fmt: skip
+        pages.append(browser.send("/owner/tasks/hostile/invites", {"uses": XSS}))
+        pages.append(browser.send("/owner/tasks/hostile/state", {"state": XSS, "confirm": XSS}))
+        pages.append(browser.sign_in(XSS[:60], XSS, next=XSS))
+        pages.append(browser.sign_in(XSS, XSS, next=XSS))
+        for page in pages:
+            text = page.body.decode()
+            assert "<script>alert" not in text
+            assert "<img src=x" not in text
+            policy = page.headers["content-security-policy"]
+            assert "script-src 'self'" in policy
+            assert "unsafe" not in policy

@@ -1,0 +1,249 @@
+"""Steering a task: what an owner does takes effect at once, is logged, and cannot be forged."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from crowdml.portal.owner.session import csrf_token
+from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of
+from tests.servers import Reply, checkin, create, enrol, make_task, problem_kind, rows
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "activity": {},
+    "forged": {"enrolment__mode": "invite"},
+    "states": {},
+    "invited": {"enrolment__mode": "invite"},
+    "devices": {},
+    "other": {},
+    "many": {},
+    "short": {"stop__updates": 1},
+    "weights": {"model__intercept": True, "features__count": 6},
+    "number": {"target__labels": None, "model__kind": "ridge", "model__clip": 1.0},
+}
+TASKS = {name: make_task(name, **changes) for name, changes in CHANGES.items()}
+TABLES = ("tasks", "devices", "actions", "invites", "sessions")
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    portal = Portal(tmp_path_factory.mktemp("portal"))
+    create(portal.database, *TASKS.values())
+    portal.add_owner()
+    yield portal.start()
+    assert portal.stop() == 0, portal.output
+
+
+@pytest.fixture
+def owner(portal: Portal) -> Iterator[Browser]:
+    with portal.owner() as browser:
+        yield browser
+
+
+def send(owner: Browser, task: str, token: str, seed: int = 0) -> Reply:
+    body = checkin(TASKS[task], seed)
+    return owner.wire.call("POST", f"/v1/tasks/{task}/checkins", body, token)
+
+
+def log(portal: Portal, task: str) -> list[tuple[str, str, str]]:
+    with portal.store() as store:
+        return [(a.owner, a.action, a.detail) for a in store.accounts.actions(task)]
+
+
+def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browser) -> None:
+    token = enrol(owner.wire, "states")
+    assert send(owner, "states", token, 1).status == 200
+    address = "/owner/tasks/states/state"
+    reply = owner.send(address, {"state": "paused"})
+    assert (reply.status, reply.headers["location"]) == (303, "/owner/tasks/states?done=paused")
+    assert problem_kind(send(owner, "states", token, 2)) == "task-paused"
+    page = owner.get(reply.headers["location"])
+    assert "The task is paused" in text_of(page)
+    assert b">Resume<" in page.body
+    assert owner.send(address, {"state": "running"}).status == 303
+    assert send(owner, "states", token, 3).status == 200
+    for confirm in ({}, {"confirm": ""}, {"confirm": "activity"}):
+        refused = owner.send(address, {"state": "stopped"} | confirm)
+        assert (refused.status, "type its name: states" in text_of(refused)) == (400, True)
+    assert send(owner, "states", token, 4).status == 200
+    assert owner.send(address, {"state": "dancing"}).status == 400
+    assert owner.send(address, {"state": "stopped", "confirm": "states"}).status == 303
+    assert problem_kind(send(owner, "states", token, 5)) == "task-finished"
+    for state in ("running", "paused"):
+        late = owner.send(address, {"state": state})
+        assert (late.status, "The task has ended" in text_of(late)) == (409, True)
+    done = [(NAME, "stopped", ""), (NAME, "resumed", ""), (NAME, "paused", "")]
+    assert log(portal, "states")[:3] == done
+    shown = text_of(owner.get("/owner/tasks/states"))
+    assert shown.index("stopped") < shown.rindex("paused")
+
+
+def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
+    page = owner.send("/owner/tasks/invited/invites", {"uses": "2"})
+    assert (page.status, page.headers["cache-control"]) == (200, "no-store")
+    assert "location" not in page.headers
+    found = re.search(r'<code class="invite">([\w-]+)</code>', page.body.decode())
+    assert found
+    code = found[1]
+    assert "2 devices may still join" in text_of(page)
+    enrol(owner.wire, "invited", code)
+    later = [owner.get(path) for path in ("/owner", "/owner/tasks/invited", "/tasks/invited")]
+    assert "1 device may still join" in text_of(later[1])
+    for reply in later:
+        assert code not in reply.body.decode()
+    assert code not in portal.output
+    assert owner.token not in portal.output
+    assert log(portal, "invited")[0] == (NAME, "invited", "an invite for 2")
+    for uses in ("0", "-1", "", "many", "1.5", "1000001", "9" * 50, "²"):
+        reply = owner.send("/owner/tasks/invited/invites", {"uses": uses})
+        assert (reply.status, "1 to 1,000,000 uses" in text_of(reply)) == (400, True), uses
+
+
+def test_a_revoked_device_is_out_at_once(portal: Portal, owner: Browser) -> None:
+    tokens = [enrol(owner.wire, "devices") for _ in range(3)]
+    stranger = enrol(owner.wire, "other")
+    assert all(send(owner, "devices", token, n).status == 200 for n, token in enumerate(tokens))
+    address = "/owner/tasks/devices/revoke"
+    assert owner.send(address, {"device": "1"}).status == 303
+    codes = [send(owner, "devices", token, 9 + n) for n, token in enumerate(tokens)]
+    assert [reply.status for reply in codes] == [200, 403, 200]
+    assert problem_kind(codes[1]) == "revoked"
+    with portal.store() as store:
+        names = [device.name for device in store.devices(store.task("devices").id)]
+    assert log(portal, "devices")[0] == (NAME, "revoked", f"device {names[1]}")
+    for wrong in ("1", "3", "-1", "", "x", names[0], "9" * 40):
+        assert owner.send(address, {"device": wrong}).status == 400, wrong
+    assert send(owner, "other", stranger).status == 200
+    page = owner.get("/owner/tasks/devices")
+    words = text_of(page)
+    assert f"{names[1][:8]}… {names[1]} revoked 1 3 " in words
+    assert re.search(rf"{names[0]} .{{0,160}} active 2 6 ", words)
+    for token in tokens:
+        assert token not in page.body.decode()
+
+
+def test_devices_come_a_hundred_at_a_time(owner: Browser) -> None:
+    for _ in range(103):
+        enrol(owner.wire, "many")
+    first = owner.get("/owner/tasks/many")
+    assert first.body.count(b"<summary title=") == 100
+    assert 'href="/owner/tasks/many?from=100#devices"' in first.body.decode()
+    rest = owner.get("/owner/tasks/many?from=100")
+    assert rest.body.count(b"<summary title=") == 3
+    assert "101 to 103 of 103" in text_of(rest)
+    for odd in ("-5", "x", "9" * 30, "500"):
+        assert owner.get(f"/owner/tasks/many?from={odd}").status == 200
+
+
+DEEDS: dict[str, dict[str, str]] = {
+    "/owner/tasks/forged/state": {"state": "paused"},
+    "/owner/tasks/forged/invites": {"uses": "1"},
+    "/owner/tasks/forged/revoke": {"device": "0"},
+    "/owner/new": {"toml": "", "do": "create"},
+    "/owner/sign-out": {},
+}
+
+
+@pytest.mark.parametrize("path", DEEDS)
+def test_forged_forms_change_nothing(portal: Portal, owner: Browser, path: str) -> None:
+    with portal.store() as store:
+        store.enrol(store.task("forged").id, None, invite_required=False)
+        other = store.accounts.open_session(NAME)
+    csrf = fields_of(owner.get("/owner"))["csrf"]
+    assert csrf == csrf_token(owner.token)
+    before = rows(portal.file, *TABLES)
+    for wrong in (
+        {},
+        {"csrf": ""},
+        {"csrf": csrf[:-1]},
+        {"csrf": "ä"},
+        {"csrf": csrf_token(other)},
+    ):
+        reply = owner.post(path, DEEDS[path] | wrong, Origin=portal.url)
+        assert reply.status == 403, wrong
+        assert "Nothing was changed" in text_of(reply)
+    elsewhere: list[dict[str, str]] = [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": portal.url},
+    ]
+    for headers in elsewhere:
+        reply = owner.post(path, DEEDS[path] | {"csrf": csrf}, **headers)
+        assert reply.status == 403, headers
+    assert rows(portal.file, *TABLES) == before
+    assert owner.get("/owner").status == 200
+    same = {"Origin": portal.url, "Sec-Fetch-Site": "same-origin"}
+    assert owner.post(path, DEEDS[path] | {"csrf": csrf}, **same).status in (200, 303, 400)
+    if path != "/owner/new":
+        assert rows(portal.file, *TABLES) != before
+
+
+def test_pages_that_are_not_there(owner: Browser) -> None:
+    assert owner.get("/owner/tasks/nothing").status == 404
+    assert owner.send("/owner/tasks/nothing/state", {"state": "paused"}).status == 404
+    for path in DEEDS:
+        expected = 200 if path == "/owner/new" else 405
+        assert owner.get(path).status == expected
+
+
+def test_the_dashboard_and_the_ended(owner: Browser) -> None:
+    token = enrol(owner.wire, "short")
+    assert send(owner, "short", token).status == 200
+    page = owner.get("/owner?q=short")
+    words = text_of(page)
+    assert "Finished ε = 1 1 1 " in words
+    assert 'href="/tasks/short/join"' in page.body.decode()
+    ended = owner.get("/owner/tasks/short")
+    assert "The task has ended (exhausted)" in text_of(ended)
+    assert b'name="state"' not in ended.body
+
+
+def test_pages_can_be_read_by_everyone(owner: Browser) -> None:
+    for path in ("/owner", "/owner/new", "/owner/tasks/activity", "/owner/sign-in"):
+        page = owner.get(path).body.decode()
+        assert page.count("<h1") == 1
+        ids = re.findall(r'\bid="([^"]+)"', page)
+        assert len(ids) == len(set(ids))
+        for label in re.findall(r'<label[^>]* for="([^"]+)"', page):
+            assert label in ids
+        for list_ in re.findall(r'aria-(?:describedby|labelledby)="([^"]+)"', page):
+            assert set(list_.split()) <= set(ids)
+        for tag in re.findall(r"<(?:input|select|textarea)[^>]*>", page):
+            named = re.search(r'\bid="([^"]+)"', tag)
+            wrapped = re.search(rf"<label[^>]*>(?:(?!</label>).)*{re.escape(tag)}", page, re.S)
+            bound = named and f'for="{named[1]}"' in page
+            assert 'type="hidden"' in tag or bound or wrapped, tag
+        assert not re.search(r'\s(style|on\w+)="', page)
+        assert page.count('<div class="scroll" tabindex="0" role="region"') == page.count("<table>")
+
+
+@pytest.mark.parametrize("task", ["weights", "number"])
+def test_the_exported_model_predicts_as_the_model_does(owner: Browser, task: str) -> None:
+    token = enrol(owner.wire, task)
+    for seed in range(5):
+        assert send(owner, task, token, seed).status == 200
+    page = owner.get(f"/owner/tasks/{task}").body.decode()
+    files: dict[str, Reply] = {}
+    for kind in ("npz", "json", "onnx"):
+        address = f"/v1/tasks/{task}/export?format={kind}"
+        assert f'href="{address}"' in page
+        files[kind] = owner.get(address)
+        assert "attachment" in files[kind].headers["content-disposition"]
+    exact: dict[str, Any] = json.loads(files["json"].body)
+    w = np.concatenate([np.ravel(exact["weights"]), exact["intercepts"]])
+    model = TASKS[task].terms.make_model()
+    w = w[: model.size]
+    rng = np.random.default_rng(4)
+    x = rng.dirichlet(np.ones(TASKS[task].terms.features.count), size=50)
+    session = onnxruntime.InferenceSession(files["onnx"].body)
+    prediction, scores = session.run(["prediction", "scores"], {"x": x.astype(np.float32)})
+    expected = model.predict(w, x)
+    assert len(set(expected.tolist())) > 1
+    np.testing.assert_allclose(scores, x @ np.array(exact["weights"]).T + exact["intercepts"],
+                               atol=1e-5)  # fmt: skip
+    np.testing.assert_allclose(prediction.ravel(), expected, atol=1e-5)
