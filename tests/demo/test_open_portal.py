@@ -1,0 +1,59 @@
+"""On a terminal the demo's portal stays open until Ctrl-C; elsewhere the demo ends by itself."""
+
+import os
+import pty
+import re
+import ssl
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import COMMAND, Command
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_the_portal_stays_open_on_a_terminal(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        arguments = ["demo", "--seconds", "2", "--devices", "18"]
+        os.execvpe(COMMAND[0], [*COMMAND, *arguments], command.environment)
+    shown = b""
+    while b"Press Ctrl-C to end." not in shown:
+        shown += os.read(terminal, 65536)
+    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", shown).decode()
+    address = re.findall(r"stays open: (https://[\w.:/-]+)", plain)[-1]
+    page = _get(address)
+    assert "What is the owner of this phone doing?" in page
+    assert "Finished" in page
+    os.write(terminal, b"\x03")
+    try:
+        while more := os.read(terminal, 65536):
+            shown += more
+    except OSError:
+        pass  # Linux says so when the other end of a terminal is closed.
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert b"Traceback" not in shown
+    with pytest.raises(urllib.error.URLError):
+        _get(address)
+
+
+def test_elsewhere_it_says_where_and_ends(tmp_path: Path) -> None:
+    said = Command(tmp_path)("demo", "--seconds", 2, "--devices", 18).said()
+    assert re.search(r"watch it learn: https://127\.0\.0\.1:\d+/tasks/activity", said)
+    assert "Ctrl-C" not in said
+
+
+def _get(address: str) -> str:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with urllib.request.urlopen(address, timeout=30, context=context) as answer:
+        text: str = answer.read().decode()
+    return text
