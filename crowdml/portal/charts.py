@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from crowdml.portal.drawing import Theme, empty, figure, tidy
+from crowdml.portal.words import count, estimate
 from crowdml.protocol import Statistics, Task
 from crowdml.server.learner import Course
 from crowdml.server.totals import error_estimate
@@ -32,6 +33,7 @@ class Chart(NamedTuple):
     Args:
         title: What it shows.
         note: How to read it, honestly.
+        says: The same in a sentence, for those who do not see it.
         columns: Names of the numbers in `rows`.
         rows: The numbers, for CSV.
         draw: The same as a picture.
@@ -39,6 +41,7 @@ class Chart(NamedTuple):
 
     title: str
     note: str
+    says: Callable[[Facts], str]
     columns: tuple[str, ...]
     rows: Callable[[Facts], list[tuple[float, ...]]]
     draw: "Callable[[Facts, Theme], Figure]"
@@ -73,10 +76,10 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     target = facts.task.stop.error
     if target is not None:
         axes.axhline(target, color=theme.good, linestyle="--", linewidth=1.2, label="target")
-    axes.set_ylim(-0.05, 1.05)
+    axes.set_ylim(-0.15, 1.05)
     axes.set_ylabel("estimated error")
     axes.set_xlabel("check-ins")
-    axes.legend(loc="upper right", ncols=2)
+    axes.legend(loc="upper right", ncols=2, frameon=False, labelcolor=theme.text)
     return tidy(picture, axes)
 
 
@@ -168,6 +171,31 @@ def draw_spark(facts: Facts, theme: Theme) -> "Figure":
     return picture
 
 
+def say_error(facts: Facts) -> str:
+    now = facts.statistics
+    return f"{estimate(now.recent_error or now.error)}, after {count(now.version)} check-ins"
+
+
+def say_labels(facts: Facts) -> str:
+    labels = zip(facts.task.terms.target.labels, facts.statistics.labels, strict=False)
+    return ", ".join(f"{name} {estimate(share)}" for name, share in labels) or "not known yet"
+
+
+def say_pace(facts: Facts) -> str:
+    rows = pace_rows(facts)
+    return f"{count(int(rows[-1][1]))} in the newest minute with any" if rows else "none yet"
+
+
+def say_staleness(facts: Facts) -> str:
+    now = facts.statistics
+    return f"{now.staleness_mean:.1f} versions on average, {now.staleness_max} at most"
+
+
+def say_devices(facts: Facts) -> str:
+    now = facts.statistics
+    return f"{count(now.active_devices)} of {count(now.devices)} have checked in"
+
+
 def _short(label: str) -> str:
     return label if len(label) <= 18 else label[:17] + "…"
 
@@ -178,6 +206,7 @@ CHARTS = {
         "How often the model of the moment was wrong on the devices' own new samples. Devices "
         "send these counts with noise, so the truth lies in the band with 95 % confidence; the "
         "band can reach below 0 and above 1.",
+        say_error,
         ("checkins", "recent_error", "recent_margin", "error_since_start"),
         error_rows,
         draw_error,
@@ -186,6 +215,7 @@ CHARTS = {
         "Labels",
         "How the samples of the crowd divide over the labels, from noisy counts. A bar below "
         "zero is noise.",
+        say_labels,
         ("label", "share", "margin"),
         label_rows,
         draw_labels,
@@ -193,6 +223,7 @@ CHARTS = {
     "pace": Chart(
         "Check-ins a minute",
         "Over the last hour. Times are kept to the minute only.",
+        say_pace,
         ("minute", "checkins"),
         pace_rows,
         draw_pace,
@@ -200,6 +231,7 @@ CHARTS = {
     "staleness": Chart(
         "Staleness",
         "How many steps the model took between a device's check-out and its check-in.",
+        say_staleness,
         ("checkins", "staleness"),
         staleness_rows,
         draw_staleness,
@@ -207,6 +239,7 @@ CHARTS = {
     "devices": Chart(
         "Devices",
         "Devices that have checked in at least once.",
+        say_devices,
         ("checkins", "devices"),
         device_rows,
         draw_devices,

@@ -38,7 +38,7 @@ SETTINGS: Any = {
 }
 
 
-def figure(theme: Theme, width: float = 6.4, height: float = 3.0) -> "tuple[Figure, Axes]":
+def figure(theme: Theme, width: float = 4.8, height: float = 2.5) -> "tuple[Figure, Axes]":
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -76,5 +76,5 @@ def save(picture: "Figure", format: str, theme: Theme) -> bytes:
         if format == "svg":
             picture.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
         else:
-            picture.savefig(buffer, format="png", dpi=200, facecolor=theme.background)
+            picture.savefig(buffer, format="png", dpi=300, facecolor=theme.background)
     return buffer.getvalue()

@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from crowdml.errors import CrowdmlError
+from crowdml.portal import words
 from crowdml.portal.drawing import Theme, figure, tidy
 from crowdml.privacy import ExactNoise, Sanitizer, laplace_scale, laplace_variance
 from crowdml.protocol import Terms, rejected
@@ -73,7 +74,7 @@ def hiding(terms: Terms, epsilon: float, batch: int) -> Hiding:
 
 def draw_hiding(how: Hiding, theme: Theme) -> "Figure":
     """Two minibatches that differ in one sample: what may be sent for each, and real draws."""
-    picture, axes = figure(theme, height=3.2)
+    picture, axes = figure(theme, height=2.8)
     reach = 3.2 * how.scale + how.shift
     grid = np.linspace(-reach, reach, 801)
     half = how.shift / 2
@@ -91,5 +92,11 @@ def draw_hiding(how: Hiding, theme: Theme) -> "Figure":
     axes.set_yticks([])
     axes.set_ylabel("how likely")
     axes.set_xlabel(f"one number of what is sent (true values differ by {how.shift:.2g})")
-    axes.legend(loc="upper right")
+    axes.legend(loc="upper right", frameon=False, labelcolor=theme.text)
+    axes.set_title(
+        f"ε = {words.epsilon(how.epsilon)}, {how.n} samples: noise ± {how.noise_stddev:.2g}, "
+        f"at most {words.certainty(how.epsilon)} sure",
+        fontsize=10,
+        loc="left",
+    )
     return tidy(picture, axes)

@@ -49,8 +49,11 @@ def render(
 
 def error_page(request: Request, error: Rejected) -> Response:
     """What went wrong, for people, with a way on."""
+    here = request.url.path[:200]
+    known = error.kind != "not-found" or "path_params" in request.scope
+    detail = error.detail if known else f"there is no page at {here}."
     return render(
-        request, "error.html", error.status, title=PROBLEMS[error.kind].title, detail=error.detail
+        request, "error.html", error.status, title=PROBLEMS[error.kind].title, detail=detail
     )
 
 

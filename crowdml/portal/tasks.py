@@ -80,6 +80,7 @@ def describe(learner: Learner, facts: Facts) -> dict[str, Any]:
         "task": learner.task,
         "terms": terms,
         "size": terms.make_model().size,
+        "facts": facts,
         "stats": facts.statistics,
         "charts": CHARTS,
         "level": words.level(terms),

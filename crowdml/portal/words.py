@@ -22,6 +22,9 @@ __all__ = [
     "when",
 ]
 
+NBSP = "\N{NO-BREAK SPACE}"
+"""A number and its sign stay on one line."""
+
 MODELS = {
     "softmax": "logistic regression with one weight per feature and label (softmax)",
     "hinge": "a linear support vector machine with one weight per feature and label",
@@ -59,7 +62,7 @@ LEVELS = [
     (10.0, Level("Weak", "weak", "A guess about one sample can become nearly certain.")),
     (math.inf, Level("Very weak", "weak", "Hardly any protection for a single sample.")),
 ]
-NONE = Level("None", "none", "NOT PRIVATE: no noise is added, and samples can be reconstructed.")
+NONE = Level("Not private", "none", "No noise is added, and samples can be reconstructed.")
 
 
 def level(terms: Terms) -> Level:
@@ -70,15 +73,15 @@ def level(terms: Terms) -> Level:
 
 
 def certainty(value: float) -> str:
-    """How sure someone with a fifty-fifty guess about one sample can become, at most.
+    r"""How sure someone with a fifty-fifty guess about one sample can become, at most.
 
     >>> certainty(1.0)
-    '73.1 %'
+    '73.1\xa0%'
     """
     if math.isinf(value):
         return "100 %"
     share = 1 / (1 + math.exp(-value))
-    return percent(share, 1) if share < 0.999 else f"{math.floor(share * 1e4) / 1e2:g} %"
+    return percent(share, 1) if share < 0.999 else f"{math.floor(share * 1e4) / 1e2:g}{NBSP}%"
 
 
 def state(state: State, version: int) -> str:
@@ -120,17 +123,17 @@ def count(value: int) -> str:
 
 
 def percent(value: float, digits: int = 0) -> str:
-    """
+    r"""
     >>> percent(0.731), percent(-0.02, 1)
-    ('73 %', '−2.0 %')
+    ('73\xa0%', '−2.0\xa0%')
     """
-    return f"{100 * value:.{digits}f} %".replace("-", "−")
+    return f"{100 * value:.{digits}f}{NBSP}%".replace("-", "−")
 
 
 def estimate(value: Estimate | None) -> str:
-    """
+    r"""
     >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 3.0))
-    ('12 % ± 4', 'not known yet', 'hidden by noise so far')
+    ('12\xa0%\xa0±\xa04', 'not known yet', 'hidden by noise so far')
     """
     if value is None:
         return "not known yet"
@@ -138,7 +141,7 @@ def estimate(value: Estimate | None) -> str:
         return "hidden by noise so far"
     margin = 100 * value.margin
     digits = 1 if margin < 1 else 0
-    return f"{percent(value.value, digits)} ± {margin:.{digits}f}"
+    return f"{percent(value.value, digits)}{NBSP}±{NBSP}{margin:.{digits}f}"
 
 
 def when(seconds: int | None) -> str:

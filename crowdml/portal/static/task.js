@@ -3,17 +3,18 @@
 
 const article = document.querySelector("article[data-task]");
 const LEAST_MS = 2000; // between two rounds of pictures
+const AGAIN_MS = 5000; // before a new try to follow
 
 // The same words as on the server.
 const count = (n) => n.toLocaleString("en-US");
-const percent = (v, digits) => `${(100 * v).toFixed(digits)} %`.replace("-", "−");
+const percent = (v, digits) => `${(100 * v).toFixed(digits)}\u00a0%`.replace("-", "−");
 
 function estimate(value) {
   if (!value) return "not known yet";
   if (value.margin >= 1) return "hidden by noise so far";
   const margin = 100 * value.margin;
   const digits = margin < 1 ? 1 : 0;
-  return `${percent(value.value, digits)} ± ${margin.toFixed(digits)}`;
+  return `${percent(value.value, digits)}\u00a0±\u00a0${margin.toFixed(digits)}`;
 }
 
 const STATES = {
@@ -54,6 +55,8 @@ async function redraw(version) {
   drawnFor = version;
   for (const picture of article.querySelectorAll(".charts picture[data-picture]")) {
     await replacePicture(picture, `${picture.dataset.picture}?v=${version}`);
+    const title = picture.closest("figure").querySelector("h3").textContent;
+    picture.querySelector("img").alt = `${title} after ${count(version)} check-ins`;
   }
   await new Promise((resolve) => setTimeout(resolve, LEAST_MS));
   drawing = false;
@@ -90,9 +93,14 @@ function follow() {
     if (ENDED.has(statistics.state)) {
       events.close();
       show("link", "The task has ended.");
+      article.querySelector("[data-while-open]")?.remove();
     }
   });
-  events.addEventListener("error", () => show("link", "The connection is lost; trying again …"));
+  events.addEventListener("error", () => {
+    show("link", "The connection is lost; trying again …");
+    // A browser gives up by itself when something in front answers in the server's place.
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, AGAIN_MS);
+  });
 }
 
 if (article && article.dataset.final === "no") follow();

@@ -1,0 +1,90 @@
+"""One Chromium for all tests of this folder, a fresh context for each, and portals to look at."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser.chromium import ARGUMENTS, LOOKS, Watch, find_chromium
+from tests.browser.portals import Portal, ServePortal, gallery, populate, portals
+from tests.servers import PATIENCE, Process, create
+
+
+class Browse(Protocol):
+    """Opens a page of a server in a context of its own; a look is a key of `LOOKS`."""
+
+    def __call__(self, server: Process, look: str = "desktop-light", **options: Any) -> Page: ...
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """One worker runs all tests of this folder, so that there is one Chromium."""
+    item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+# Package and not session: Playwright occupies this thread's event loop while it runs, and tests
+# of other folders call asyncio.run.
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    path = find_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def browse(chromium: Browser, watch: Watch) -> Iterator[Browse]:
+    """Pages that fail the test for anything in `watch` that the test did not expect."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(server: Process, look: str = "desktop-light", **options: Any) -> Page:
+        settings = LOOKS[look] | {"ignore_https_errors": bool(server.tls)} | options
+        context = chromium.new_context(base_url=server.url, **settings)
+        context.set_default_timeout(1000 * PATIENCE)
+        contexts.append(context)
+        watch.origins.add(server.url)
+        watch.follow(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert watch.verdict() == []
+
+
+@pytest.fixture(scope="package")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    """A portal for looking only, with one task in every situation that a page can show."""
+    portal = Portal(tmp_path_factory.mktemp("portal"))
+    tasks = gallery()
+    create(portal.database, *tasks)
+    portal.start()
+    try:
+        populate(portal, tasks)
+        yield portal
+    finally:
+        portal.kill()
+
+
+@pytest.fixture
+def desktop(browse: Browse, portal: Portal) -> Page:
+    return browse(portal, "desktop-light")
+
+
+@pytest.fixture
+def phone(browse: Browse, portal: Portal) -> Page:
+    return browse(portal, "phone-dark")
+
+
+@pytest.fixture
+def serve_portal(tmp_path: Path) -> Iterator[ServePortal]:
+    """Portals that a test may change, stop and start."""
+    with portals(tmp_path) as serve:
+        yield serve

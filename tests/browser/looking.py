@@ -1,0 +1,79 @@
+"""Looking at a page: pictures of it, whether it fits its screen, and who it shuts out."""
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.servers import PATIENCE
+
+__all__ = ["barriers", "fits", "photograph", "show_all"]
+
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = ROOT / "screenshots"
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def show_all(page: Page) -> None:
+    """Load the pictures that wait to be scrolled to, and wait until all of them are there."""
+    # Not with image.decode(), which fails when a live page swaps the picture meanwhile.
+    missing = page.evaluate(
+        """async (patience) => {
+            for (const image of document.images) image.loading = "eager";
+            const missing = () => [...document.images]
+                .filter((image) => !(image.complete && image.naturalWidth))
+                .map((image) => image.currentSrc);
+            const end = Date.now() + patience;
+            while (missing().length && Date.now() < end) {
+                await new Promise((resolve) => setTimeout(resolve, 20));
+            }
+            return missing();
+        }""",
+        1000 * PATIENCE,
+    )
+    assert missing == []
+
+
+def photograph(page: Page, name: str) -> None:
+    """The whole page as screenshots/NAME.png."""
+    show_all(page)
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+def fits(page: Page) -> bool:
+    """Whether nothing lies beyond the right edge, to be scrolled to or cut off.
+
+    Against the screen and not `innerWidth`: a phone zooms out until a page that is too wide fits.
+    """
+    assert page.viewport_size is not None
+    width: int = page.evaluate("document.documentElement.scrollWidth")
+    return width <= page.viewport_size["width"]
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds against WCAG 2.2 A and AA on the page, a line for each kind.
+
+    What is folded away is looked at too.
+    """
+    # Evaluated by the browser's own tools, which the page's policy does not bind.
+    page.evaluate(AXE.read_text())
+    found: dict[str, Any] = page.evaluate(
+        """async (tags) => {
+            const folded = [...document.querySelectorAll("details:not([open])")];
+            for (const each of folded) each.open = true;
+            const { passes, violations } = await axe.run({
+                resultTypes: ["violations"],
+                runOnly: { type: "tag", values: tags },
+            });
+            for (const each of folded) each.open = false;
+            const line = ({ id, help, nodes }) =>
+                `${id}: ${help}: ${nodes.map((node) => node.target.join(" ")).join(", ")}`;
+            return { passed: passes.length, against: violations.map(line) };
+        }""",
+        WCAG,
+    )
+    assert found["passed"], "axe-core looked at nothing"
+    against: list[str] = found["against"]
+    return against

@@ -1,0 +1,181 @@
+"""A portal as its operator runs it, tasks in every situation, and a crowd that checks in."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+import crowdml
+from crowdml.protocol import Task
+from tests.servers import Process, Wire, checkin, create, enrol, make_task
+
+__all__ = ["Crowd", "Portal", "ServePortal", "gallery", "populate", "portals", "sensor_task"]
+
+
+class Portal(Process):
+    """`crowdml serve`, on one port and one database for its whole life."""
+
+    def launch(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", "crowdml", "serve"]
+        command += ["--database", self.database, "--port", str(self.port)]
+        if self.tls:
+            command += ["--tls", self.tls]
+        # The subprocess must run the same package as the test, wherever that was imported from.
+        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
+        with (self.folder / "server.out").open("ab") as output:
+            self.process = subprocess.Popen(
+                command, stdout=output, stderr=subprocess.STDOUT, cwd=self.folder, env=environment
+            )
+        return self.process
+
+
+class ServePortal(Protocol):
+    def __call__(self, *tasks: Task, tls: str | None = None) -> Portal: ...
+
+
+@contextmanager
+def portals(folder: Path) -> Iterator[ServePortal]:
+    """Starts portals, each in a folder of its own, and leaves none behind."""
+    started: list[Portal] = []
+
+    def serve(*tasks: Task, tls: str | None = None) -> Portal:
+        home = folder / f"portal-{len(started)}"
+        home.mkdir()
+        portal = Portal(home, tls)
+        started.append(portal)
+        create(portal.database, *tasks)
+        portal.start()
+        return portal
+
+    try:
+        yield serve
+    finally:
+        for portal in started:
+            portal.kill()
+
+
+@dataclass
+class Crowd:
+    """Devices that check in through the API, as real ones do; what they send is made up.
+
+    The share of wrong predictions falls from check-in to check-in, as when a model learns.
+    """
+
+    wire: Wire
+    task: Task
+    n_devices: int = 3
+    tokens: list[str] = field(init=False)
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        self.tokens = [enrol(self.wire, self.task.name) for _ in range(self.n_devices)]
+
+    def check_in(self, times: int = 1) -> None:
+        for _ in range(times):
+            body = checkin(self.task, seed=self.sent, **self._sums())
+            token = self.tokens[self.sent % len(self.tokens)]
+            path = f"/v1/tasks/{self.task.name}/checkins"
+            reply = self.wire.call("POST", path, body, token)
+            assert reply.status in (200, 201), reply.body
+            self.sent += 1
+
+    def _sums(self) -> dict[str, Any]:
+        rng = np.random.default_rng(self.sent)
+        terms = self.task.terms
+        n = terms.collection.batch
+        evaluated = terms.collection.n_heldout(n) or n
+        sums: dict[str, Any] = {
+            "version": max(0, self.sent - int(rng.integers(0, 3))),
+            "errors": int(rng.binomial(evaluated, 0.1 + 0.55 / (1 + self.sent / 8))),
+        }
+        if terms.n_classes:
+            shares = np.arange(terms.n_classes, 0, -1)
+            noise = rng.integers(-1, 2, terms.n_classes) * terms.private
+            labels = rng.multinomial(n, shares / shares.sum()) + noise
+            sums["labels"] = tuple(labels.tolist())
+        return sums
+
+
+def sensor_task(name: str, **changes: Any) -> Task:
+    """A task whose features a phone's browser makes by itself."""
+    lines = {"transform": '"spectrum"', "rate": "20.0", "window": "64", "first_bin": "0.1"}
+    sensor = "\n".join(f"{key} = {value}" for key, value in (lines | changes).items())
+    return Task.from_toml(
+        f"""
+        name = "{name}"
+        title = "How does its owner carry the phone?"
+        objective = "Tell a pocket from a hand by the way a phone moves."
+        sensors = "Accelerometer, 20 readings a second, in windows of 3.2 seconds."
+        [features]
+        count = 33
+        description = "Spectrum of the acceleration's magnitude."
+        [features.sensor]
+        kind = "motion"
+        {sensor}
+        [target]
+        labels = ["pocket", "hand"]
+        [model]
+        kind = "softmax"
+        [privacy]
+        epsilon = 3.0
+        [collection]
+        batch = 20
+        buffer = 200
+        [enrolment]
+        checkins_per_minute = 1e6
+        """
+    )
+
+
+def gallery() -> list[Task]:
+    """Tasks that differ in whatever changes a page; `populate` says how far each of them is."""
+    return [
+        make_task(
+            "walking",
+            __title="What is the owner of this phone doing?",
+            __objective="Tell standing, walking and running apart from a phone's movement.",
+            __sensors="Accelerometer, 20 readings a second.",
+            target__labels=["still", "walking", "running"],
+            collection__batch=20,
+            stop__updates=400,
+            stop__error=0.05,
+        ),
+        make_task("paused", __title="A task that pauses"),
+        make_task("finished", __title="A task that is done", stop__updates=5),
+        make_task("stopped", __title="A task that was stopped"),
+        make_task("open-data", __title="A task without noise", privacy__epsilon=float("inf")),
+        make_task(
+            "temperature",
+            __title="How warm is it on the balcony?",
+            __objective="Predict the temperature outside from a phone on the table.",
+            features__count=8,
+            target__labels=None,
+            target__description="Degrees Celsius, divided by 10.",
+            model__kind="huber",
+            model__clip=1.0,
+            privacy__epsilon=8.0,
+            collection__heldout=0.34,
+        ),
+        make_task("new", __title="A task without check-ins"),
+        make_task("club", __title="A task for invited devices", enrolment__mode="invite"),
+        sensor_task("pocket"),
+    ]
+
+
+def populate(portal: Portal, tasks: list[Task]) -> None:
+    """Let a crowd take part in every task that has one, then pause and stop what the names say."""
+    checkins = {"walking": 60, "open-data": 4, "temperature": 12}
+    with portal.connected() as wire:
+        for task in tasks:
+            if task.name not in ("new", "club"):
+                crowd = Crowd(wire, task)
+                crowd.check_in(checkins.get(task.name, 5))
+    with portal.store() as store:
+        store.set_task_state("paused", "paused")
+        store.set_task_state("stopped", "stopped")

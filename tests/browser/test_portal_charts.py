@@ -1,0 +1,120 @@
+"""Pictures and numbers to keep, fetched without a browser."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.browser.portals import Portal
+from tests.servers import Wire, problem_kind
+
+CHARTS = ["error", "labels", "pace", "staleness", "devices"]
+PAGE = "text/html,*/*;q=0.8"
+
+
+@pytest.fixture
+def wire(portal: Portal) -> Iterator[Wire]:
+    with portal.connected() as wire:
+        yield wire
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_in_three_formats(wire: Wire, name: str) -> None:
+    base = f"/tasks/walking/charts/{name}"
+    svg = wire.get(f"{base}.svg")
+    assert svg.headers["content-type"] == "image/svg+xml"
+    assert b"<svg " in svg.body
+    assert b"<script" not in svg.body
+    assert wire.get(f"{base}.svg?theme=dark").body != svg.body
+    png = wire.get(f"{base}.png?save")
+    assert png.headers["content-type"] == "image/png"
+    assert Image.open(io.BytesIO(png.body)).size == (1440, 750)
+    table = wire.get(f"{base}.csv?save")
+    assert table.headers["content-type"] == "text/csv; charset=utf-8"
+    for reply, kind in [(png, "png"), (table, "csv")]:
+        disposition = reply.headers["content-disposition"]
+        assert disposition == f'attachment; filename="walking-{name}.{kind}"'
+    assert "content-disposition" not in svg.headers
+
+
+def rows(wire: Wire, task: str, chart: str) -> list[dict[str, float]]:
+    text = wire.get(f"/tasks/{task}/charts/{chart}.csv").body.decode()
+    table = csv.DictReader(io.StringIO(text))
+    return [{name: float(value) for name, value in row.items()} for row in table]
+
+
+def test_numbers_are_those_of_the_api(wire: Wire) -> None:
+    stats: dict[str, Any] = wire.get("/v1/tasks/walking/stats").json()
+    newest = rows(wire, "walking", "error")[-1]
+    assert newest == {
+        "checkins": stats["version"],
+        "recent_error": stats["recent_error"]["value"],
+        "recent_margin": stats["recent_error"]["margin"],
+        "error_since_start": stats["error"]["value"],
+    }
+    assert rows(wire, "walking", "labels") == [
+        {"label": k, "share": label["value"], "margin": label["margin"]}
+        for k, label in enumerate(stats["labels"])
+    ]
+    assert rows(wire, "walking", "devices")[-1]["devices"] == stats["active_devices"]
+    assert sum(row["checkins"] for row in rows(wire, "walking", "pace")) == stats["version"]
+    late = [row["staleness"] for row in rows(wire, "walking", "staleness")]
+    assert sum(late) / len(late) == pytest.approx(stats["staleness_mean"])
+    assert max(late) == stats["staleness_max"]
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_nothing_to_show_yet(wire: Wire, name: str) -> None:
+    assert rows(wire, "new", name) == []
+    assert wire.get(f"/tasks/new/charts/{name}.svg").status == 200
+
+
+def test_no_labels_for_a_number(wire: Wire) -> None:
+    assert rows(wire, "temperature", "labels") == []
+    assert wire.get("/tasks/temperature/charts/labels.svg").status == 200
+    assert b"charts/labels" not in wire.get("/tasks/temperature").body
+
+
+@pytest.mark.parametrize("path", ["charts/secret.svg", "charts/error.exe", "charts/.svg", "x.svg"])
+def test_charts_that_do_not_exist(wire: Wire, path: str) -> None:
+    page = wire.get(f"/tasks/walking/{path}", accept=PAGE)
+    assert page.status == 404
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert b"<h1>There is nothing here</h1>" in page.body
+    assert problem_kind(wire.get(f"/tasks/walking/{path}")) == "not-found"
+
+
+def test_charts_of_a_task_that_does_not_exist(wire: Wire) -> None:
+    for path in ("charts/error.svg", "spark.svg", "noise.svg?epsilon=1&batch=1", "join.svg"):
+        assert wire.get(f"/tasks/nobody/{path}", accept=PAGE).status == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("epsilon=0&batch=20", "Epsilon must lie in 0.01 … 100, found"),
+        ("epsilon=101&batch=20", "Epsilon must lie in 0.01 … 100, found"),
+        ("epsilon=nan&batch=20", "Epsilon must lie in 0.01 … 100, found"),
+        ("epsilon=inf&batch=20", "Epsilon must lie in 0.01 … 100, found"),
+        ("epsilon=%3Cscript%3E&batch=20", "Epsilon must lie in 0.01 … 100, found"),
+        ("batch=20", "Epsilon must lie in 0.01 … 100, found"),
+        ("epsilon=1&batch=0", "Batch must lie in 1 … 10000, found"),
+        ("epsilon=1&batch=1e9", "Batch must lie in 1 … 10000, found"),
+    ],
+)
+def test_noise_that_cannot_be_drawn(wire: Wire, query: str, sentence: str) -> None:
+    page = wire.get(f"/tasks/walking/noise.svg?{query}", accept=PAGE)
+    assert page.status == 400
+    assert sentence in page.body.decode()
+    assert b"<script>" not in page.body
+    assert problem_kind(wire.get(f"/tasks/walking/noise.svg?{query}")) == "invalid-parameter"
+
+
+@pytest.mark.parametrize("task", ["walking", "open-data", "temperature", "pocket"])
+@pytest.mark.parametrize("query", ["epsilon=0.01&batch=1", "epsilon=100&batch=10000"])
+def test_noise_at_its_limits(wire: Wire, task: str, query: str) -> None:
+    reply = wire.get(f"/tasks/{task}/noise.svg?{query}")
+    assert reply.status == 200, reply.body

@@ -1,0 +1,139 @@
+"""Ways through the portal: with a mouse, with keys alone, and without any script."""
+
+import io
+import re
+
+import numpy as np
+import segno
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Browse
+from tests.browser.looking import show_all
+from tests.browser.portals import Portal
+
+
+def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:
+    desktop.goto("/")
+    expect(desktop.get_by_role("status")).to_have_text("9 of 9 tasks")
+    desktop.get_by_label("Search").fill("walking accelerometer")
+    desktop.get_by_role("button", name="Find").click()
+    expect(desktop.get_by_role("status")).to_have_text("1 of 9 tasks")
+    desktop.get_by_role("link", name="What is the owner of this phone doing?").click()
+    expect(desktop).to_have_url(f"{portal.url}/tasks/walking")
+    desktop.get_by_role("link", name="Take part").click()
+    expect(desktop.get_by_role("heading", level=1)).to_have_text("Take part")
+    link = f"{portal.url}/join/walking"
+    expect(desktop.get_by_role("link", name=link)).to_have_attribute("href", link)
+    assert dots(desktop.get_by_alt_text("QR code")) == dots_of(link)
+
+
+def dots(picture: Locator) -> list[list[bool]]:
+    """The code as a camera sees it: black or not at the middle of each dot."""
+    image = np.array(Image.open(io.BytesIO(picture.screenshot())).convert("L"))
+    seen = segno.make(picture.page.get_by_role("link", name="/join/").inner_text(), error="m")
+    n = seen.symbol_size(border=3)[0]
+    middle = (np.arange(3, n - 3) + 0.5) * len(image) / n
+    rows = image[np.ix_(middle.astype(int), middle.astype(int))] < 128
+    dark: list[list[bool]] = rows.tolist()
+    return dark
+
+
+def dots_of(text: str) -> list[list[bool]]:
+    return [[bool(dot) for dot in row] for row in segno.make(text, error="m").matrix]
+
+
+def test_tasks_by_their_state(desktop: Page) -> None:
+    desktop.goto("/")
+    desktop.get_by_label("Show").select_option("Ended")
+    desktop.get_by_role("button", name="Find").click()
+    titles = desktop.get_by_role("heading", level=2)
+    expect(titles).to_have_text(["A task that was stopped", "A task that is done"])
+    expect(desktop.get_by_label("Show")).to_have_value("ended")
+
+
+def test_whoever_ended_it_nobody_can_join(desktop: Page) -> None:
+    for task in ("finished", "stopped"):
+        desktop.goto(f"/tasks/{task}")
+        expect(desktop.get_by_text("The task has ended.")).to_be_visible()
+        expect(desktop.get_by_role("link", name="Take part")).to_have_count(0)
+
+
+def test_a_task_without_noise_says_so_everywhere(desktop: Page) -> None:
+    for path in ("/tasks/open-data", "/tasks/open-data/join"):
+        desktop.goto(path)
+        expect(desktop.locator(".warning")).to_contain_text("THIS TASK IS NOT PRIVATE.")
+    expect(desktop.locator("pre").first).to_contain_text("--accept-no-privacy")
+    desktop.goto("/tasks/walking")
+    expect(desktop.locator(".warning")).to_have_count(0)
+
+
+def test_an_invite_is_asked_for(desktop: Page) -> None:
+    desktop.goto("/tasks/club/join")
+    expect(desktop.get_by_text("This task is by invitation")).to_be_visible()
+    expect(desktop.locator("pre").first).to_contain_text("--invite CODE")
+
+
+def test_with_keys_alone(desktop: Page, portal: Portal) -> None:
+    desktop.goto("/")
+    desktop.keyboard.press("Tab")
+    expect(desktop.get_by_text("Skip to the content")).to_be_focused()
+    expect(desktop.get_by_text("Skip to the content")).to_be_in_viewport()
+    desktop.keyboard.press("Enter")
+    expect(desktop.locator("main")).to_be_focused()
+    tab_to(desktop, desktop.get_by_role("link", name="How does its owner carry the phone?"))
+    desktop.keyboard.press("Enter")
+    expect(desktop).to_have_url(f"{portal.url}/tasks/pocket")
+    tab_to(desktop, desktop.locator("#epsilon"))
+    desktop.keyboard.press("End")
+    expect(desktop.locator("#epsilon-out")).to_have_text("100")
+    tab_to(desktop, desktop.locator("#batch"))
+    desktop.keyboard.press("Home")
+    expect(desktop.locator("#batch-out")).to_have_text("1")
+    tab_to(desktop, desktop.get_by_text("Read the terms"))
+    desktop.keyboard.press("Enter")
+    expect(desktop.get_by_text('"task": "pocket"')).to_be_visible()
+
+
+def tab_to(page: Page, wanted: Locator, most: int = 40) -> None:
+    """Press Tab until something has the focus, which must then be visible."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("(element) => element === document.activeElement"):
+            style = wanted.evaluate("(element) => getComputedStyle(element).outlineStyle")
+            assert style != "none", "nobody sees where the focus is"
+            return
+    raise AssertionError(f"{most} times Tab do not reach {wanted}")
+
+
+def test_without_scripts(browse: Browse, portal: Portal) -> None:
+    page = browse(portal, java_script_enabled=False)
+    page.goto("/tasks/walking")
+    names, values = (page.locator(f".tiles {tag}").all_inner_texts() for tag in ("dt", "dd"))
+    tiles = dict(zip(names, values, strict=True))
+    assert tiles["Devices"] == "3"
+    assert tiles["Check-ins"] == "60"
+    assert tiles["Samples used"] == "1,200"
+    assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Estimated error"])
+    assert page.locator("progress").get_attribute("value") == "60"
+    charts = page.locator(".charts img")
+    assert charts.count() == 5
+    for chart in charts.all():
+        chart.scroll_into_view_if_needed()
+        path = chart.get_attribute("src")
+        assert path is not None
+        assert page.request.get(path).headers["content-type"] == "image/svg+xml"
+    expect(page.get_by_role("heading", name="What leaves the device")).to_be_visible()
+    page.get_by_text("Read the terms").click()
+    expect(page.get_by_text('"task": "walking"')).to_be_visible()
+    page.goto("/?q=balcony")
+    expect(page.get_by_role("heading", level=2)).to_have_text(["How warm is it on the balcony?"])
+
+
+def test_pictures_are_dark_in_the_dark(browse: Browse, portal: Portal) -> None:
+    for look in ("desktop-dark", "phone-light"):
+        page = browse(portal, look)
+        page.goto("/tasks/walking")
+        show_all(page)
+        sources = page.locator("picture img").evaluate_all("all => all.map(i => i.currentSrc)")
+        assert [source.endswith("theme=dark") for source in sources] == [look.endswith("dark")] * 6

@@ -1,0 +1,114 @@
+"""Pages that follow what happens: check-ins, pauses, restarts and the end."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.portals import Crowd, Portal, ServePortal
+from tests.servers import PATIENCE, make_task
+
+TASK = make_task("walking", stop__updates=40, collection__batch=20)
+
+
+@pytest.fixture(autouse=True)
+def _patient() -> Iterator[None]:
+    expect.set_options(timeout=1000 * PATIENCE)
+    yield
+    expect.set_options(timeout=5000)
+
+
+def live(page: Page, name: str, text: str | re.Pattern[str]) -> None:
+    expect(page.locator(f'[data-live="{name}"]')).to_have_text(text)
+
+
+def test_a_crowd_checks_in_while_someone_looks_on(
+    serve_portal: ServePortal, browse: Browse, watch: Watch
+) -> None:
+    portal = serve_portal(TASK)
+    page = browse(portal)
+    page.goto("/tasks/walking")
+    page.evaluate("window.sameDocument = true")
+    live(page, "state", "Recruiting")
+    live(page, "error", "not known yet")
+    live(page, "link", "Live: this page follows every check-in.")
+    with portal.connected() as wire:
+        crowd = Crowd(wire, TASK)
+        crowd.check_in(10)
+        shows(page, devices=3, checkins=10)
+        live(page, "state", "Running")
+        live(page, "error", re.compile(r"^−?[\d,]+\s%\s±\s\d+$"))
+        restart(portal, page, watch)
+    with portal.connected() as wire:
+        crowd.wire = wire
+        crowd.check_in(5)
+        shows(page, devices=3, checkins=15)
+        with portal.store() as store:
+            store.set_task_state("walking", "paused")
+        live(page, "state", "Paused")
+        with portal.store() as store:
+            store.set_task_state("walking", "running")
+        live(page, "state", "Running")
+        crowd.check_in(25)
+    shows(page, devices=3, checkins=40)
+    live(page, "state", "Finished")
+    live(page, "link", "The task has ended.")
+    assert page.evaluate("window.sameDocument"), "the page was loaded again"
+
+
+def shows(page: Page, devices: int, checkins: int) -> None:
+    """Numbers, bar and pictures are those after so many check-ins."""
+    live(page, "version", str(checkins))
+    live(page, "devices", str(devices))
+    live(page, "samples", f"{20 * checkins:,}")
+    expect(page.locator("progress")).to_have_js_property("value", checkins)
+    chart = page.get_by_alt_text(re.compile("^Estimated error"))
+    expect(chart).to_have_attribute("src", re.compile(rf"/charts/error\.svg\?v={checkins}$"))
+    assert chart.evaluate("(image) => image.complete && image.naturalWidth > 0")
+
+
+def restart(portal: Portal, page: Page, watch: Watch) -> None:
+    watch.allow("console error: Failed to load resource: net::ERR_")
+    assert portal.stop() == 0
+    live(page, "link", re.compile("^The connection is lost"))
+    portal.start()
+    live(page, "link", "Live: this page follows every check-in.")
+
+
+def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None:
+    portal = serve_portal(TASK, tls="self-signed")
+    page = browse(portal, "phone-dark")
+    page.goto("/tasks/walking")
+    live(page, "link", "Live: this page follows every check-in.")
+    with portal.connected() as wire:
+        Crowd(wire, TASK, n_devices=1).check_in(2)
+    shows(page, devices=1, checkins=2)
+    picture = page.get_by_alt_text(re.compile("^Estimated error"))
+    assert picture.evaluate("(image) => image.currentSrc").endswith("v=2&theme=dark")
+    page.get_by_role("link", name="Take part").click()
+    expect(page.locator("pre").first).to_contain_text(f"--fingerprint {portal.fingerprint}")
+
+
+@pytest.mark.parametrize("look", ["desktop-light", "phone-dark"])
+def test_noise_follows_its_sliders(browse: Browse, portal: Portal, look: str) -> None:
+    page = browse(portal, look)
+    page.goto("/tasks/walking")
+    picture = page.get_by_alt_text(re.compile("^Two overlapping hills"))
+    before = page.request.get(picture.evaluate("(image) => image.currentSrc")).body()
+    for slider, value, query in [
+        ("epsilon", "1", "?epsilon=10&batch=20"),
+        ("batch", "2", "?epsilon=10&batch=100"),
+    ]:
+        with page.expect_response(re.compile(re.escape(query))) as answered:
+            page.locator(f"#{slider}").fill(value)
+        assert answered.value.status == 200
+        expect(page.locator(f"#{slider}-out")).to_have_text(str(10 ** int(value)))
+        expect(picture).to_have_attribute("src", f"/tasks/walking/noise.svg{query}")
+        shown = picture.evaluate("(image) => image.currentSrc")
+        assert shown.endswith(query + "&theme=dark" * look.endswith("dark"))
+        after = page.request.get(shown).body()
+        assert after != before
+        before = after

@@ -1,0 +1,158 @@
+"""The owner's area in a browser: from the first sign-in to the last sign-out."""
+
+import re
+import subprocess
+import sys
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.looking import barriers, fits, photograph
+from tests.browser.portals import Portal, ServePortal
+from tests.servers import PATIENCE, checkin, enrol, make_task, problem_kind
+
+PASSWORD = "correct horse battery"
+TASK = make_task(
+    "steps",
+    __title="How many steps?",
+    features__count=33,
+    target__labels=["few", "many"],
+    enrolment__mode="invite",
+)
+
+
+def add_owner(portal: Portal, name: str) -> None:
+    command = ["crowdml", "owner", "add", name, "--password-file", "-"]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", *command, "--database", portal.database],
+        input=PASSWORD,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout) == (0, f"added {name}\n"), done.stderr
+
+
+def examine(page: Page, name: str) -> None:
+    """The page as it is now, on both screens, in both lights; without loading it again."""
+    for look, width, height in [("desktop-light", 1280, 900), ("phone-dark", 390, 844)]:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if look.endswith("dark") else "light")
+        assert fits(page)
+        photograph(page, f"portal-{name}-{look}")
+        assert barriers(page) == []
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert fits(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def sign_in(page: Page, password: str) -> None:
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_an_owner_from_first_to_last(
+    serve_portal: ServePortal, browse: Browse, watch: Watch
+) -> None:
+    portal = serve_portal()
+    page, visitor = browse(portal), browse(portal, "phone-light")
+    page.goto("/owner")
+    expect(page.get_by_text("This server has no owner yet.")).to_be_visible()
+    add_owner(portal, "ada")
+
+    page.reload()
+    watch.expect("console error: .* 403")
+    sign_in(page, "not this one, surely")
+    expect(page.get_by_role("alert")).to_have_text("This name and password do not belong together.")
+    examine(page, "owner-sign-in")
+    sign_in(page, PASSWORD)
+    expect(page).to_have_url(f"{portal.url}/owner")
+    cookie = page.context.cookies()[0]
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+
+    create_task(page, watch)
+    visitor.goto("/")
+    visitor.get_by_role("link", name="How many steps?").click()
+    expect(visitor.locator(".state")).to_have_text("Recruiting")
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".notice")).to_contain_text("The task is paused")
+    expect(visitor.locator(".state")).to_have_text("Paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator(".notice")).to_contain_text("takes check-ins again")
+    expect(visitor.locator(".state")).to_have_text("Recruiting")
+
+    invite_and_revoke(page, portal)
+    export(page)
+    examine(page, "owner-task")
+    forged = page.request.post("/owner/tasks/steps/state", form={"state": "paused"})
+    assert forged.status == 403
+
+    page.get_by_role("link", name="Tasks to steer").click()
+    expect(page.get_by_role("row", name=re.compile("How many steps"))).to_contain_text("Running")
+    examine(page, "owner")
+    page.get_by_role("button", name="Sign out ada").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    assert page.context.cookies() == []
+    # Whoever kept a copy of the cookie has nothing.
+    page.context.add_cookies(
+        [{"name": cookie["name"], "value": cookie["value"], "url": portal.url}]
+    )
+    page.goto("/owner/tasks/steps")
+    expect(page).to_have_url(re.compile("/owner/sign-in"))
+
+    assert portal.stop() == 0
+    assert portal.output == f"listening on {portal.url}\n"
+
+
+def create_task(page: Page, watch: Watch) -> None:
+    page.get_by_role("link", name="Create a task").click()
+    examine(page, "owner-new")
+    page.get_by_label("Name", exact=True).fill("steps")
+    page.get_by_label("Title", exact=True).fill(TASK.title)
+    page.get_by_label("Objective").fill(TASK.objective)
+    page.get_by_label("Sensor data").fill(TASK.terms.sensors)
+    page.get_by_label("How they are computed").fill(TASK.terms.features.description)
+    page.get_by_label("Labels", exact=True).fill("few\nmany")
+    page.get_by_label("Joining").select_option("invite")
+    page.get_by_label("Samples in a check-in").fill("three")
+    watch.expect("console error: .* 400")
+    page.get_by_role("button", name="Preview").last.click()
+    expect(page.get_by_role("alert")).to_contain_text("collection.batch")
+    expect(page.get_by_label("Samples in a check-in")).to_be_focused()
+    expect(page.get_by_label("Title", exact=True)).to_have_value(TASK.title)
+    page.get_by_label("Samples in a check-in").fill(str(TASK.terms.collection.batch))
+    page.get_by_role("button", name="Preview").last.click()
+    expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
+    examine(page, "owner-preview")
+    page.get_by_role("button", name="Create this task").click()
+    expect(page.locator(".notice")).to_contain_text("The task is created")
+
+
+def invite_and_revoke(page: Page, portal: Portal) -> None:
+    page.get_by_role("button", name="Make an invite").click()
+    code = page.locator(".invite").inner_text()
+    with portal.connected() as wire:
+        token = enrol(wire, "steps", code)
+        with portal.store() as store:
+            task = store.task("steps").task
+        sent = wire.call("POST", "/v1/tasks/steps/checkins", checkin(task), token)
+        assert sent.status in (200, 201), sent.body
+        page.goto("/owner/tasks/steps")
+        devices = page.locator('section[aria-labelledby="devices"] tbody')
+        expect(devices.locator("> tr > td").first).to_have_text("active")
+        devices.locator("summary").click()
+        page.get_by_role("button", name=re.compile("Revoke device")).click()
+        expect(page.locator(".notice")).to_contain_text("The device is excluded.")
+        expect(devices.locator("> tr > td").first).to_have_text("revoked")
+        refused = wire.call("POST", "/v1/tasks/steps/checkins", checkin(task), token)
+        assert refused.status == 403
+        assert problem_kind(refused) == "revoked"
+
+
+def export(page: Page) -> None:
+    with page.expect_download() as downloaded:
+        page.get_by_role("link", name="Export json").click()
+    assert '"steps"' in downloaded.value.path().read_text()

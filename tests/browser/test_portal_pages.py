@@ -1,0 +1,54 @@
+"""Every public page, as people with different screens and senses meet it."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.chromium import Watch
+from tests.browser.looking import barriers, fits, photograph
+
+PAGES = {
+    "tasks": ("/", "Tasks"),
+    "search": ("/?q=walking", "Tasks"),
+    "nothing-found": ("/?q=zebra&state=ended", "Tasks"),
+    "task": ("/tasks/walking", "What is the owner of this phone doing?"),
+    "task-paused": ("/tasks/paused", "A task that pauses"),
+    "task-finished": ("/tasks/finished", "A task that is done"),
+    "task-not-private": ("/tasks/open-data", "A task without noise"),
+    "task-regression": ("/tasks/temperature", "How warm is it on the balcony?"),
+    "task-new": ("/tasks/new", "A task without check-ins"),
+    "task-sensor": ("/tasks/pocket", "How does its owner carry the phone?"),
+    "join": ("/tasks/walking/join", "Join What is the owner of this phone doing?"),
+    "join-invite": ("/tasks/club/join", "Join A task for invited devices"),
+    "join-ended": ("/tasks/stopped/join", "Join A task that was stopped"),
+    "privacy": ("/privacy", "How privacy works here"),
+    "unknown": ("/nowhere", "There is nothing here"),
+}
+"""What each page is called, its address, and its title."""
+
+
+def open_page(page: Page, watch: Watch, name: str) -> None:
+    path, title = PAGES[name]
+    if name == "unknown":
+        watch.expect("console error: .* 404")
+    answer = page.goto(path)
+    assert answer is not None
+    assert answer.status == (404 if name == "unknown" else 200)
+    assert page.title() == f"{title} · crowdml"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_desktop_in_light(desktop: Page, watch: Watch, name: str) -> None:
+    open_page(desktop, watch, name)
+    assert fits(desktop)
+    photograph(desktop, f"portal-{name}-desktop-light")
+    assert barriers(desktop) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_phone_in_the_dark(phone: Page, watch: Watch, name: str) -> None:
+    open_page(phone, watch, name)
+    assert fits(phone)
+    photograph(phone, f"portal-{name}-phone-dark")
+    assert barriers(phone) == []
+    phone.set_viewport_size({"width": 320, "height": 640})
+    assert fits(phone)
