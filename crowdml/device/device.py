@@ -275,10 +275,7 @@ class Device:
                     f"the task {view.name} no longer adds noise. Leave it, or join it anew."
                 )
             old = self._agreement.terms
-            if (terms.features.count, terms.target.labels) != (
-                old.features.count,
-                old.target.labels,
-            ) and self._store.n_samples:
+            if self._store.n_samples and not _same_samples(terms, old):
                 raise InvalidInput(
                     f"{self._store.n_samples} samples in the buffer do not fit the new terms. "
                     "Leave and join again to discard them."
@@ -413,6 +410,12 @@ class Device:
             self._backoff.postpone(secrets.randbelow(1_000_000) / 1e6 * self._jitter)
             self._batch_is_due = True
         return self._something_to_do() and self._backoff.due
+
+
+def _same_samples(terms: Terms, old: Terms) -> bool:
+    """Whether samples taken under the old terms are samples under the new ones."""
+    shapes = [(t.features.count, t.features.sensor, t.target.labels) for t in (terms, old)]
+    return shapes[0] == shapes[1]
 
 
 def _patience(retry_after: object) -> float:

@@ -573,12 +573,8 @@ function sameAgreement(a, b) {
  * @param {Terms} b
  */
 function sameShape(a, b) {
-  const [these, those] = [a.target.labels, b.target.labels];
-  return (
-    a.features.count === b.features.count &&
-    these.length === those.length &&
-    these.every((label, k) => label === those[k])
-  );
+  const shape = (/** @type {Terms} */ { features, target }) => [features.count, features.sensor, target.labels];
+  return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
 }
 
 /**

@@ -223,7 +223,7 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
             args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
         )
 
-        async def take_part(day: Person) -> None:
+        async def take_part(number: int, day: Person) -> None:
             context = await browser.new_context(viewport={"width": 390, "height": 844})
             page = await context.new_page()
             page.on("pageerror", lambda error: print("page error:", error, file=sys.stderr))
@@ -238,7 +238,9 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
                 )
             await page.goto(f"{url}/privacy")
             await page.evaluate(PHONE, {"names": names})
-            began, previous = time.monotonic(), None
+            # People do not change what they do at the same moment.
+            later = number / len(days) * LENGTH / HZ
+            began, previous = time.monotonic() + later, None
             for due, xyz, label in readings(day):
                 await asyncio.sleep(max(0.0, began + due - time.monotonic()))
                 if label != previous:
@@ -252,7 +254,7 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
             await page.evaluate("() => window.finish()")
             await context.close()
 
-        await asyncio.gather(*(take_part(day) for day in days))
+        await asyncio.gather(*(take_part(number, day) for number, day in enumerate(days)))
         await browser.close()
 
 

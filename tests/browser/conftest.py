@@ -18,11 +18,6 @@ class Browse(Protocol):
     def __call__(self, server: Process, look: str = "desktop-light", **options: Any) -> Page: ...
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """One worker runs all tests of this folder, so that there is one Chromium."""
-    item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 # Package and not session: Playwright occupies this thread's event loop while it runs, and tests
 # of other folders call asyncio.run.
 @pytest.fixture(scope="package")

@@ -23,7 +23,10 @@ def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:
     expect(desktop).to_have_url(f"{portal.url}/tasks/walking")
     desktop.get_by_role("link", name="Take part").click()
     expect(desktop.get_by_role("heading", level=1)).to_have_text("Take part")
-    link = f"{portal.url}/join/walking"
+    expect(desktop.get_by_text("a browser cannot read")).to_be_visible()
+    expect(desktop.locator("pre").first).to_contain_text(f"join {portal.url}/join/walking")
+    desktop.goto("/tasks/pocket/join")
+    link = f"{portal.url}/join/pocket"
     expect(desktop.get_by_role("link", name=link)).to_have_attribute("href", link)
     assert dots(desktop.get_by_alt_text("QR code")) == dots_of(link)
 

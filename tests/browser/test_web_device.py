@@ -11,8 +11,6 @@ from playwright.sync_api import Browser, Page, Route
 from tests.servers import Process, make_task, starter
 from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];
     globalThis.soon = () => ({ backoff: new web.Backoff({ base: 0 }) });

@@ -9,8 +9,6 @@ from playwright.sync_api import Browser, Error, Page
 
 from tests.web.pages import Tabs, tabs
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 HELPERS = """() => {
     globalThis.event = { nTraining: 3, nHeldout: 0, releases: [] };
     globalThis.truth = { ...event, g: Float64Array.of(1), nErrors: 1, nLabels: [] };

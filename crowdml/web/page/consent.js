@@ -1,0 +1,62 @@
+/** Consent: nothing is pinned but the very text on the page. */
+
+import { DEFAULT_CHECKINS, Device, Terms, TermsChanged, termsHash } from "../index.js";
+import { sourceOf } from "../sensors/index.js";
+import { any, complain, element, epsilon, input, put } from "./elements.js";
+
+/** @import { Options } from "../device.js" */
+
+/**
+ * @param {string} task
+ * @param {Options} options
+ */
+export async function consent(task, options) {
+  const { text, termsSha256 } = await readText();
+  const terms = Terms.parse(text);
+  const { kind } = terms.features.sensor ?? { kind: "" };
+  const source = kind === "manual" ? undefined : sourceOf(kind);
+  const agree = element("agree", HTMLButtonElement);
+  const cost = terms.epsilonPerSample;
+  const checkins = input("checkins");
+  const count = () => Math.max(1, Math.floor(checkins.valueAsNumber || DEFAULT_CHECKINS));
+  const showLimit = () => put("checkins-epsilon", `ε = ${epsilon(count() * cost)}`);
+  checkins.addEventListener("input", showLimit);
+  showLimit();
+  const invite = /** @type {HTMLInputElement | null} */ (document.getElementById("invite"));
+  if (invite) invite.value = new URLSearchParams(location.hash.slice(1)).get("invite") ?? "";
+  agree.disabled = false;
+  return new Promise((resolve) => {
+    any("consent-form").addEventListener("submit", async (event) => {
+      event.preventDefault();
+      agree.disabled = true;
+      any("trouble").hidden = true;
+      try {
+        // First, while the tap still counts: phones ask for the sensor only then.
+        await source?.ask?.();
+        const device = await Device.join(task, {
+          ...options,
+          termsSha256,
+          limits: { perSample: cost, perDevice: count() * cost },
+          acceptNoPrivacy: document.querySelector("#accept-no-privacy:checked") !== null,
+          ...(invite ? { invite: invite.value.trim() } : {}),
+        });
+        history.replaceState(null, "", location.pathname);
+        resolve(device);
+      } catch (error) {
+        agree.disabled = false;
+        const changed = error instanceof TermsChanged;
+        complain(changed ? `${error.message} Load this page again to see them.` : error);
+      }
+    });
+  });
+}
+
+async function readText() {
+  const text = any("terms-text").textContent ?? "";
+  const termsSha256 = await termsHash(text);
+  if (termsSha256 !== any("page").dataset["sha256"]) {
+    throw new TermsChanged("the terms on this page do not have the hash beside them. Do not join.");
+  }
+  put("terms-checked", "Computed by this browser from the text below: they match.");
+  return { text, termsSha256 };
+}

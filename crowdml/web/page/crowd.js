@@ -1,0 +1,45 @@
+/** What the crowd has learnt so far, checked out now and then. */
+
+import { Agreement, HttpTransport, boundFeatures } from "../index.js";
+
+/** @import { Device } from "../index.js" */
+
+const SECONDS = 30;
+
+export class Crowd {
+  #device;
+  #transport;
+  #model;
+  #next = 0;
+  /** @type {Float64Array | undefined} */
+  #w;
+
+  /** @param {Device} device */
+  constructor(device) {
+    const { url, task } = device.identity;
+    this.#device = device;
+    this.#transport = new HttpTransport(url, task);
+    this.#model = device.terms.makeModel();
+  }
+
+  async refresh() {
+    if (performance.now() < this.#next) return false;
+    this.#next = performance.now() + SECONDS * 1000;
+    const agreement = await Agreement.of(this.#device.identity);
+    this.#w = agreement.accept(await this.#transport.checkout(this.#device.identity.token));
+    return true;
+  }
+
+  /** @param {Float64Array} x */
+  thinks(x) {
+    const w = this.#w;
+    if (!w) return "not known yet";
+    if (w.every((value) => value === 0)) return "nothing yet";
+    const y = this.#model.predict(w, boundFeatures(x, this.#model.nFeatures));
+    return this.#device.terms.target.labels[y] ?? String(Number(y.toPrecision(3)));
+  }
+
+  close() {
+    this.#transport.close();
+  }
+}

@@ -1,0 +1,111 @@
+/** The participant's page: a phone's browser becomes a device. */
+
+import { Backoff, Device } from "../index.js";
+import { Budget } from "./budget.js";
+import { Comparison } from "./comparison.js";
+import { consent } from "./consent.js";
+import { any, complain, element, put, show } from "./elements.js";
+import { Panel } from "./panel.js";
+import { Participation } from "./participation.js";
+import { SentList } from "./sent.js";
+import { Signal } from "./signal.js";
+
+const task = any("page").dataset["task"] ?? "";
+const backoff = new Backoff();
+
+// Without it the page works as well, but not offline.
+navigator.serviceWorker?.register("/join/worker.js", { scope: "/join/" }).catch(() => undefined);
+begin().catch(complain);
+
+async function begin() {
+  const known = await Device.open(task, { backoff });
+  const device = known ?? (await consent(task, { backoff }));
+  await takePart(device, !known);
+}
+
+/**
+ * @param {Device} device
+ * @param {boolean} fresh Whether the participant has agreed just now.
+ */
+async function takePart(device, fresh) {
+  const part = new Participation(device, backoff);
+  const panel = new Panel(part);
+  const sent = new SentList(device);
+  const budget = new Budget(device, async () => {
+    await refresh();
+    await part.sync();
+  });
+  const comparison = new Comparison(device, () => location.reload());
+  new Signal(part);
+  let left = false;
+  let compared = false;
+
+  const refresh = oneAtATime(async () => {
+    if (left) return;
+    if (device.ended === "left") return bye();
+    await part.weigh();
+    panel.count(await device.nSamples());
+    await Promise.all([sent.render(), budget.render()]);
+    panel.render();
+    const over = device.ended ?? part.over;
+    put("ended-why", over);
+    show(over ? "ended" : part.termsChanged ? "terms" : "part");
+    if (part.termsChanged && !over && !compared) {
+      compared = true;
+      await comparison.render();
+    }
+  });
+  part.addEventListener("update", () => refresh().catch(complain));
+  device.addEventListener("change", () => refresh().catch(complain));
+  const timer = setInterval(() => {
+    part.tick().catch(complain);
+    panel.tick();
+  }, 1000);
+
+  const dialog = element("sure-to-leave", HTMLDialogElement);
+  for (const button of document.querySelectorAll("[data-leave]")) {
+    button.addEventListener("click", () => dialog.showModal());
+  }
+  dialog.addEventListener("close", async () => {
+    if (dialog.returnValue !== "leave") return;
+    try {
+      left = true;
+      await part.close();
+      await device.leave();
+      await bye();
+    } catch (error) {
+      complain(error);
+    }
+  });
+
+  async function bye() {
+    left = true;
+    clearInterval(timer);
+    await part.close();
+    put("bye-note", device.said);
+    show("bye");
+  }
+
+  part.run(fresh || part.manual);
+  await refresh();
+  await part.sync();
+}
+
+/**
+ * Calls that come while one waits are that one.
+ *
+ * @param {() => Promise<void>} action
+ */
+function oneAtATime(action) {
+  let turn = Promise.resolve();
+  let queued = false;
+  return () => {
+    if (queued) return turn;
+    queued = true;
+    turn = turn.catch(() => undefined).then(() => {
+      queued = false;
+      return action();
+    });
+    return turn;
+  };
+}

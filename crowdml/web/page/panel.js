@@ -1,0 +1,134 @@
+/** The controls: labels or a form, pause and resume, the state line. */
+
+import { any, element, input, make, put } from "./elements.js";
+import { keepOn } from "./screen.js";
+import { statusOf } from "./status.js";
+
+/** @import { Participation } from "./participation.js" */
+
+export class Panel {
+  #part;
+  /** @type {HTMLButtonElement[]} */
+  #labels = [];
+  /** @type {HTMLInputElement[]} */
+  #fields = [];
+
+  /** @param {Participation} part */
+  constructor(part) {
+    this.#part = part;
+    this.#makeAnswer();
+    if (part.manual) this.#makeForm();
+    any("signal").hidden = part.manual;
+    any("manual").hidden = !part.manual;
+    any("run").addEventListener("click", async () => {
+      await part.run(!part.running);
+      this.render();
+    });
+  }
+
+  render() {
+    const part = this.#part;
+    for (const [k, button] of this.#labels.entries()) {
+      button.setAttribute("aria-pressed", String(part.label === k));
+      button.disabled = !part.running || part.limited;
+    }
+    input("target").disabled = !part.running || part.limited;
+    put("run", part.running ? "Pause" : "Resume");
+    any("run").className = part.running ? "second" : "";
+    any("run").hidden = part.manual || part.limited;
+    const tone = part.waiting ? "medium" : part.sensing && part.label !== null ? "good" : "quiet";
+    any("status").dataset["tone"] = tone;
+    any("limit-reached").hidden = !part.limited;
+    this.#light();
+    this.tick();
+  }
+
+  /** Once a second: what a screen reader need not read out. */
+  tick() {
+    const part = this.#part;
+    const wait = Math.ceil(part.device.wait);
+    put("wait", part.waiting && wait > 0 ? `Will try again in ${wait} s.` : "");
+    put("status", statusOf(part));
+    put("thinks", this.#thinks());
+  }
+
+  /** @param {number} nSamples */
+  count(nSamples) {
+    const { batch } = this.#part.device.terms.collection;
+    put("samples", nSamples > batch ? `${nSamples} (${batch} needed)` : `${nSamples} of ${batch}`);
+    const bar = element("filled", HTMLProgressElement);
+    bar.max = batch;
+    bar.value = nSamples;
+  }
+
+  #thinks() {
+    const { crowd, x, manual, sensing } = this.#part;
+    if (!manual) return x && sensing ? crowd.thinks(x) : "no full window yet";
+    const values = this.#values();
+    return values ? crowd.thinks(this.#part.features(values)) : "fill in the numbers";
+  }
+
+  async #light() {
+    const { sensing, open } = this.#part;
+    const kept = await keepOn(sensing && open);
+    put("screen", kept ? "" : "This browser may turn the screen off; collection then pauses.");
+  }
+
+  #makeAnswer() {
+    const part = this.#part;
+    const { labels, description } = part.device.terms.target;
+    const answer = (/** @type {number | null} */ y) => {
+      part.label = y;
+      part.away = 0;
+      this.render();
+    };
+    put("question", labels.length ? "What is true now?" : "What is the number now?");
+    put("question-hint", description);
+    any("target-field").hidden = labels.length > 0;
+    this.#labels = labels.map((label, k) => {
+      const button = make("button", label);
+      button.type = "button";
+      button.addEventListener("click", () => answer(k));
+      return button;
+    });
+    any("labels").replaceChildren(...this.#labels);
+    input("target").addEventListener("input", ({ target }) => {
+      const y = /** @type {HTMLInputElement} */ (target).valueAsNumber;
+      answer(Number.isFinite(y) ? y : null);
+    });
+  }
+
+  #makeForm() {
+    const part = this.#part;
+    const form = element("manual", HTMLFormElement);
+    this.#fields = part.sensor.fields.map(() => {
+      const field = make("input");
+      Object.assign(field, { type: "number", step: "any", required: true, inputMode: "decimal" });
+      field.addEventListener("input", () => this.tick());
+      return field;
+    });
+    any("fields").replaceChildren(
+      ...this.#fields.map((field, j) => make("label", part.sensor.fields[j] ?? "", field)),
+    );
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const values = this.#values();
+      if (!values) return;
+      if (part.label === null) {
+        put("manual-note", "Choose the answer above first.");
+        return;
+      }
+      await part.enter(values, part.label);
+      part.label = null;
+      form.reset();
+      input("target").value = "";
+      put("manual-note", "Kept on this device.");
+      this.render();
+    });
+  }
+
+  #values() {
+    const values = this.#fields.map((field) => field.valueAsNumber);
+    return values.every(Number.isFinite) ? values : undefined;
+  }
+}

@@ -1,0 +1,276 @@
+/** Taking part: from the sensor and the label to the device, and what hinders it. */
+
+import {
+  Agreement,
+  LimitReached,
+  Outcome,
+  Rejected,
+  Sensing,
+  TermsChanged,
+  Unreachable,
+  featuresOf,
+} from "../index.js";
+import { SensorTrouble, sourceOf } from "../sensors/index.js";
+import { Crowd } from "./crowd.js";
+
+/** @import { Device, Backoff } from "../index.js" */
+/** @import { OutcomeName } from "../outcome.js" */
+/** @import { Sensor } from "../sensor.js" */
+
+const FINAL = ["revoked", "task-finished", "unauthorized"];
+/** @type {readonly OutcomeName[]} */
+const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
+const QUIET_SECONDS = 3;
+const LIVE_SECONDS = 0.2;
+const KEPT_SECONDS = 2;
+
+/** Dispatches `update` when what the participant sees may have changed. */
+export class Participation extends EventTarget {
+  /** @type {number | null} What is true now; nothing is collected while it is null. */
+  label = null;
+  running = false;
+  limited = false;
+  over = "";
+  termsChanged = false;
+  taskPaused = false;
+  trouble = "";
+  /** Seconds in the background. */
+  away = 0;
+  /** @type {OutcomeName} */
+  outcome = Outcome.COLLECTED;
+  /** @type {{time: number, reading: number}[]} The last seconds. */
+  readings = [];
+  /** @type {Float64Array | undefined} The features of the newest window. */
+  x;
+  /** @type {(() => void) | undefined} */
+  #stop;
+  #turn = Promise.resolve();
+  #heard = 0;
+  #hidden = 0;
+  #sensing;
+  #live;
+  #backoff;
+
+  /**
+   * @param {Device} device
+   * @param {Backoff} backoff The device's.
+   */
+  constructor(device, backoff) {
+    super();
+    this.device = device;
+    this.sensor = /** @type {Sensor} */ (device.terms.features.sensor);
+    this.manual = this.sensor.kind === "manual";
+    this.crowd = new Crowd(device);
+    this.#backoff = backoff;
+    const { count } = device.terms.features;
+    // One for the whole visit: what the terms say about `every` and `trigger` outlasts a pause.
+    this.#sensing = new Sensing(this.sensor, count);
+    this.#live = new Sensing({ ...this.sensor, every: LIVE_SECONDS, trigger: "always" }, count);
+    document.addEventListener("visibilitychange", () => this.#look());
+    addEventListener("online", () => this.#online());
+    addEventListener("offline", () => this.#update());
+  }
+
+  get sensing() {
+    return this.#stop !== undefined;
+  }
+
+  get silent() {
+    const quiet = Math.max(QUIET_SECONDS, 2 / this.sensor.rate);
+    return this.sensing && performance.now() - this.#heard > quiet * 1000;
+  }
+
+  get waiting() {
+    return RETRY.includes(this.outcome);
+  }
+
+  get open() {
+    return this.running && !document.hidden && !this.limited && !this.termsChanged && !this.over;
+  }
+
+  /** @param {boolean} running */
+  run(running) {
+    this.running = running;
+    this.trouble = "";
+    this.away = 0;
+    return this.settle();
+  }
+
+  /** Make the sensor follow what is wanted, one change at a time. */
+  settle() {
+    this.#turn = this.#turn.then(() => this.#follow());
+    return this.#turn;
+  }
+
+  /**
+   * @param {number[]} values
+   * @param {number} y
+   */
+  async enter(values, y) {
+    if (this.open) await this.#keep(this.features(values), y);
+  }
+
+  /** @param {number[]} values */
+  features(values) {
+    return featuresOf(this.sensor, this.device.terms.features.count, values);
+  }
+
+  async sync() {
+    if (this.termsChanged || this.over) return;
+    await this.#try(async () => this.#became(await this.device.sync()));
+  }
+
+  async tick() {
+    if (this.termsChanged || this.over) return;
+    if (this.waiting && this.device.wait <= 0) await this.sync();
+    if (this.open) {
+      await this.#try(async () => {
+        if (await this.crowd.refresh()) this.taskPaused = false;
+      });
+    }
+  }
+
+  async weigh() {
+    const { identity, terms } = this.device;
+    const agreement = await Agreement.of(identity);
+    try {
+      agreement.requireBudget(await this.device.ledger(), terms.collection.batch);
+      this.limited = false;
+    } catch (error) {
+      if (!(error instanceof LimitReached)) throw error;
+      this.limited = true;
+    }
+    this.settle();
+  }
+
+  close() {
+    this.over ||= "left";
+    this.crowd.close();
+    return this.settle();
+  }
+
+  async #follow() {
+    if (this.manual || this.open === this.sensing) return;
+    if (!this.open) {
+      this.#stop?.();
+      this.#stop = undefined;
+    } else {
+      await this.#try(() => this.#start());
+    }
+    this.#update();
+  }
+
+  async #start() {
+    const source = sourceOf(this.sensor.kind);
+    const release = await claim(`crowdml sensor ${this.device.identity.device}`);
+    this.#heard = performance.now();
+    try {
+      const stop = await source.start((...heard) => this.#read(...heard), this.sensor);
+      this.#stop = () => {
+        stop();
+        release();
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /**
+   * @param {number} time
+   * @param {number} reading
+   */
+  #read(time, reading) {
+    if (!this.open) return;
+    this.#heard = performance.now();
+    const { rate, window } = this.sensor;
+    this.readings.push({ time, reading });
+    const oldest = time - window / rate - KEPT_SECONDS;
+    while (this.readings[0] && this.readings[0].time < oldest) this.readings.shift();
+    for (const { x } of this.#live.push(time, reading, 0)) this.x = x;
+    for (const { x, y } of this.#sensing.push(time, reading, this.label)) this.#keep(x, y);
+  }
+
+  /**
+   * @param {Float64Array} x
+   * @param {number} y
+   */
+  #keep(x, y) {
+    return this.#try(async () => this.#became(await this.device.add(x, y)));
+  }
+
+  /** @param {OutcomeName} outcome */
+  #became(outcome) {
+    this.outcome = outcome;
+    if (outcome === Outcome.PAUSED) this.taskPaused = true;
+    if (outcome === Outcome.CHECKED_IN) this.taskPaused = false;
+    if (outcome === Outcome.TERMS) this.termsChanged = true;
+    if (outcome === Outcome.ENDED) this.over = this.device.ended ?? "ended";
+    this.#update();
+  }
+
+  /**
+   * What the server or the sensor has against it becomes part of the state.
+   *
+   * @param {() => Promise<unknown>} action
+   */
+  async #try(action) {
+    try {
+      await action();
+    } catch (error) {
+      if (error instanceof TermsChanged) this.termsChanged = true;
+      else if (error instanceof Rejected) this.#refused(error);
+      else if (!(error instanceof Unreachable)) this.#halt(String(error));
+      this.#update();
+    }
+  }
+
+  /** @param {Rejected} error */
+  #refused({ kind, detail }) {
+    if (kind === "task-paused") this.taskPaused = true;
+    if (FINAL.includes(kind)) this.over = detail;
+  }
+
+  /** @param {string} why */
+  #halt(why) {
+    if (this.over) return;
+    this.trouble = why.replace(/^\w+: /, "");
+    this.running = false;
+    this.settle();
+  }
+
+  #look() {
+    if (document.hidden) this.#hidden = performance.now();
+    else if (this.running) this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
+    this.settle();
+    this.#update();
+    if (!document.hidden) this.sync();
+  }
+
+  #online() {
+    // What failed for want of a network need not wait.
+    if (this.outcome !== Outcome.PAUSED) this.#backoff.succeeded();
+    this.#update();
+    this.sync();
+  }
+
+  #update() {
+    this.dispatchEvent(new Event("update"));
+  }
+}
+
+/**
+ * Two tabs must not take the same moment for two samples: the first one has the sensor.
+ *
+ * @param {string} name
+ */
+function claim(name) {
+  return new Promise((resolve, reject) => {
+    navigator.locks.request(name, { ifAvailable: true }, (lock) => {
+      if (lock) return new Promise((release) => resolve(() => release(undefined)));
+      return reject(
+        new SensorTrouble("Another tab of this browser takes part. Pause there, then tap Resume."),
+      );
+    });
+  });
+}

@@ -1,0 +1,80 @@
+/** What was sent: every check-in, byte for byte, beside the truth that stayed here. */
+
+import { decodeGradient } from "../index.js";
+import { any, make, put, row } from "./elements.js";
+
+/** @import { Device } from "../index.js" */
+/** @import { Sent } from "../store.js" */
+
+const SHOWN = 6;
+
+const ANSWERS = /** @type {Record<string, string>} */ ({
+  applied: "applied",
+  duplicate: "applied (sent twice, counted once)",
+  waiting: "waits to be sent",
+});
+
+export class SentList {
+  #device;
+  /** @type {Map<string, HTMLElement>} */
+  #answers = new Map();
+
+  /** @param {Device} device */
+  constructor(device) {
+    this.#device = device;
+    any("all-sent").addEventListener("click", () => any("sent").classList.remove("short"));
+  }
+
+  async render() {
+    const history = await this.#device.history();
+    put("n-sent", history.length ? String(history.length) : "Nothing yet.");
+    for (const sent of history) {
+      let answer = this.#answers.get(sent.id);
+      if (!answer) {
+        answer = make("span");
+        this.#answers.set(sent.id, answer);
+        any("sent").prepend(this.#entry(sent, answer));
+      }
+      answer.textContent = ANSWERS[sent.answer] ?? sent.answer;
+    }
+  }
+
+  /**
+   * @param {Sent} sent
+   * @param {HTMLElement} answer
+   */
+  #entry(sent, answer) {
+    const n = sent.event.nTraining + sent.event.nHeldout;
+    const time = new Date(sent.time);
+    const when = make("time", time.toLocaleString([], { dateStyle: "short", timeStyle: "medium" }));
+    when.dateTime = time.toISOString();
+    const details = make("details", make("summary", when, ` · ${n} samples · `, answer));
+    const open = () => details.append(...this.#contents(sent));
+    details.addEventListener("toggle", open, { once: true });
+    return make("li", details);
+  }
+
+  /** @param {Sent} sent */
+  #contents({ body, truth }) {
+    const { labels } = this.#device.terms.target;
+    const text = new TextDecoder().decode(body);
+    const message = JSON.parse(text);
+    const gradient = decodeGradient(message.gradient, truth.g.length);
+    const table = make("table", make("caption", "What stayed here, and what was sent instead"));
+    const head = make("tr", make("td"), make("th", "true"), make("th", "sent"));
+    const numbers = gradient.slice(0, SHOWN).map((u, j) => {
+      const sent = (u * 2 ** message.grid).toFixed(4);
+      return row(`number ${j + 1}`, (truth.g[j] ?? NaN).toFixed(4), sent);
+    });
+    const more = gradient.length - numbers.length;
+    if (more > 0) numbers.push(row(`… ${more} more`, "", ""));
+    const counts = truth.nLabels.map((n, k) =>
+      row(labels[k] ?? `label ${k + 1}`, String(n), String(message.labels[k])),
+    );
+    const errors = row("wrong predictions", String(truth.nErrors), String(message.errors));
+    table.append(make("thead", head), make("tbody", ...numbers, errors, ...counts));
+    const pre = make("pre", text);
+    pre.tabIndex = 0;
+    return [table, make("h4", "The whole message, as it was sent"), pre];
+  }
+}

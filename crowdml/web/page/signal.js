@@ -1,0 +1,120 @@
+/** A live view: the last seconds, the current window, and its features as bars. */
+
+import { sensorOf } from "../sensors/index.js";
+import { element, put } from "./elements.js";
+
+/** @import { Participation } from "./participation.js" */
+
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const FRAME = 100;
+const CALM_FRAME = 2000;
+const TEXT = 2000;
+/** A smaller share of the whole is no movement. */
+const STILL = 0.02;
+
+export class Signal {
+  #part;
+  #unit;
+  #curve = element("curve", HTMLCanvasElement);
+  #bars = element("bars", HTMLCanvasElement);
+  #drawn = -TEXT;
+  #told = -TEXT;
+
+  /** @param {Participation} part */
+  constructor(part) {
+    this.#part = part;
+    this.#unit = part.manual ? "" : sensorOf(part.sensor.kind).unit;
+    if (part.manual) return;
+    requestAnimationFrame((now) => this.#frame(now));
+    matchMedia("(prefers-color-scheme: dark)").onchange = () => this.#draw();
+  }
+
+  /** @param {number} now */
+  #frame(now) {
+    if (this.#part.over) return;
+    if (now - this.#drawn > (calm.matches ? CALM_FRAME : FRAME) && this.#part.sensing) {
+      this.#drawn = now;
+      this.#draw();
+      if (now - this.#told > TEXT) this.#tell(now);
+    }
+    requestAnimationFrame((next) => this.#frame(next));
+  }
+
+  #draw() {
+    this.#drawCurve();
+    this.#drawBars();
+  }
+
+  #drawCurve() {
+    const { readings, sensor } = this.#part;
+    const last = readings.at(-1);
+    const first = readings[0];
+    if (!last || !first) return;
+    const pen = clear(this.#curve);
+    const { width, height } = this.#curve;
+    const values = readings.map(({ reading }) => reading);
+    const low = Math.min(...values);
+    const high = Math.max(...values);
+    const middle = (low + high) / 2;
+    const span = Math.max(high - low, Math.abs(middle) * STILL, 1e-6);
+    const seconds = Math.max(last.time - first.time, sensor.window / sensor.rate);
+    const x = (/** @type {number} */ time) => width * (1 - (last.time - time) / seconds);
+    const start = x(last.time - sensor.window / sensor.rate);
+    pen.fillStyle = color(this.#curve, "--good-tint");
+    pen.fillRect(start, 0, width - start, height);
+    pen.strokeStyle = color(this.#curve, "--accent");
+    pen.lineWidth = 2 * devicePixelRatio;
+    pen.beginPath();
+    for (const { time, reading } of readings) {
+      pen.lineTo(x(time), height * (0.5 - (0.84 * (reading - middle)) / span));
+    }
+    pen.stroke();
+  }
+
+  #drawBars() {
+    const { x, sensor } = this.#part;
+    if (!x) return;
+    const pen = clear(this.#bars);
+    const { width, height } = this.#bars;
+    // Bin 0 is the average, mostly gravity: it may be cut off so that the others are seen.
+    const seen = sensor.transform === "spectrum" && x.length > 1 ? x.subarray(1) : x;
+    const most = Math.max(...seen.map(Math.abs), STILL);
+    const step = width / x.length;
+    pen.fillStyle = color(this.#bars, "--accent");
+    x.forEach((value, j) => {
+      const tall = Math.max(Math.min(Math.abs(value) / most, 1) * height * 0.95, 1);
+      pen.fillRect(j * step + step * 0.12, height - tall, step * 0.76, tall);
+    });
+  }
+
+  /** @param {number} now */
+  #tell(now) {
+    const { readings, sensor, x } = this.#part;
+    const last = readings.at(-1);
+    if (!last) return;
+    this.#told = now;
+    let text = `Now ${last.reading.toPrecision(3)} ${this.#unit}.`;
+    if (x && sensor.transform !== "summary" && x.length > 1) {
+      const beats = [...x.subarray(1)];
+      const most = Math.max(...beats);
+      const hertz = ((1 + beats.indexOf(most)) * sensor.rate) / sensor.window;
+      text += most > STILL ? ` Strongest beat: ${hertz.toFixed(1)} a second.` : " It is still.";
+    }
+    put("signal-text", text);
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas */
+function clear(canvas) {
+  canvas.width = canvas.clientWidth * devicePixelRatio;
+  canvas.height = canvas.clientHeight * devicePixelRatio;
+  return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} name
+ */
+function color(element, name) {
+  return getComputedStyle(element).getPropertyValue(name);
+}

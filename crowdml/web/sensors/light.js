@@ -1,0 +1,32 @@
+/** Light: the illuminance in lux, where the browser has a light sensor. */
+
+import { refusal } from "./trouble.js";
+
+/** @import { OnReading } from "./index.js" */
+
+export function supported() {
+  return "AmbientLightSensor" in globalThis;
+}
+
+/**
+ * @param {OnReading} onReading
+ * @param {{rate: number}} options
+ */
+export async function start(onReading, { rate }) {
+  // Few browsers have it, so their types do not know it.
+  const sensor = new /** @type {any} */ (globalThis).AmbientLightSensor({ frequency: rate });
+  await new Promise((resolve, reject) => {
+    sensor.onactivate = resolve;
+    sensor.onerror = (/** @type {ErrorEvent} */ { error }) =>
+      reject(refusal("The light sensor", error));
+    sensor.start();
+  });
+  // The sensor speaks only when the light changes; a window needs every tick.
+  const timer = setInterval(() => {
+    if (sensor.illuminance != null) onReading(performance.now() / 1000, sensor.illuminance);
+  }, 1000 / rate);
+  return () => {
+    clearInterval(timer);
+    sensor.stop();
+  };
+}

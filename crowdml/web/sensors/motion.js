@@ -1,0 +1,39 @@
+/** Motion: the length of the acceleration vector, gravity included, in m/s². */
+
+import { SensorTrouble, refusal } from "./trouble.js";
+
+/** @import { OnReading } from "./index.js" */
+
+const WHAT = "The motion sensor";
+
+export function supported() {
+  return "DeviceMotionEvent" in globalThis;
+}
+
+/** iOS asks the participant, and does so only right after a tap. */
+export async function ask() {
+  const kind = /** @type {{requestPermission?: () => Promise<string>}} */ (
+    globalThis.DeviceMotionEvent
+  );
+  let answer;
+  try {
+    answer = await kind.requestPermission?.();
+  } catch (error) {
+    throw refusal(WHAT, error);
+  }
+  if (answer === "denied") {
+    throw new SensorTrouble(`${WHAT} was refused. Close this page, open it again and allow it.`);
+  }
+}
+
+/** @param {OnReading} onReading */
+export async function start(onReading) {
+  await ask();
+  const listen = (/** @type {DeviceMotionEvent} */ event) => {
+    const { x, y, z } = event.accelerationIncludingGravity ?? {};
+    if (x == null || y == null || z == null) return;
+    onReading(event.timeStamp / 1000, Math.hypot(x, y, z));
+  };
+  addEventListener("devicemotion", listen);
+  return () => removeEventListener("devicemotion", listen);
+}

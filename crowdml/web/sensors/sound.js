@@ -1,0 +1,50 @@
+/** Sound: the microphone's level, root mean square, 0 … 1. Nothing is recorded. */
+
+import { refusal } from "./trouble.js";
+
+/** @import { OnReading } from "./index.js" */
+
+/** As the microphone hears it: a browser's clean-up would change the level. */
+const RAW = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+
+export function supported() {
+  return Boolean(globalThis.navigator?.mediaDevices && globalThis.AudioContext);
+}
+
+/**
+ * @param {OnReading} onReading
+ * @param {{rate: number}} options
+ */
+export async function start(onReading, { rate }) {
+  let stream;
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ audio: RAW });
+  } catch (error) {
+    throw refusal("The microphone", error);
+  }
+  const context = new AudioContext();
+  const analyser = context.createAnalyser();
+  analyser.fftSize = powerOfTwo(context.sampleRate / rate);
+  context.createMediaStreamSource(stream).connect(analyser);
+  const heard = new Float32Array(analyser.fftSize);
+  const timer = setInterval(() => {
+    if (context.state !== "running") return;
+    analyser.getFloatTimeDomainData(heard);
+    onReading(performance.now() / 1000, level(heard));
+  }, 1000 / rate);
+  return () => {
+    clearInterval(timer);
+    for (const track of stream.getTracks()) track.stop();
+    context.close();
+  };
+}
+
+/** @param {Float32Array} heard */
+export function level(heard) {
+  return Math.sqrt(heard.reduce((sum, value) => sum + value * value, 0) / heard.length);
+}
+
+/** @param {number} wanted */
+function powerOfTwo(wanted) {
+  return 2 ** Math.min(15, Math.max(5, Math.floor(Math.log2(wanted))));
+}

@@ -1,0 +1,29 @@
+/** Speed: in m/s, from the location service. The place itself is dropped at once. */
+
+import { refusal } from "./trouble.js";
+
+/** @import { OnReading } from "./index.js" */
+
+export function supported() {
+  return Boolean(globalThis.navigator?.geolocation);
+}
+
+/** @param {OnReading} onReading */
+export function start(onReading) {
+  return new Promise((resolve, reject) => {
+    const watch = navigator.geolocation.watchPosition(
+      ({ coords, timestamp }) => {
+        resolve(stop);
+        if (coords.speed !== null) onReading(timestamp / 1000, coords.speed);
+      },
+      ({ code, PERMISSION_DENIED, message }) => {
+        // Anything else may pass: a tunnel, a cold start.
+        if (code !== PERMISSION_DENIED) return resolve(stop);
+        stop();
+        reject(refusal("The location", new DOMException(message, "NotAllowedError")));
+      },
+      { enableHighAccuracy: true, maximumAge: 0 },
+    );
+    const stop = () => navigator.geolocation.clearWatch(watch);
+  });
+}

@@ -1,0 +1,227 @@
+"""People who take part with a phone: its page, its motion, what it sends and what it keeps."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import CDPSession, Locator, Page, Request, expect
+
+from crowdml.protocol import Task
+from tests.browser.looking import barriers, fits, photograph
+from tests.browser.portals import Portal, portals
+from tests.servers import PATIENCE, Process
+from tests.web.pages import version
+
+__all__ = ["Participant", "inspect", "phone_task", "running", "serving"]
+
+MOTION_SENSORS = ("accelerometer", "linear-acceleration", "gyroscope")
+"""Chromium sends no motion event unless it has all three."""
+
+MAIN_STATES = ("consent", "collecting", "limit", "not-private", "terms-changed")
+VARIANTS = ("forged", "offline", "refused", "returned", "task-paused", "welcome-back")
+
+STORED = """async () => {
+    const found = {};
+    for (const { name } of await indexedDB.databases()) {
+        const db = await new Promise((done) => {
+            const request = indexedDB.open(name);
+            request.onsuccess = () => done(request.result);
+        });
+        for (const store of db.objectStoreNames) {
+            found[store] = await new Promise((done) => {
+                const request = db.transaction(store).objectStore(store).getAll();
+                request.onsuccess = () => done(request.result);
+            });
+        }
+        db.close();
+    }
+    return found;
+}"""
+HIDE = """(hidden) => {
+    Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def phone_task(name: str = "moving", **changes: Any) -> Task:
+    """A task for phones with samples in quick succession; `table__key=value` changes a line."""
+    tables: dict[str, dict[str, Any]] = {
+        "": {
+            "name": name,
+            "title": "What is the owner of this phone doing?",
+            "objective": "Tell sitting, walking and jogging apart from a phone's movement.",
+            "sensors": "Accelerometer, 50 readings a second, in windows of 16.",
+        },
+        "features": {"count": 9, "description": "Spectrum of the acceleration's length."},
+        "features.sensor": {"kind": "motion", "rate": 50.0, "window": 16, "every": 0.05},
+        "target": {"labels": ["Still", "Walking", "Jogging"]},
+        "model": {"kind": "softmax"},
+        "privacy": {"epsilon": 1.0},
+        "collection": {"batch": 5, "buffer": 40},
+        "enrolment": {"checkins_per_minute": 1e6},
+    }
+    for key, value in changes.items():
+        table, _, line = key.rpartition("__")
+        entries = tables.setdefault(table.replace("__", "."), {})
+        entries[line] = value
+    return Task.from_toml(
+        "\n".join(
+            text
+            for table, entries in tables.items()
+            for text in (
+                f"[{table}]" if table else "",
+                *(
+                    f"{line} = {_toml(value)}"
+                    for line, value in entries.items()
+                    if value is not None
+                ),
+            )
+        )
+    )
+
+
+def _toml(value: Any) -> str:
+    return "inf" if value == float("inf") else json.dumps(value)
+
+
+@contextmanager
+def serving(folder: Path, *tasks: Task) -> Iterator[Portal]:
+    with portals(folder) as serve:
+        yield serve(*tasks)
+
+
+class Participant:
+    """Someone with a phone at the page of one task."""
+
+    def __init__(
+        self, page: Page, server: Process, task: str = "moving", motion: bool = True
+    ) -> None:
+        self.server, self.task = server, task
+        self.context = page.context
+        self.sent: list[bytes] = []
+        self.context.on("request", self._note)
+        self.page = page
+        if motion:
+            self._motion = self._hold()
+
+    def _note(self, request: Request) -> None:
+        if request.url.endswith("/checkins"):
+            self.sent.append(request.post_data_buffer or b"")
+
+    def _hold(self) -> CDPSession:
+        """Real motion events of a phone that lies still."""
+        session = self.context.new_cdp_session(self.page)
+        metadata = {"available": True, "minimumFrequency": 1, "maximumFrequency": 100}
+        for kind in MOTION_SENSORS:
+            override = {"enabled": True, "type": kind, "metadata": metadata}
+            session.send("Emulation.setSensorOverrideEnabled", override)
+            reading = {"xyz": {"x": 0.5, "y": 1.0, "z": 9.7}}
+            override = {"type": kind, "reading": reading}
+            session.send("Emulation.setSensorOverrideReadings", override)
+        return session
+
+    def shake(self, seconds: float) -> None:
+        """Move the phone to and fro."""
+        end = time.monotonic() + seconds
+        strong = False
+        while time.monotonic() < end:
+            strong = not strong
+            reading = {"xyz": {"x": 6.0 if strong else 0.0, "y": 1.0, "z": 9.7}}
+            override = {"type": "accelerometer", "reading": reading}
+            self._motion.send("Emulation.setSensorOverrideReadings", override)
+            self.page.wait_for_timeout(60)
+
+    def open(self, path: str | None = None) -> "Participant":
+        self.page.goto(path or f"/join/{self.task}")
+        return self
+
+    def reopen(self) -> "Participant":
+        """Another tab of the same browser."""
+        self.page = self.context.new_page()
+        self._motion = self._hold()
+        return self.open()
+
+    def agree(self, checkins: int | None = None) -> "Participant":
+        if checkins is not None:
+            self.page.get_by_label("Stop after so many check-ins").fill(str(checkins))
+        self.tap("Agree and take part")
+        expect(self.page.locator("#status")).to_be_visible()
+        return self
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True).filter(visible=True)
+
+    def tap(self, name: str) -> None:
+        self.button(name).click()
+
+    def hide(self, hidden: bool = True) -> None:
+        """Another app comes to the front, or goes away."""
+        self.page.evaluate(HIDE, hidden)
+
+    def says(self, text: str) -> None:
+        expect(self.page.locator("#status")).to_contain_text(text, timeout=1000 * PATIENCE)
+
+    def view(self, name: str) -> None:
+        expect(self.page.locator(f"#{name}-title")).to_be_visible(timeout=1000 * PATIENCE)
+
+    def stored(self) -> dict[str, list[Any]]:
+        """Everything in the browser's databases."""
+        found: dict[str, list[Any]] = self.page.evaluate(STORED)
+        return found
+
+    def collected(self) -> int:
+        """Samples in the buffer and in all check-ins that were ever written."""
+        stored = self.stored()
+        events = [line["event"] for line in stored["ledger"]]
+        used = sum(event["nTraining"] + event["nHeldout"] for event in events)
+        return len(stored["buffer"]) + int(used)
+
+    def applied(self) -> int:
+        return version(self.server, self.task)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, self.page.locator("main").inner_text()
+            self.page.wait_for_timeout(20)
+
+    def until_applied(self, n: int) -> None:
+        self.until(lambda: self.applied() >= n)
+
+
+def running(
+    page: Page,
+    server: Process,
+    task: str = "moving",
+    label: str | None = None,
+    checkins: int = 1000,
+) -> Participant:
+    """Someone who has agreed and said what is true."""
+    participant = Participant(page, server, task).open().agree(checkins)
+    if label:
+        participant.tap(label)
+    return participant
+
+
+def inspect(page: Page, name: str) -> None:
+    """The page in this state is pictured, fits small screens and shuts nobody out.
+
+    States share their colours, so the main ones stand for all in the dark; some differ from one
+    of these by a sentence only.
+    """
+    page.emulate_media(color_scheme="light")
+    photograph(page, f"participant-{name}-light")
+    page.emulate_media(color_scheme="dark")
+    photograph(page, f"participant-{name}-dark")
+    assert fits(page)
+    if name in MAIN_STATES:
+        assert barriers(page) == []
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert fits(page)
+    if name not in VARIANTS:
+        assert barriers(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})

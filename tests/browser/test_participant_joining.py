@@ -1,0 +1,154 @@
+"""Joining from a phone: what is read, what is agreed to, and what is refused."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from crowdml.protocol import terms_hash
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.participants import Participant, inspect, phone_task, serving
+from tests.browser.portals import Portal
+from tests.servers import make_task
+
+MOVING = phone_task()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    tasks = [
+        MOVING,
+        phone_task("club", enrolment__mode="invite"),
+        phone_task("open-data", privacy__epsilon=float("inf")),
+        phone_task("done"),
+        phone_task("lamp", features__sensor__kind="light"),
+        make_task("features"),
+    ]
+    with serving(tmp_path_factory.mktemp("joining"), *tasks) as portal:
+        with portal.store() as store:
+            store.set_task_state("done", "stopped")
+        yield portal
+
+
+def test_by_the_link_under_the_code(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/tasks/moving/join")
+    page.get_by_role("link", name="/join/moving").click()
+    participant = Participant(page, server)
+    expect(page.get_by_role("heading", name="Before you take part")).to_be_visible()
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 20")
+    inspect(page, "consent")
+    page.get_by_text("The full terms").click()
+    expect(page.locator("#terms-checked")).to_contain_text("they match")
+    page.locator("#checkins").fill("7")
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 7")
+    participant.agree()
+    (me,) = participant.stored()["identity"]
+    assert me["terms"] == MOVING.terms.text
+    assert me["limits"] == {"perSample": 1, "perDevice": 7}
+
+
+def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light", java_script_enabled=False)
+    page.goto("/join/moving")
+    # The browser's tools switch scripts off too late for <noscript> to be shown.
+    assert "Taking part needs JavaScript" in page.locator("noscript").inner_html()
+    expect(page.get_by_text("ε = 1 for each sample").first).to_be_visible()
+    assert page.locator("#terms-text").text_content() == MOVING.terms.text
+    expect(page.get_by_text(terms_hash(MOVING.terms.text))).to_be_attached()
+    expect(page.locator("#part-title")).to_be_hidden()
+
+
+def test_a_text_that_does_not_match_its_hash_is_refused(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+
+    def forge(route: Route) -> None:
+        answer = route.fetch()
+        before, text = answer.text().split('<pre id="terms-text"')
+        route.fulfill(response=answer, body='<pre id="terms-text"'.join([before, _lie(text)]))
+
+    page.route("**/join/moving", forge)
+    page.goto("/join/moving")
+    expect(page.get_by_role("alert")).to_contain_text("Do not join")
+    expect(page.locator("#agree")).to_be_disabled()
+    inspect(page, "forged")
+
+
+def _lie(text: str) -> str:
+    return text.replace("Spectrum", "Average", 1)
+
+
+def test_terms_that_changed_since_the_page_was_read(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    other = phone_task(privacy__epsilon=2.0).terms.text
+
+    def change(route: Route) -> None:
+        changes = {"terms": other, "terms_sha256": terms_hash(other)}
+        route.fulfill(json=route.fetch().json() | changes)
+
+    page.context.route("**/v1/tasks/moving", change)
+    participant = Participant(page, server).open()
+    participant.tap("Agree and take part")
+    expect(page.get_by_role("alert")).to_contain_text("Load this page again")
+    assert participant.stored() == {} or participant.stored()["identity"] == []
+
+
+def test_an_invite(browse: Browse, server: Portal, watch: Watch) -> None:
+    with server.store() as store:
+        code = store.create_invite(store.task("club").id, 1)
+    page = browse(server, "phone-light")
+    watch.expect("console error: .* 40")
+    participant = Participant(page, server, "club").open()
+    page.get_by_label("Invite code").fill("wrong")
+    participant.tap("Agree and take part")
+    expect(page.get_by_role("alert")).to_contain_text("invite")
+    inspect(page, "invite")
+    participant.open("/").open(f"/join/club#invite={code}")
+    expect(page.get_by_label("Invite code")).to_have_value(code)
+    participant.agree()
+    assert code not in page.url
+
+
+def test_a_task_that_is_not_private_must_be_accepted_by_name(
+    browse: Browse, server: Portal
+) -> None:
+    page = browse(server, "phone-light")
+    participant = Participant(page, server, "open-data").open()
+    expect(page.get_by_text("THIS TASK IS NOT PRIVATE.")).to_be_visible()
+    inspect(page, "not-private")
+    participant.tap("Agree and take part")
+    page.wait_for_timeout(100)
+    expect(page.locator("#consent-title")).to_be_visible()
+    assert participant.stored() == {} or participant.stored()["identity"] == []
+    page.get_by_label("I know that this task is NOT PRIVATE").check()
+    participant.agree()
+    expect(page.locator("#per-device")).to_have_text("ε = 0 of ∞")
+    participant.tap("Walking")
+    participant.until_applied(1)
+    expect(page.locator("#per-device")).to_have_text("ε = ∞ of ∞")
+    expect(page.locator("#limit-form")).to_be_hidden()
+
+
+def test_a_task_that_has_ended(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/join/done")
+    expect(page.get_by_text("This task has ended")).to_be_visible()
+    expect(page.locator("#agree")).to_be_hidden()
+    inspect(page, "closed")
+
+
+def test_features_that_a_browser_cannot_make(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/join/features")
+    expect(page.get_by_text("A browser cannot take part in this task")).to_be_visible()
+    inspect(page, "impossible")
+    page.get_by_role("link", name="Other ways to take part").click()
+    expect(page).to_have_title("Join Activity · crowdml")
+
+
+def test_a_sensor_that_this_browser_lacks(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/join/lamp")
+    expect(page.get_by_role("alert")).to_contain_text("This browser has no light sensor")
+    expect(page.locator("#agree")).to_be_disabled()

@@ -1,0 +1,163 @@
+"""From a label and a movement to a check-in, whatever happens on the way."""
+
+import base64
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.participants import Participant, inspect, phone_task, running, serving
+from tests.browser.portals import Portal
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    names = ("moving", "killed", "offline", "hidden", "halted", "twins", "jumpy")
+    tasks = [phone_task(name) for name in names]
+    with serving(tmp_path_factory.mktemp("sending"), *tasks) as portal:
+        yield portal
+
+
+def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server)
+    participant.says("Nothing is collected until you say what is true now.")
+    participant.shake(0.8)
+    assert participant.collected() == 0
+    assert participant.sent == []
+    participant.tap("Walking")
+    expect(participant.button("Walking")).to_have_attribute("aria-pressed", "true")
+    participant.until_applied(2)
+    participant.says("Collecting: Walking.")
+    participant.shake(0.5)
+    expect(page.locator("#signal-text")).to_contain_text("m/s²")
+    expect(page.locator("#thinks")).to_have_text("nothing yet")
+    inspect(page, "collecting")
+    participant.tap("Pause")
+    _check_what_was_sent(participant)
+    inspect(page, "sent")
+
+
+def _check_what_was_sent(participant: Participant) -> None:
+    """The list shows the very bytes, beside the truth."""
+    page = participant.page
+    participant.until(lambda: page.locator("#sent li").count() == participant.applied())
+    oldest = page.locator("#sent li").last
+    oldest.locator("details").evaluate("(each) => (each.open = true)")
+    message = json.loads(participant.sent[0])
+    assert json.loads(oldest.locator("pre").inner_text()) == message
+    n = message["samples"]
+    expect(oldest.locator("summary")).to_contain_text(f"{n} samples · applied")
+    rows = [row.inner_text().split("\t") for row in oldest.locator("tbody tr").all()]
+    value = int.from_bytes(base64.b64decode(message["gradient"])[:4], "little", signed=True)
+    assert rows[0][2] == f"{value * 2.0 ** message['grid']:.4f}"
+    assert rows[-2] == ["Walking", str(n), str(message["labels"][1])]
+    assert rows[-1] == ["Jogging", "0", str(message["labels"][2])]
+
+
+def test_a_tab_killed_before_sending_sends_the_same_bytes_later(
+    browse: Browse, server: Portal, watch: Watch
+) -> None:
+    # A request that a service worker has seen could not be held back.
+    page = browse(server, "phone-light", service_workers="block")
+    watch.expect("Service Worker registration blocked")
+    held: list[Route] = []
+    page.context.route("**/checkins", lambda route: held.append(route))
+    participant = running(page, server, "killed", "Jogging")
+    participant.until(lambda: len(held) == 1)
+    participant.hide()
+    page.close()
+    page.context.unroute("**/checkins")
+    assert participant.applied() == 0
+    participant.reopen()
+    participant.until_applied(1)
+    participant.until(lambda: len(participant.sent) > 1)
+    assert participant.sent[1] == participant.sent[0]
+    participant.says("Paused. Nothing is collected.")
+    inspect(participant.page, "welcome-back")
+    expect(participant.button("Still")).to_be_disabled()
+    participant.tap("Resume")
+    participant.says("Nothing is collected until")
+    participant.tap("Jogging")
+    participant.until_applied(2)
+    participant.tap("Pause")
+    participant.says("Paused")
+    _still(participant, 0.1)
+    assert len(set(participant.sent)) == participant.applied() == len(participant.stored()["sent"])
+
+
+def test_without_a_network_the_buffer_fills_and_is_sent_later(
+    browse: Browse, server: Portal, watch: Watch
+) -> None:
+    page = browse(server, "phone-light")
+    watch.expect("ERR_INTERNET_DISCONNECTED")
+    participant = running(page, server, "offline")
+    page.context.set_offline(True)
+    participant.tap("Still")
+    participant.says("Waiting for the network.")
+    expect(page.locator("#wait")).to_contain_text("Will try again in")
+    inspect(page, "offline")
+    participant.says("The buffer is full")
+    assert participant.collected() == 40
+    assert participant.applied() == 0
+    page.context.set_offline(False)
+    participant.until_applied(1)
+    assert json.loads(participant.sent[-1])["samples"] >= 5
+    participant.says("Collecting: Still.")
+
+
+def test_nothing_is_collected_in_the_background(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "hidden", "Walking")
+    participant.until_applied(1)
+    participant.hide()
+    participant.says("Paused in the background.")
+    before = _still(participant, 0.7)
+    participant.hide(False)
+    participant.says(
+        "while this page was in the background. Check that your answer is still right."
+    )
+    inspect(page, "returned")
+    participant.until(lambda: participant.collected() > before + 5)
+
+
+def _still(participant: Participant, seconds: float) -> int:
+    """The samples so far, and that there are no more some time later."""
+    participant.page.wait_for_timeout(100)  # for what is on its way to the database
+    before = participant.collected()
+    participant.page.wait_for_timeout(1000 * seconds)
+    assert participant.collected() == before
+    return before
+
+
+def test_pause_and_resume(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "halted", "Walking")
+    participant.until_applied(1)
+    participant.tap("Pause")
+    participant.says("Paused. Nothing is collected.")
+    before = _still(participant, 0.5)
+    participant.tap("Resume")
+    participant.says("Collecting: Walking.")
+    participant.until(lambda: participant.collected() > before + 5)
+
+
+def test_two_tabs_do_not_take_one_moment_twice(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    other = running(page, server, "twins", "Walking").reopen()
+    other.tap("Resume")
+    other.says("Another tab of this browser takes part.")
+    other.tap("Leave and erase everything")
+    other.tap("Leave and erase")
+    other.view("bye")
+    expect(page.locator("#bye-title")).to_be_visible()
+
+
+def test_a_screen_that_may_turn_off(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.add_init_script("navigator.wakeLock.request = () => Promise.reject(new Error('no'));")
+    running(page, server, "jumpy")
+    expect(page.locator("#screen")).to_contain_text("may turn the screen off")

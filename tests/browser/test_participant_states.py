@@ -1,0 +1,162 @@
+"""What stops a participant, what can be decided then, and leaving."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.participants import inspect, phone_task, running, serving
+from tests.browser.portals import Portal
+from tests.web.pages import change_task
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    names = ("limit", "lower", "leave", "paused", "finished", "revoked", "unseen")
+    tasks = [phone_task(name) for name in names]
+    with serving(tmp_path_factory.mktemp("states"), *tasks, phone_task("terms")) as portal:
+        yield portal
+
+
+def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watch: Watch) -> None:
+    page = browse(server, "phone-light")
+    watch.allow("console error: Failed to load resource")  # while the server restarts
+    participant = running(page, server, "terms", "Walking")
+    participant.until_applied(1)
+    participant.tap("Pause")
+    participant.says("Paused")
+    page.wait_for_timeout(100)
+    applied = participant.applied()
+    new = phone_task("terms", privacy__epsilon=2.0, collection__batch=6)
+    change_task(server, new)
+    participant.tap("Resume")
+    participant.view("terms")
+    expect(page.locator("#changed")).to_contain_text("privacy.epsilon")
+    cells = page.locator("#changed tr", has_text="collection.batch").locator("td")
+    assert cells.all_inner_texts() == ["5", "6"]
+    expect(page.locator("#unchanged")).to_contain_text("model.kind")
+    inspect(page, "terms-changed")
+    sent, collected = len(participant.sent), participant.collected()
+    page.wait_for_timeout(1500)
+    assert (len(participant.sent), participant.collected()) == (sent, collected)
+    assert participant.applied() == applied
+    assert participant.stored()["identity"][0]["terms"] != new.terms.text
+    participant.tap("Agree to the new terms")
+    participant.says("Paused")
+    assert participant.stored()["identity"][0]["terms"] == new.terms.text
+    participant.tap("Resume")
+    participant.tap("Walking")
+    participant.until_applied(applied + 1)
+
+
+def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "limit", "Walking", checkins=2)
+    participant.says("Your privacy limit is reached.")
+    expect(page.locator("#per-device")).to_have_text("ε = 2 of 2")
+    assert participant.applied() == 2
+    inspect(page, "limit")
+    page.wait_for_timeout(100)
+    before = participant.collected()
+    page.wait_for_timeout(500)
+    assert (participant.applied(), participant.collected()) == (2, before)
+    participant.tap("Allow 10 more check-ins")
+    participant.until_applied(3)
+    expect(page.locator("#per-device")).to_contain_text("of 12")
+
+
+def test_the_limit_can_be_lowered(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "lower", "Walking")
+    participant.until_applied(1)
+    page.get_by_label("Your limit, in check-ins").fill("1")
+    participant.tap("Set the limit")
+    participant.says("Your privacy limit is reached.")
+    page.wait_for_timeout(100)
+    applied = participant.applied()
+    page.wait_for_timeout(400)
+    assert participant.applied() == applied
+    assert participant.stored()["identity"][0]["limits"]["perDevice"] == 1
+
+
+def test_leaving_erases_everything(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "leave", "Walking")
+    participant.until_applied(1)
+    token = participant.stored()["identity"][0]["token"]
+    participant.tap("Leave and erase everything")
+    inspect(page, "leaving")
+    participant.tap("Stay")
+    participant.says("Collecting")
+    participant.tap("Leave and erase everything")
+    participant.tap("Leave and erase")
+    participant.view("bye")
+    inspect(page, "bye")
+    assert page.evaluate("indexedDB.databases()") == []
+    with server.connected() as wire:
+        assert wire.get("/v1/tasks/leave/model", token).status in (401, 403)
+    page.reload()
+    expect(participant.button("Agree and take part")).to_be_enabled()
+
+
+def test_a_paused_task(browse: Browse, server: Portal, watch: Watch) -> None:
+    watch.allow("console error: .* 409")
+    page = browse(server, "phone-light")
+    participant = running(page, server, "paused", "Walking")
+    participant.until_applied(1)
+    with server.store() as store:
+        store.set_task_state("paused", "paused")
+    participant.says("The task is paused by its owner.")
+    inspect(page, "task-paused")
+    with server.store() as store:
+        store.set_task_state("paused", "running")
+    applied = participant.applied()
+    participant.until_applied(applied + 1)
+    participant.says("Collecting")
+
+
+def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> None:
+    watch.allow("console error: .* 409")
+    page = browse(server, "phone-light")
+    participant = running(page, server, "finished", "Walking")
+    participant.until_applied(1)
+    with server.store() as store:
+        store.set_task_state("finished", "stopped")
+    participant.view("ended")
+    expect(page.locator("#sent-title")).to_be_visible()
+    inspect(page, "ended")
+    participant.tap("Erase everything")
+    participant.tap("Leave and erase")
+    participant.view("bye")
+    assert page.evaluate("indexedDB.databases()") == []
+
+
+def test_a_device_that_the_owner_revokes(browse: Browse, server: Portal, watch: Watch) -> None:
+    watch.expect("console error: .* 40")
+    page = browse(server, "phone-light")
+    participant = running(page, server, "revoked", "Walking")
+    participant.until_applied(1)
+    with server.store() as store:
+        store.set_device_status(participant.stored()["identity"][0]["device"], "revoked")
+    participant.view("ended")
+    expect(page.locator("#ended-why")).to_contain_text("excluded by the task's owner")
+
+
+def test_a_task_that_finished_while_nobody_looked(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "unseen")
+    participant.tap("Pause")
+    with server.store() as store:
+        store.set_task_state("unseen", "stopped")
+    participant.until(lambda: _state(server, "unseen") == "stopped")
+    page.reload()
+    participant.tap("Resume")
+    participant.view("ended")
+
+
+def _state(server: Portal, task: str) -> str:
+    with server.connected() as wire:
+        state: str = wire.get(f"/v1/tasks/{task}").json()["state"]
+    return state
