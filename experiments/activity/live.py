@@ -240,17 +240,19 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
             await page.evaluate(PHONE, {"names": names})
             # People do not change what they do at the same moment.
             later = number / len(days) * LENGTH / HZ
-            began, previous = time.monotonic() + later, None
+            began, previous, told = time.monotonic() + later, None, None
             for due, xyz, label in readings(day):
                 await asyncio.sleep(max(0.0, began + due - time.monotonic()))
-                if label != previous:
-                    await page.evaluate("(label) => { window.label = label; }", label)
-                    previous = label
                 x, y, z = (float(value) for value in xyz)
                 await sensors.send(
                     "Emulation.setSensorOverrideReadings",
                     {"type": "accelerometer", "reading": {"xyz": {"x": x, "y": y, "z": z}}},
                 )
+                # A label follows its motion: the sensor must not show the old one under the new.
+                if label == previous != told:
+                    await page.evaluate("(label) => { window.label = label; }", label)
+                    told = label
+                previous = label
             await page.evaluate("() => window.finish()")
             await context.close()
 
