@@ -35,8 +35,11 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def browse(chromium: Browser, watch: Watch) -> Iterator[Browse]:
-    """Pages that fail the test for anything in `watch` that the test did not expect."""
+def browse(chromium: Browser, watch: Watch, serve_portal: ServePortal) -> Iterator[Browse]:
+    """Pages that fail the test for anything in `watch` that the test did not expect.
+
+    Portals are asked for here so that pages are closed before them.
+    """
     contexts: list[BrowserContext] = []
 
     def open_page(server: Process, look: str = "desktop-light", **options: Any) -> Page:

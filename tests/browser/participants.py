@@ -191,6 +191,17 @@ class Participant:
     def until_applied(self, n: int) -> None:
         self.until(lambda: self.applied() >= n)
 
+    def until_quiet(self) -> None:
+        """Until what was under way has reached the database and the server."""
+        seen: list[tuple[int, int, list[Any]]] = []
+
+        def is_quiet() -> bool:
+            seen.append((self.applied(), self.collected(), self.stored()["outbox"]))
+            self.page.wait_for_timeout(200)
+            return len(seen) > 2 and seen[-3] == seen[-2] == seen[-1] and not seen[-1][2]
+
+        self.until(is_quiet)
+
 
 def running(
     page: Page,

@@ -126,7 +126,7 @@ def test_nothing_is_collected_in_the_background(browse: Browse, server: Portal) 
 
 def _still(participant: Participant, seconds: float) -> int:
     """The samples so far, and that there are no more some time later."""
-    participant.page.wait_for_timeout(100)  # for what is on its way to the database
+    participant.until_quiet()
     before = participant.collected()
     participant.page.wait_for_timeout(1000 * seconds)
     assert participant.collected() == before

@@ -27,7 +27,7 @@ def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watc
     participant.until_applied(1)
     participant.tap("Pause")
     participant.says("Paused")
-    page.wait_for_timeout(100)
+    participant.until_quiet()
     applied = participant.applied()
     new = phone_task("terms", privacy__epsilon=2.0, collection__batch=6)
     change_task(server, new)
@@ -58,7 +58,7 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     expect(page.locator("#per-device")).to_have_text("ε = 2 of 2")
     assert participant.applied() == 2
     inspect(page, "limit")
-    page.wait_for_timeout(100)
+    participant.until_quiet()
     before = participant.collected()
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
@@ -74,7 +74,7 @@ def test_the_limit_can_be_lowered(browse: Browse, server: Portal) -> None:
     page.get_by_label("Your limit, in check-ins").fill("1")
     participant.tap("Set the limit")
     participant.says("Your privacy limit is reached.")
-    page.wait_for_timeout(100)
+    participant.until_quiet()
     applied = participant.applied()
     page.wait_for_timeout(400)
     assert participant.applied() == applied
