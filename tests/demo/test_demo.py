@@ -54,6 +54,8 @@ def test_people_learn_privately(tmp_path: Path) -> None:
     assert result["central_error"] < 0.02
     assert result["error"] == saved_error(tmp_path, result, task, data)
     assert "108 devices hold 6,474 samples of 18 people" in ran.err
+    assert "watch it learn: https://127.0.0.1:" in ran.err
+    assert "Ctrl-C" not in ran.err, "without a terminal it ends by itself"
     assert len(list((tmp_path / "here" / "devices").glob("*.device"))) == 108
 
 
