@@ -1,0 +1,18 @@
+"""The task files among the examples are tasks, private ones, that a phone can take part in."""
+
+from pathlib import Path
+
+import pytest
+
+import crowdml
+from crowdml.protocol import Task
+
+EXAMPLES = Path(crowdml.__file__).parents[1] / "examples"
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.toml")), ids=lambda file: file.name)
+def test_a_task_file(file: Path) -> None:
+    task = Task.from_toml(file.read_text(encoding="utf-8"))
+    assert task.terms.private
+    assert task.terms.features.sensor is not None
+    assert task.terms.epsilon_per_sample == pytest.approx(float(task.terms.privacy.epsilon))
