@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from crowdml.device.sensing import Sensing
-from crowdml.device.sources import Sample, opened, target_of
+from crowdml.device.sources import Sample, is_number, opened, target_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 
@@ -41,7 +41,7 @@ def read_readings(
         )
     sensing = Sensing(sensor, features.count)
     for number, row in enumerate(csv.reader(lines), start=1):
-        if not row or (number == 1 and not _is_number(row[0])):
+        if not row or (number == 1 and not is_number(row[0])):
             continue
         try:
             time, *parts = [_number(field) for field in row[:-1]]
@@ -65,11 +65,3 @@ def _number(field: str) -> float:
         return float(field)
     except ValueError:
         raise ValueError(f"times and readings must be numbers, found {field!r}.") from None
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

@@ -11,7 +11,15 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidSample
 
-__all__ = ["Sample", "opened", "read_csv", "read_json_lines", "read_source", "target_of"]
+__all__ = [
+    "Sample",
+    "is_number",
+    "opened",
+    "read_csv",
+    "read_json_lines",
+    "read_source",
+    "target_of",
+]
 
 Sample = tuple[list[float], float]
 
@@ -100,10 +108,10 @@ def target_of(value: object, labels: Sequence[str]) -> float:
 
 def _is_header(row: list[str]) -> bool:
     """Names only: a line with one number among its features is a sample."""
-    return not any(_is_number(field) for field in row[:-1])
+    return not any(is_number(field) for field in row[:-1])
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
     try:
         float(field)
     except ValueError:

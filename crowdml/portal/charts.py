@@ -127,15 +127,7 @@ def staleness_rows(facts: Facts) -> list[tuple[float, ...]]:
 
 
 def draw_staleness(facts: Facts, theme: Theme) -> "Figure":
-    rows = staleness_rows(facts)
-    if not rows:
-        return empty(theme)
-    picture, axes = figure(theme)
-    axes.plot(*zip(*rows, strict=True), color=theme.accent)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("check-ins")
-    axes.set_ylabel("versions late, mean")
-    return tidy(picture, axes)
+    return _line(staleness_rows(facts), "versions late, mean", theme)
 
 
 def device_rows(facts: Facts) -> list[tuple[float, ...]]:
@@ -143,14 +135,18 @@ def device_rows(facts: Facts) -> list[tuple[float, ...]]:
 
 
 def draw_devices(facts: Facts, theme: Theme) -> "Figure":
-    rows = device_rows(facts)
+    return _line(device_rows(facts), "devices that checked in", theme)
+
+
+def _line(rows: list[tuple[float, ...]], label: str, theme: Theme) -> "Figure":
+    """Something over the check-ins, from zero up."""
     if not rows:
         return empty(theme)
     picture, axes = figure(theme)
     axes.plot(*zip(*rows, strict=True), color=theme.accent)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("check-ins")
-    axes.set_ylabel("devices that checked in")
+    axes.set_ylabel(label)
     return tidy(picture, axes)
 
 
