@@ -16,6 +16,9 @@ GAP_SECONDS = 1.0
 GAP_TICKS = 5
 """Readings further apart than either of these do not belong into one window."""
 
+FLOOR = 2.0**-40
+"""A bin below this share of the largest reading, for each reading, is rounding: it counts as 0."""
+
 
 class Taken(NamedTuple):
     """A sample as it was taken: when, from which window."""
@@ -50,6 +53,11 @@ class Sensing:
         self._newest = -math.inf
         self._last_time = -math.inf
         self._last_label: float | None = None
+
+    def interrupt(self) -> None:
+        """Readings stop here on purpose: what comes next belongs to a new window, however soon."""
+        self._window.clear()
+        self._newest = -math.inf
 
     def push(self, time: float, reading: float, label: float | None) -> list[Taken]:
         """Take in a reading; None for the label where it is not known. Samples come out.
@@ -100,6 +108,7 @@ def features_of(sensor: Sensor, count: int, window: npt.ArrayLike) -> Array:
             return x / sensor.scale
         case "amplitudes" | "spectrum":
             bins = np.abs(np.fft.fft(values))[:count]
+            bins[bins < len(values) * FLOOR * np.abs(values).max()] = 0.0
             bins[0] *= sensor.first_bin
             divisor = bins.sum() if sensor.transform == "spectrum" else sensor.scale
             return bins / divisor if divisor > 0 else bins

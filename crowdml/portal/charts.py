@@ -226,7 +226,8 @@ CHARTS = {
     ),
     "staleness": Chart(
         "Staleness",
-        "How many steps the model took between a device's check-out and its check-in.",
+        "How outdated the model was when a device answered: the steps that it took between the "
+        "device's check-out and its check-in.",
         say_staleness,
         ("checkins", "staleness"),
         staleness_rows,

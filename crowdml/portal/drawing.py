@@ -35,6 +35,7 @@ SETTINGS: Any = {
     "lines.linewidth": 1.8,
     "svg.fonttype": "path",
     "svg.hashsalt": "crowdml",
+    "text.parse_math": False,
 }
 
 

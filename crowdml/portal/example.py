@@ -9,7 +9,7 @@ import numpy as np
 from crowdml.device.routines import choose_heldout, summarize
 from crowdml.device.sensing import features_of
 from crowdml.privacy import ExactNoise, bound_features, dequantize
-from crowdml.protocol import Checkin, Terms, encode_gradient, terms_hash
+from crowdml.protocol import Checkin, Terms, encode_gradient
 from crowdml.types import Array
 
 __all__ = ["Example", "make_example"]
@@ -41,7 +41,7 @@ class Example(NamedTuple):
     body: str
 
 
-def make_example(terms: Terms, w: Array, version: int) -> Example:
+def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Example:
     """Samples from a fixed generator, so that they stay the same; noise as real as on a device."""
     rng = np.random.default_rng(20150629)
     n = terms.collection.batch
@@ -59,7 +59,7 @@ def make_example(terms: Terms, w: Array, version: int) -> Example:
     message = Checkin(
         id=secrets.token_urlsafe(16),
         version=version,
-        terms=terms_hash(terms.text),
+        terms=terms_sha256,
         samples=n,
         heldout=n_heldout,
         errors=sent.n_errors,

@@ -6,29 +6,45 @@ import io
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from crowdml.protocol import rejected
 
 __all__ = ["Gallery", "as_csv"]
 
+T = TypeVar("T")
 MOST = 512
+ONE_AT_A_TIME = Lock()
+"""Matplotlib's settings are shared by all threads, and one picture at a time leaves the processor
+to check-ins."""
 
 
-class Gallery:
-    """A cache of pictures in front of one drawing thread.
+class Gallery(Generic[T]):
+    """A cache of pictures, or of what else takes long, in front of a thread that makes them.
 
-    One thread: Matplotlib's settings are shared by all threads, and one picture at a time leaves
-    the processor to check-ins.
+    Args:
+        most_waiting: Pictures to be made at once; whoever asks for more is told to come again.
     """
 
-    def __init__(self) -> None:
-        self._pictures: OrderedDict[tuple[Any, ...], asyncio.Future[bytes]] = OrderedDict()
+    def __init__(self, most_waiting: int) -> None:
+        self._most_waiting = most_waiting
+        self._pictures: OrderedDict[tuple[Any, ...], asyncio.Future[T]] = OrderedDict()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="draw")
 
-    async def picture(self, key: tuple[Any, ...], draw: Callable[[], bytes]) -> bytes:
+    async def picture(self, key: tuple[Any, ...], draw: Callable[[], T]) -> T:
         """The picture with this key, drawn at most once while it is remembered."""
+
+        def drawn() -> T:
+            with ONE_AT_A_TIME:
+                return draw()
+
         found = self._pictures.get(key)
         if found is None:
-            found = asyncio.get_running_loop().run_in_executor(self._thread, draw)
+            waiting = sum(not picture.done() for picture in self._pictures.values())
+            if waiting >= self._most_waiting:
+                raise rejected("unavailable", "too many pictures are being drawn.", retry_after=5)
+            found = asyncio.get_running_loop().run_in_executor(self._thread, drawn)
             self._pictures[key] = found
             if len(self._pictures) > MOST:
                 self._pictures.popitem(last=False)

@@ -68,7 +68,8 @@ class Listing:
         found = joinable + others
         wanted = parameters.get("page", "1")
         pages = max(1, math.ceil(len(found) / PER_PAGE))
-        page = min(int(wanted), pages) if wanted.isascii() and wanted.isdigit() else 1
+        is_number = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
+        page = min(int(wanted), pages) if is_number else 1
         page = max(page, 1)
         shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
         return cls(shown, len(learners), len(found), query, state, page)

@@ -16,7 +16,9 @@ from crowdml.protocol import rejected
 __all__ = ["chart", "noise", "spark"]
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
-GALLERY = Gallery()
+GALLERY = Gallery[bytes](most_waiting=64)
+NOISE = Gallery[bytes](most_waiting=8)
+"""Of its own: whoever plays with its sliders must not delay the charts."""
 
 
 async def chart(request: Request) -> Response:
@@ -48,12 +50,13 @@ async def spark(request: Request) -> Response:
 async def noise(request: Request) -> Response:
     """How noise hides one sample, for the ε and b in the query."""
     learner, theme = learner_of(request), _theme(request)
-    epsilon = _number(request, "epsilon", 0.01, 100.0)
-    batch = round(_number(request, "batch", 1, 10_000))
+    # Rounded as the sliders do, so that there are not endlessly many pictures to draw.
+    epsilon = float(f"{_number(request, 'epsilon', 0.01, 100.0):.2g}")
+    batch = round(float(f"{_number(request, 'batch', 1, 10_000):.3g}"))
     how = hiding(learner.task.terms, epsilon, batch)
     colours = THEMES[theme]
     key = (learner.id, "noise", theme, how)
-    body = await GALLERY.picture(key, lambda: save(draw_hiding(how, colours), "svg", colours))
+    body = await NOISE.picture(key, lambda: save(draw_hiding(how, colours), "svg", colours))
     return _picture(body, "svg")
 
 

@@ -7,18 +7,25 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.errors import Rejected
 from crowdml.portal import words
 from crowdml.portal.charts import CHARTS, Facts
-from crowdml.portal.example import make_example
+from crowdml.portal.example import Example, make_example
+from crowdml.portal.gallery import Gallery
 from crowdml.portal.listing import Listing
-from crowdml.portal.noise_picture import hiding
+from crowdml.portal.noise_picture import Hiding, hiding
 from crowdml.portal.page import HEADERS, render
+from crowdml.protocol import Terms, rejected
 from crowdml.server.learner import Learner
 from crowdml.server.service import Service
 
 __all__ = ["join", "join_code", "privacy", "task", "tasks"]
 
-LARGEST_EXAMPLE = 20_000
+LARGEST_EXAMPLE = 1_000_000
+"""Numbers that are computed for it."""
+
+EXAMPLES = Gallery[Example](most_waiting=16)
+LONGEST_HOST = 255
 
 
 async def tasks(request: Request) -> Response:
@@ -34,13 +41,19 @@ async def tasks(request: Request) -> Response:
 async def task(request: Request) -> Response:
     learner = learner_of(request)
     facts = await facts_of(request)
-    terms = learner.task.terms
-    size = terms.make_model().size
-    example = None
-    if size * terms.collection.batch <= LARGEST_EXAMPLE * 1000 and size <= LARGEST_EXAMPLE:
-        example = make_example(terms, learner.parameters, learner.version)
-    context = describe(learner, facts)
-    return render(request, "task.html", example=example, **context)
+    return render(request, "task.html", example=await _example(learner), **describe(learner, facts))
+
+
+async def _example(learner: Learner) -> Example | None:
+    """Made anew for each version, off the event loop; None where it would take long."""
+    terms, version, w = learner.task.terms, learner.version, learner.parameters
+    sensor = terms.features.sensor
+    numbers = terms.make_model().size + (sensor.window if sensor else 0)
+    if terms.collection.batch * numbers > LARGEST_EXAMPLE:
+        return None
+    return await EXAMPLES.picture(
+        (learner.id, version), lambda: make_example(terms, learner.terms_sha256, w, version)
+    )
 
 
 async def join(request: Request) -> Response:
@@ -84,9 +97,17 @@ def describe(learner: Learner, facts: Facts) -> dict[str, Any]:
         "stats": facts.statistics,
         "charts": CHARTS,
         "level": words.level(terms),
-        "hiding": hiding(terms, min(max(epsilon, 0.01), 100.0), terms.collection.batch),
+        "hiding": _hiding(terms, min(max(epsilon, 0.01), 100.0)),
         "five_passes": 5 * epsilon if private else math.inf,
     }
+
+
+def _hiding(terms: Terms, epsilon: float) -> Hiding | None:
+    """None where the task's shares of ε leave too little for one of its parts to be drawn."""
+    try:
+        return hiding(terms, epsilon, terms.collection.batch)
+    except Rejected:
+        return None
 
 
 async def facts_of(request: Request) -> Facts:
@@ -98,6 +119,8 @@ async def facts_of(request: Request) -> Facts:
 
 
 def join_link(request: Request) -> str:
+    if len(request.url.netloc) > LONGEST_HOST:
+        raise rejected("invalid-request", f"a host has at most {LONGEST_HOST} characters.")
     return f"{str(request.base_url).rstrip('/')}/join/{request.path_params['task']}"
 
 

@@ -211,7 +211,7 @@ def _task(file: TaskFile) -> Task:
         privacy=file.privacy.terms(n_classes, heldout=n_heldout > 0),
         collection=file.collection,
     )
-    terms.sanitizer()
+    terms.check_cost()
     return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment)
 
 

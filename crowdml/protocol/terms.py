@@ -122,7 +122,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The terms in a text from a server, which is not trusted to be well-formed."""
         try:
             terms = msgspec.json.decode(text.encode(), type=cls)
-            terms.sanitizer()
+            terms.check_cost()
         except (msgspec.DecodeError, ValueError) as error:
             raise InvalidTask(f"the server's terms make no sense: {error}.") from error
         return terms
@@ -144,6 +144,15 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What one check-in costs each of its samples, computed and not merely claimed."""
         n_heldout = self.collection.n_heldout(self.collection.batch)
         return self.sanitizer().release(self.collection.batch - n_heldout, n_heldout).per_sample
+
+    def check_cost(self) -> None:
+        """Raise `InvalidTask` if the parts of ε cost more than is said of the whole."""
+        claimed, cost = float(self.privacy.epsilon), self.epsilon_per_sample
+        if cost > claimed * (1 + 1e-9):
+            raise InvalidTask(
+                f"privacy.epsilon must be at least what a check-in costs a sample, {cost:g}, "
+                f"found {claimed:g}"
+            )
 
     def make_model(self) -> Model:
         return make_model(self.model, self.features.count, self.n_classes)

@@ -82,14 +82,24 @@ async def statistics(request: Request) -> Response:
 async def events(request: Request) -> Response:
     """The statistics now and after every change, until the task ends or the listener leaves."""
     service, learner = _service(request), _live(request).learner
+    if service.listeners >= service.settings.most_listeners:
+        raise rejected(
+            "unavailable",
+            f"{service.listeners} listen already. Ask for the statistics now and then instead.",
+            retry_after=30,
+        )
 
     async def stream() -> AsyncIterator[bytes]:
-        while service.ready:
-            now = await service.in_store_thread(learner.statistics)
-            yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
-            if now.state.final:
-                return
-            await service.news(service.settings.events_seconds)
+        service.listeners += 1
+        try:
+            while service.ready:
+                now = await service.in_store_thread(learner.statistics)
+                yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
+                if now.state.final:
+                    return
+                await service.news(service.settings.events_seconds)
+        finally:
+            service.listeners -= 1
 
     headers = {"Cache-Control": "no-store"}
     return StreamingResponse(stream(), media_type="text/event-stream", headers=headers)

@@ -1,6 +1,8 @@
 """The learner: it owns the fold of one task and decides what may enter the log."""
 
+import logging
 import time
+import zipfile
 from collections import deque
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -28,6 +30,8 @@ from crowdml.types import Array
 
 __all__ = ["Arrival", "Course", "DeviceTotals", "Learner"]
 
+
+log = logging.getLogger("crowdml.server")
 
 Key: TypeAlias = tuple[int, str]
 """What makes a check-in one: its device and its id."""
@@ -81,9 +85,16 @@ class Learner:
         self.recover()
 
     def recover(self) -> None:
-        """Rebuild the fold: the newest snapshot, then the rest of the log."""
+        """Rebuild the fold: the newest snapshot, then the rest of the log.
+
+        A snapshot that cannot be read, say from another version, costs time and nothing else.
+        """
         snapshot = self._store.snapshot(self.id)
-        fold = Fold.from_bytes(self.task, snapshot[1]) if snapshot else Fold(self.task)
+        try:
+            fold = Fold.from_bytes(self.task, snapshot[1]) if snapshot else Fold(self.task)
+        except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
+            log.warning("%s: the snapshot cannot be read; replaying the log", self.task.name)
+            fold, snapshot = Fold(self.task), None
         for entry in self._store.log(self.id, after=fold.version):
             fold.apply(entry)
         self._fold = fold

@@ -6,7 +6,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,8 @@ async def _run(
             interface=Interfaces.ASGINL,
             http=HTTPModes.auto,
             websockets=False,
-            backlog=1024,
-            backpressure=1024,
+            backlog=settings.most_connections,
+            backpressure=settings.most_connections,
             log_enabled=False,
             ssl_cert=files[0] if files else None,
             ssl_key=files[1] if files else None,
@@ -135,6 +135,8 @@ def _check_free(address: Address) -> None:
 
 async def _announce_when_open(address: Address, announce: Callable[[str], None]) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
+    here = replace(address, host=host).url
+    everywhere = f" (all addresses of this machine; here {here})" if host != address.host else ""
     while True:
         try:
             _, writer = await asyncio.open_connection(host, address.port)
@@ -142,7 +144,7 @@ async def _announce_when_open(address: Address, announce: Callable[[str], None])
             await asyncio.sleep(0.02)
         else:
             writer.close()
-            announce(f"listening on {address.url}")
+            announce(f"listening on {address.url}{everywhere}")
             return
 
 

@@ -51,6 +51,7 @@ class Service:
         self.ready = False
         self.checkins = 0
         self.refusals = 0
+        self.listeners = 0
         self._tasks: dict[str, Live] = {}
         self._devices: dict[bytes, DeviceRow] = {}
         self._waiting: list[Waiting] = []
@@ -236,10 +237,10 @@ class Service:
                 Throttle(row.task.enrolment.checkins_per_minute),
             )
         counts = self._store.count_devices()
-        for name, state in self._store.task_states().items():
-            learner = self._tasks[name].learner
-            learner.owner_state = State(state)
-            learner.devices = counts.get(learner.id, 0)
+        states = self._store.task_states()
+        for name, live in self._tasks.items():
+            live.learner.owner_state = State(states[name])
+            live.learner.devices = counts.get(live.learner.id, 0)
 
 
 _ENDED = {"left": "left the task", "revoked": "been excluded by the task's owner"}

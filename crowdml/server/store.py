@@ -130,11 +130,12 @@ class Store:
         """Pause, resume or stop; a stopped task stays stopped."""
         if state not in DEEDS:
             raise InvalidInput(f"state must be one of {', '.join(DEEDS)}, found {state!r}.")
-        if self.task(name).state == "stopped":
-            raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
-        change = sa.update(schema.tasks).where(schema.tasks.c.name == name).values(state=state)
+        self.task(name)
+        c = schema.tasks.c
+        change = sa.update(schema.tasks).where(c.name == name, c.state != "stopped")
         with self._connection.begin():
-            self._connection.execute(change)
+            if not self._connection.execute(change.values(state=state)).rowcount:
+                raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
             record(self._connection, by, DEEDS[state], name)
 
     # Devices and invites

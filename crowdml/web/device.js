@@ -197,12 +197,14 @@ export class Device extends EventTarget {
    *
    * @param {ArrayLike<number>} x D numbers; rescaled to ‖x‖₁ ≤ 1 if longer.
    * @param {number} y A label 0 … C−1, or a real target.
+   * @param {string} [termsSha256] The terms that it was taken under: it is refused under others,
+   *   which another tab may have agreed to.
    * @returns {Promise<OutcomeName>}
    */
-  async add(x, y) {
-    if (!(await this.#keep(x, y))) {
+  async add(x, y, termsSha256) {
+    if (!(await this.#keep(x, y, termsSha256))) {
       const outcome = await this.sync();
-      const kept = await this.#keep(x, y);
+      const kept = await this.#keep(x, y, termsSha256);
       if (this.ended !== null) return Outcome.ENDED;
       if (!kept) {
         this.#say(`the buffer is full: collection has stopped (${outcome}).`);
@@ -456,10 +458,14 @@ export class Device extends EventTarget {
    *
    * @param {ArrayLike<number>} x
    * @param {number} y
+   * @param {string | undefined} termsSha256
    * @returns {Promise<boolean>}
    */
-  async #keep(x, y) {
+  async #keep(x, y, termsSha256) {
     await this.#refresh();
+    if (termsSha256 !== undefined && termsSha256 !== this.termsSha256) {
+      throw new TermsChanged("this sample was taken under other terms. It was not kept.");
+    }
     const { terms } = this.#agreement;
     const features = boundFeatures(x, terms.features.count);
     const target = checkTarget(y, terms.nClasses);
@@ -470,7 +476,7 @@ export class Device extends EventTarget {
       return current && nSamples < terms.collection.buffer;
     });
     // If another tab has just agreed to other terms, look again, by the rules of now.
-    return current ? kept : this.#keep(x, y);
+    return current ? kept : this.#keep(x, y, termsSha256);
   }
 
   /** What another tab may have changed. The end is final. */

@@ -5,6 +5,7 @@
 
 /** Readings further apart than either of these do not belong into one window. */
 const GAP_SECONDS = 1;
+const FLOOR = 2 ** -40;
 const GAP_TICKS = 5;
 
 /**
@@ -38,6 +39,12 @@ export class Sensing {
   /** How full the window is, 0 … 1. */
   get filled() {
     return this.#window.length / this.#sensor.window;
+  }
+
+  /** Readings stop here on purpose: what comes next belongs to a new window, however soon. */
+  interrupt() {
+    this.#window = [];
+    this.#newest = -Infinity;
   }
 
   /**
@@ -113,12 +120,22 @@ export function featuresOf(sensor, count, window) {
       return summary(window).map((value) => value / sensor.scale);
     case "amplitudes":
     case "spectrum": {
-      const bins = spectrum(window, count);
+      const bins = spectrum(window, count).map(audible(window));
       bins[0] = (bins[0] ?? 0) * sensor.first_bin;
       const divisor = sensor.transform === "spectrum" ? sum(bins) : sensor.scale;
       return divisor > 0 ? bins.map((value) => value / divisor) : bins;
     }
   }
+}
+
+/**
+ * What is smaller than rounding can make it is nothing: a constant window has one bin.
+ *
+ * @param {readonly number[]} window
+ */
+function audible(window) {
+  const floor = window.reduce((most, value) => Math.max(most, Math.abs(value)), 0) * FLOOR;
+  return (/** @type {number} */ bin) => (bin < floor * window.length ? 0 : bin);
 }
 
 /**

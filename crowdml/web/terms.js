@@ -82,7 +82,7 @@ export class Terms {
     try {
       const terms = new Terms(text, TERMS(JSON.parse(text), ""));
       checkSections(terms);
-      terms.sanitizer();
+      terms.checkCost();
       return terms;
     } catch (error) {
       if (!(error instanceof SyntaxError || error instanceof CrowdmlError)) throw error;
@@ -99,6 +99,17 @@ export class Terms {
 
   get private() {
     return this.epsilonPerSample !== Infinity;
+  }
+
+  /** Throw if the parts of ε cost more than is said of the whole. */
+  checkCost() {
+    const claimed = asNumber(this.privacy.epsilon);
+    const cost = this.epsilonPerSample;
+    if (cost > claimed * (1 + 1e-9)) {
+      throw new InvalidTask(
+        `privacy.epsilon must be at least what a check-in costs a sample, ${cost}, found ${claimed}.`,
+      );
+    }
   }
 
   /** What one check-in costs each of its samples, computed and not merely claimed. */

@@ -51,6 +51,7 @@ def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:
     assert sample["y"] == 2
     assert sample["x"] == pytest.approx([6.5 / 24, 3 / 24])
     expect(page.get_by_label("Hours of sleep")).to_have_value("")
+    expect(page.locator("#manual-note")).to_have_text("Kept on this device.")
     page.get_by_label("Hours of sleep").fill("8")
     page.get_by_label("Cups of coffee").fill("0")
     participant.tap("Still")

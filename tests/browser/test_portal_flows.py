@@ -23,7 +23,7 @@ def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:
     expect(desktop).to_have_url(f"{portal.url}/tasks/walking")
     desktop.get_by_role("link", name="Take part").click()
     expect(desktop.get_by_role("heading", level=1)).to_have_text("Take part")
-    expect(desktop.get_by_text("a browser cannot read")).to_be_visible()
+    expect(desktop.get_by_text("Not with a phone")).to_be_visible()
     expect(desktop.locator("pre").first).to_contain_text(f"join {portal.url}/join/walking")
     desktop.goto("/tasks/pocket/join")
     link = f"{portal.url}/join/pocket"

@@ -252,6 +252,11 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert run(other, "return fill(3);")[-1] == "checked in"
     assert run(other, "return device.terms.privacy.epsilon;") == 0.5
     assert version(server, profile.task) == 2
+    # A sample that says which terms it was taken under is refused under others.
+    kept = look(other)["samples"]
+    refusal = "return device.add([1, 0, 0, 0], 0, 'another hash').catch((error) => error.name);"
+    assert run(other, refusal) == "TermsChanged"
+    assert look(other)["samples"] == kept
 
 
 def test_no_privacy_cannot_be_agreed_to_in_passing(

@@ -57,9 +57,10 @@ def test_hash_is_that_of_the_bytes_shown() -> None:
         ("model.clip", 1.0),
         ("model.regularization", 0.1),
         ("model.intercept", True),
-        ("privacy.epsilon_g", 2.0),
-        ("privacy.epsilon_e", 2.0),
-        ("privacy.epsilon_y", 2.0),
+        ("privacy.epsilon", 2.0),
+        ("privacy.epsilon_g", 0.5),
+        ("privacy.epsilon_e", 0.04),
+        ("privacy.epsilon_y", 0.04),
         ("collection.batch", 1),
         ("collection.buffer", 21),
         ("collection.heldout", 0.1),
@@ -77,11 +78,15 @@ def test_the_servers_own_business_is_no_term(name: str) -> None:
 
 def test_claimed_epsilon_is_not_believed() -> None:
     """What a device charges is computed from the noise that it will really add."""
-    text = changed("privacy.epsilon_g", 5.0)
-    terms = Terms.parse(text)
+    terms = Terms.parse(changed("privacy.epsilon_g", 0.5))
     assert terms.privacy.epsilon == 1.0
-    assert terms.epsilon_per_sample == pytest.approx(5.1)
-    assert not Terms.parse(changed("privacy.epsilon_e", "inf")).private
+    assert terms.epsilon_per_sample == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(("part", "value"), [("g", 5.0), ("e", "inf"), ("y", 0.06)])
+def test_terms_that_cost_more_than_they_say_are_refused(part: str, value: Any) -> None:
+    with pytest.raises(InvalidTask, match="must be at least what a check-in costs"):
+        Terms.parse(changed(f"privacy.epsilon_{part}", value))
 
 
 def test_claimed_clip_is_capped_by_the_models_own_bound() -> None:

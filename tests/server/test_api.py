@@ -390,3 +390,15 @@ def test_the_log_keeps_time_to_the_minute_only(start: Start) -> None:
         assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
     with server.store() as store:
         assert [entry.minute % 60 for entry in store.log(1)] == [0]
+
+
+def test_only_so_many_listen(start: Start) -> None:
+    server = start(make_task(), most_listeners=2)
+    with server.connected() as first, server.connected() as second, server.connected() as third:
+        for wire in (first, second):
+            wire._connection.request("GET", "/v1/tasks/activity/events")
+            assert wire._connection.getresponse().status == 200
+        refused = third.get("/v1/tasks/activity/events")
+        assert refused.status == 503
+        assert "Ask for the statistics" in refused.json()["detail"]
+        assert third.get("/v1/tasks/activity/stats").status == 200

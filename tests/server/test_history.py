@@ -1,9 +1,11 @@
 """The course of a task: bounded, the same after a restart, and equal to a plain count."""
 
+import io
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from crowdml.protocol import encode_gradient
 from crowdml.server import Store
@@ -89,3 +91,17 @@ def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
         assert learner.course().points == []
         (device,) = learner.devices_from(0, 10)
         assert (device.checkins, device.newest, device.staleness_mean) == (0, None, 0.0)
+
+
+@pytest.mark.parametrize("damage", ["another format", "not an archive", "cut off"])
+def test_a_snapshot_that_cannot_be_read_costs_nothing(tmp_path: Path, damage: str) -> None:
+    with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
+        row = store.create_task(make_task())
+        store.append([entry(seq) for seq in range(1, 51)])
+        learner = Learner(row, store, snapshot_every=10**9)
+        whole = learner._settled().to_bytes()
+        old = io.BytesIO()
+        np.savez(old, w=np.zeros(12), numbers=np.array([50, 0, 0]))
+        broken = {"another format": old.getvalue(), "not an archive": b"?", "cut off": whole[:999]}
+        store.save_snapshot(row.id, 50, broken[damage])
+        assert Learner(row, store, snapshot_every=10**9)._settled().to_bytes() == whole

@@ -408,6 +408,7 @@ def _sensing_cases() -> list[Case]:
     odd = [[0.0, 1.0, 0], [0.1, None, 0], [0.1, 2.0, 0], [0.05, 9.0, 0], [0.4, 4.0, 0]]
     odd += [[0.5 + i / 4, float(i % 3), 0] for i in range(12)]
     flat = [[i / 8, 0.0, 1] for i in range(20)]
+    constant = [[i / 8, 9.81, 1] for i in range(20)]
     spectrum = {"kind": "motion", "rate": 20.0, "window": 64, "first_bin": 0.1, "every": 1.0}
     return [
         {"sensor": sensor, "count": count, "readings": rows}
@@ -418,6 +419,7 @@ def _sensing_cases() -> list[Case]:
             ({**spectrum, "window": 20}, 11, gap),
             ({**spectrum, "transform": "amplitudes", "scale": 700.0}, 64, walk),
             ({**spectrum, "rate": 8.0, "window": 8}, 8, flat),
+            ({**spectrum, "rate": 8.0, "window": 8, "first_bin": 0.0}, 8, constant),
             ({**spectrum, "rate": 4.0, "window": 4, "every": 0.5}, 3, odd),
             ({"kind": "light", "rate": 10.0, "window": 15, "transform": "summary",
               "scale": 20.0, "every": 0.7}, 4, walk[:100]),

@@ -58,6 +58,8 @@ const WRONG = [
   ["privacy", { epsilon_g: 2e6 }, /privacy.epsilon_g/],
   ["privacy", { epsilon_g: "Infinity" }, /privacy.epsilon_g/],
   ["privacy", { epsilon_e: undefined }, /privacy.epsilon_e/],
+  ["privacy", { epsilon_g: 5 }, /at least what a check-in costs/],
+  ["privacy", { epsilon_e: "inf" }, /at least what a check-in costs/],
   ["privacy", { epsilon_y: 0 }, /epsilon_y must be positive with labels/],
   ["privacy", { noise: false }, /unknown field noise/],
   ["collection", { batch: 0 }, /collection.batch/],

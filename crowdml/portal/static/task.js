@@ -84,6 +84,15 @@ function update(statistics) {
 
 const ENDED = new Set(["reached", "exhausted", "stopped"]);
 
+async function askOnce() {
+  try {
+    const answer = await fetch(article.dataset.events.replace(/events$/, "stats"));
+    if (answer.ok) update(await answer.json());
+  } catch {
+    // The next try will tell.
+  }
+}
+
 function follow() {
   const events = new EventSource(article.dataset.events);
   events.addEventListener("open", () => show("link", "Live: this page follows every check-in."));
@@ -98,8 +107,12 @@ function follow() {
   });
   events.addEventListener("error", () => {
     show("link", "The connection is lost; trying again …");
-    // A browser gives up by itself when something in front answers in the server's place.
-    if (events.readyState === EventSource.CLOSED) setTimeout(follow, AGAIN_MS);
+    // A browser gives up by itself when it is refused: too many listen, or something in front
+    // answers in the server's place. Ask instead, and try again later.
+    if (events.readyState === EventSource.CLOSED) {
+      askOnce();
+      setTimeout(follow, AGAIN_MS);
+    }
   });
 }
 

@@ -37,12 +37,15 @@ async function takePart(device, fresh) {
   });
   const comparison = new Comparison(device, () => location.reload());
   new Signal(part);
+  const agreed = device.termsSha256;
   let left = false;
   let compared = false;
 
   const refresh = oneAtATime(async () => {
     if (left) return;
     if (device.ended === "left") return bye();
+    // Another tab has agreed to other terms: labels and numbers here belong to the old ones.
+    if (device.termsSha256 !== agreed) return location.reload();
     await part.weigh();
     panel.count(await device.nSamples());
     await Promise.all([sent.render(), budget.render()]);

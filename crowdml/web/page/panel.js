@@ -118,11 +118,13 @@ export class Panel {
         put("manual-note", "Choose the answer above first.");
         return;
       }
-      await part.enter(values, part.label);
-      part.label = null;
-      form.reset();
-      input("target").value = "";
-      put("manual-note", "Kept on this device.");
+      const why = await part.enter(values, part.label);
+      put("manual-note", why ? `Not kept: ${why}` : "Kept on this device.");
+      if (!why) {
+        part.label = null;
+        form.reset();
+        input("target").value = "";
+      }
       this.render();
     });
   }

@@ -2,12 +2,15 @@
 
 import {
   Agreement,
+  InvalidSample,
   LimitReached,
   Outcome,
   Rejected,
   Sensing,
   TermsChanged,
   Unreachable,
+  boundFeatures,
+  checkTarget,
   featuresOf,
 } from "../index.js";
 import { SensorTrouble, sourceOf } from "../sensors/index.js";
@@ -50,6 +53,7 @@ export class Participation extends EventTarget {
   #sensing;
   #live;
   #backoff;
+  #termsSha256;
 
   /**
    * @param {Device} device
@@ -62,6 +66,7 @@ export class Participation extends EventTarget {
     this.manual = this.sensor.kind === "manual";
     this.crowd = new Crowd(device);
     this.#backoff = backoff;
+    this.#termsSha256 = device.termsSha256;
     const { count } = device.terms.features;
     // One for the whole visit: what the terms say about `every` and `trigger` outlasts a pause.
     this.#sensing = new Sensing(this.sensor, count);
@@ -103,11 +108,24 @@ export class Participation extends EventTarget {
   }
 
   /**
+   * Keep numbers that were typed in.
+   *
    * @param {number[]} values
    * @param {number} y
+   * @returns {Promise<string>} Why they were not kept, or nothing.
    */
   async enter(values, y) {
-    if (this.open) await this.#keep(this.features(values), y);
+    if (!this.open) return "nothing is collected now.";
+    try {
+      boundFeatures(this.features(values), values.length);
+      checkTarget(y, this.device.terms.nClasses);
+    } catch (error) {
+      if (error instanceof InvalidSample) return error.message;
+      throw error;
+    }
+    await this.#keep(this.features(values), y);
+    if (this.outcome === Outcome.FULL) return "the buffer is full.";
+    return this.over || this.trouble;
   }
 
   /** @param {number[]} values */
@@ -154,6 +172,8 @@ export class Participation extends EventTarget {
     if (!this.open) {
       this.#stop?.();
       this.#stop = undefined;
+      this.#sensing.interrupt();
+      this.#live.interrupt();
     } else {
       await this.#try(() => this.#start());
     }
@@ -196,7 +216,7 @@ export class Participation extends EventTarget {
    * @param {number} y
    */
   #keep(x, y) {
-    return this.#try(async () => this.#became(await this.device.add(x, y)));
+    return this.#try(async () => this.#became(await this.device.add(x, y, this.#termsSha256)));
   }
 
   /** @param {OutcomeName} outcome */

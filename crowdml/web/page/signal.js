@@ -95,7 +95,8 @@ export class Signal {
     this.#told = now;
     let text = `Now ${last.reading.toPrecision(3)} ${this.#unit}.`;
     if (x && sensor.transform !== "summary" && x.length > 1) {
-      const beats = [...x.subarray(1)];
+      // Beyond the middle a spectrum is its own mirror image.
+      const beats = [...x.subarray(1, Math.floor(sensor.window / 2) + 1)];
       const most = Math.max(...beats);
       const hertz = ((1 + beats.indexOf(most)) * sensor.rate) / sensor.window;
       text += most > STILL ? ` Strongest beat: ${hertz.toFixed(1)} a second.` : " It is still.";
