@@ -1,7 +1,9 @@
 """crowdml device: what a participant does, with one file that holds everything."""
 
 import logging
+import shlex
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +20,7 @@ from crowdml.device import (
     DeviceStore,
     HttpTransport,
     Outcome,
+    Place,
     default_file,
     default_limits,
     pin,
@@ -25,6 +28,7 @@ from crowdml.device import (
     read_source,
     read_terms,
 )
+from crowdml.device.sources import Sample
 from crowdml.errors import DeviceError, InvalidInput, InvalidSample
 from crowdml.privacy import Limits
 from crowdml.protocol import Terms
@@ -32,6 +36,9 @@ from crowdml.protocol import Terms
 __all__ = ["app"]
 
 app = typer.Typer(help="Take part in a task.", no_args_is_help=True)
+SHOWN = 5
+"""Skipped samples that are shown; of the others the number is."""
+
 FILE = Annotated[Path | None, typer.Option(help="The device's file; found by itself if only one.")]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -77,6 +84,8 @@ def join(
     console.print(f"\nterms {view.terms_sha256}", soft_wrap=True)
     if not yes and not typer.confirm("Agree and join?", err=True):
         raise typer.Exit(1)
+    path = file or default_file(name)
+    already = "already " if path.exists() and _has_joined(path) else ""
     with Device.join(
         root,
         name,
@@ -88,7 +97,7 @@ def join(
         accept_no_privacy=accept_no_privacy,
         insecure_http=insecure_http,
     ) as device:
-        print(f"joined {name} as device {device.identity.device}")
+        print(f"{already}joined {name} as device {device.identity.device}")
 
 
 @app.command()
@@ -106,44 +115,156 @@ def run(
             "the features are computed as the task describes.",
         ),
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Take a file from its first line, even what was taken before: such samples "
+            "count, and cost, twice.",
+        ),
+    ] = False,
 ) -> None:
-    """Feed samples to the device and let it check in."""
+    """Feed samples to the device and let it check in. A file goes on where the last run ended."""
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    kept = 0
     with Device(DeviceStore(_find(file)), jitter=jitter) as device:
+        path = None if again else Place.path(source)
+        place = Place(source, device.position(path) if path else None)
         before = _answered(device)
+        feed = _Feed(device, place, strict, wait)
         labels = device.terms.target.labels
-        samples = (
-            read_recording(source, device.terms.features, labels)
+        feed.take(
+            read_recording(source, device.terms.features, labels, place)
             if readings
-            else read_source(source, labels)
+            else read_source(source, labels, place)
         )
-        for sample in samples:
-            try:
-                if isinstance(sample, InvalidSample):
-                    raise sample
-                x, y = sample
-                outcome = device.add(x, y)
-            except InvalidSample as error:
-                if strict:
-                    raise
-                print(f"skipped a sample: {error}", file=sys.stderr)
-                continue
-            if outcome is Outcome.FULL and device.flush(wait) is Outcome.CHECKED_IN:
-                outcome = device.add(x, y)
-            if outcome in (Outcome.FULL, Outcome.ENDED):
-                break
-            kept += 1
         last = device.flush(wait)
+        if place.start:
+            print(f"went on after line {place.start:,} of {source}")
         print(
-            f"{kept} samples kept, {_answered(device) - before} check-ins answered, "
+            f"{feed.kept} samples kept, {_answered(device) - before} check-ins answered, "
             f"{device.n_samples} samples in the buffer"
             + (", a check-in waits to be sent" if device.pending else "")
         )
-        if last in (Outcome.LIMIT, Outcome.TERMS, Outcome.PAUSED, Outcome.WAITING):
-            print(f"stopped: {last}; nothing is lost, run again to go on")
+        if feed.stopped and not device.ended:
+            print(f"the buffer was full: the rest of {_named(source)} is not taken yet")
+        sentence = _why_it_stopped(last, device, source, file, readings)
+        if sentence:
+            print(sentence)
         if device.ended:
             print(f"the task is over for this device: {device.ended}")
+        if feed.found_nothing:
+            raise InvalidInput(
+                f"{_named(source)} must have at least one valid sample, found none"
+                + (f", and {feed.skipped} that are not" if feed.skipped else "")
+                + f". The task wants {_wanted(device.terms, readings)}."
+            )
+
+
+class _Feed:
+    """Gives samples to a device, and counts what became of them."""
+
+    def __init__(self, device: Device, place: Place, strict: bool, wait: float) -> None:
+        self._device = device
+        self._place = place
+        self._strict = strict
+        self._wait = wait
+        self.kept = self.skipped = 0
+        self.stopped = False
+
+    @property
+    def found_nothing(self) -> bool:
+        """Nothing was kept, although there was something to read; nothing new is no mistake."""
+        new = self.skipped or (self._place.lines and not self._place.start)
+        return bool(new and not self.kept and not self.stopped)
+
+    def take(self, samples: Iterable[Sample | InvalidSample]) -> None:
+        for sample in samples:
+            try:
+                outcome = self._add(sample)
+            except InvalidSample as error:
+                if self._strict:
+                    raise
+                self.skipped += 1
+                if self.skipped <= SHOWN:
+                    print(f"skipped a sample: {error}", file=sys.stderr)
+                continue
+            if outcome in (Outcome.FULL, Outcome.ENDED):
+                self.stopped = True
+                break
+            self.kept += 1
+        if self.skipped > SHOWN:
+            print(f"… and {self.skipped - SHOWN} more", file=sys.stderr)
+
+    def _add(self, sample: Sample | InvalidSample) -> Outcome:
+        if isinstance(sample, InvalidSample):
+            raise sample
+        position = self._place.position
+        try:
+            outcome = self._device.add(*sample, position)
+            if outcome is Outcome.FULL and self._device.flush(self._wait) is Outcome.CHECKED_IN:
+                outcome = self._device.add(*sample, position)
+        except InvalidSample as error:
+            hint = " This looks like a recording: add --readings." if self._recorded(sample) else ""
+            raise InvalidSample(f"line {self._place.lines}: {error}{hint}") from error
+        return outcome
+
+    def _recorded(self, sample: Sample) -> bool:
+        """Whether a line has the columns of a recording, and not those of the features."""
+        features, found = self._device.terms.features, len(sample[0])
+        sensor = features.sensor
+        return bool(
+            sensor and sensor.kind != "manual" and found in (2, 4) and found != features.count
+        )
+
+
+def _named(source: str) -> str:
+    return "standard input" if source == "-" else source
+
+
+def _wanted(terms: Terms, readings: bool) -> str:
+    if readings:
+        return "lines of a time, one reading or three, and a label, and windows without gaps"
+    return f"lines of {terms.features.count} numbers and then {_label(terms)}"
+
+
+def _label(terms: Terms) -> str:
+    return f"one of {', '.join(terms.target.labels)}" if terms.target.labels else "a number"
+
+
+def _why_it_stopped(
+    last: Outcome, device: Device, source: str, file: Path | None, readings: bool
+) -> str:
+    """What waits, and how to go on."""
+    waiting = f"{device.n_samples} samples wait on this device"
+    where = f" --file {shlex.quote(str(file))}" if file else ""
+    how = " --readings" if readings else ""
+    again = f"`crowdml device run{where}{how} --source {shlex.quote(source)}`"
+    if source == "-":
+        again += " with new samples only"
+    match last:
+        case Outcome.LIMIT:
+            limits = f"crowdml device limits{where}{_wider(device)}"
+            return f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}."
+        case Outcome.TERMS:
+            agree = f"`crowdml device agree{where}`"
+            return f"stopped, as the terms changed: {waiting}. To go on: {agree}, then {again}."
+        case Outcome.PAUSED:
+            return f"stopped, as the task is paused: {waiting}; run again later: {again}."
+        case Outcome.WAITING:
+            return f"stopped without the server's answer: {waiting}; run again later: {again}."
+    return ""
+
+
+def _wider(device: Device) -> str:
+    """The options for the least limits with which the next check-in may be sent."""
+    limits, cost = device.identity.limits, device.terms.epsilon_per_sample
+    total = device.ledger.per_device + cost
+    options = ""
+    if limits.per_sample < cost:
+        options += f" --sample-limit {cost:.12g}"
+    if limits.per_device < total:
+        options += f" --device-limit {total:.12g}"
+    return options
 
 
 def _answered(device: Device) -> int:
@@ -199,14 +320,24 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
 
 @app.command()
 def limits(
-    sample_limit: Annotated[float, typer.Option(help="The most ε that one sample may lose.")],
-    device_limit: Annotated[float, typer.Option(help="The most ε for all check-ins together.")],
+    sample_limit: Annotated[
+        float | None, typer.Option(help="The most ε that one sample may lose.")
+    ] = None,
+    device_limit: Annotated[
+        float | None, typer.Option(help="The most ε for all check-ins together.")
+    ] = None,
     file: FILE = None,
 ) -> None:
-    """Change the limits on ε."""
+    """Change the limits on ε, or show them."""
     with Device(DeviceStore(_find(file))) as device:
-        device.set_limits(Limits(sample_limit, device_limit))
-    print(f"limits: ε = {sample_limit:g} for a sample, {device_limit:g} for the device")
+        old = device.identity.limits
+        new = Limits(
+            old.per_sample if sample_limit is None else sample_limit,
+            old.per_device if device_limit is None else device_limit,
+        )
+        if new != old:
+            device.set_limits(new)
+    print(f"limits: ε = {new.per_sample:g} for a sample, {new.per_device:g} for the device")
 
 
 @app.command()
@@ -229,7 +360,14 @@ def leave(
 ) -> None:
     """Leave the task and erase everything here."""
     path = _find(file)
-    Device(DeviceStore(path)).leave(erase=not keep)
+    store = DeviceStore(path)
+    if store.identity is None:
+        store.close()
+        if not keep:
+            store.erase()
+        print("never joined" + ("" if keep else f"; {path} is erased"))
+        return
+    Device(store).leave(erase=not keep)
     print("left" + ("" if keep else f"; {path} is erased"))
 
 
@@ -263,6 +401,7 @@ def _find(file: Path | None) -> Path:
     if file is None:
         folder = default_file("x").parent
         found = sorted(folder.glob("*.device"))
+        found = [path for path in found if _has_joined(path)] or found
         if len(found) != 1:
             names = ", ".join(path.name for path in found) or "none"
             raise DeviceError(f"which device? Say --file FILE; in {folder} there are: {names}.")
@@ -272,16 +411,29 @@ def _find(file: Path | None) -> Path:
     return file
 
 
+def _has_joined(file: Path) -> bool:
+    """Whether it is a device's file; one that cannot be used is, so that people are told."""
+    try:
+        with closing(DeviceStore(file)) as store:
+            return store.identity is not None
+    except DeviceError:
+        return True
+
+
 def _in_plain_words(terms: Terms, limits: Limits) -> str:
     cost, batch = terms.epsilon_per_sample, terms.collection.batch
     wanted = ", ".join(terms.target.labels) or terms.target.description or "a number"
+    noise = (
+        "all with random noise. Never a sample."
+        if terms.private
+        else "all without any noise: samples could be worked out from them."
+    )
     lines = [
         f"What is read:      {terms.sensors}",
         f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
         f"What is predicted: {wanted}",
         f"What leaves:       after every {batch} samples: the sum of what they suggest to change, "
-        "how many were predicted wrongly and how many had each label, all with random noise. "
-        "Never a sample.",
+        f"how many were predicted wrongly and how many had each label, {noise}",
     ]
     if terms.private:
         lines.append(

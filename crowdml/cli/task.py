@@ -1,5 +1,7 @@
 """crowdml task: what an owner does with tasks, directly in the server's database."""
 
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from crowdml.cli.serve import DATABASE
 from crowdml.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from crowdml.protocol import Task
     from crowdml.server import Store
 
 __all__ = ["app"]
@@ -35,6 +38,7 @@ sensors = "Say in plain words which sensors are read, and how often."
 [features]                  # x: the numbers computed on the device from the sensors
 count = 33
 description = "Say how they are computed."
+# sensor = {{kind = "motion", first_bin = 0.1}}  # without this, phones cannot take part
 
 [target]                    # y: two or more labels; leave labels out to predict a number
 labels = ["Still", "Walking", "Jogging"]
@@ -100,11 +104,30 @@ def create(
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
     task = Task.from_toml(text)
+    _require_own_words(task)
     with _store(database) as store:
         row = store.create_task(task)
     print(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
     if not task.terms.private:
         print("WARNING: this task is NOT PRIVATE, and devices must say that they accept it")
+    if task.terms.features.sensor is None:
+        print("phones cannot take part: no [features.sensor]")
+
+
+def _require_own_words(task: "Task") -> None:
+    """Participants decide by these sentences: those of the template say nothing."""
+    terms = task.terms
+    sentences = {
+        "objective": task.objective,
+        "sensors": terms.sensors,
+        "features.description": terms.features.description,
+    }
+    for field, sentence in sentences.items():
+        if sentence.startswith(tuple(re.findall(r'"(Say [^"]+)"', STARTER))):
+            raise InvalidInput(
+                f"{field} must be your own words, found the template's {sentence!r}. Participants "
+                "read it before they agree."
+            )
 
 
 @app.command("list")
@@ -170,7 +193,19 @@ def invite(
 ) -> None:
     """Make an invite code."""
     with _store(database) as store:
-        print(store.create_invite(store.task(name).id, uses))
+        row = store.task(name)
+        if row.task.enrolment.mode == "open":
+            raise InvalidInput(
+                f'an invite is for a task with enrolment.mode = "invite", found "open": everyone '
+                f"may join {name} without one."
+            )
+        code = store.create_invite(row.id, uses)
+    print(code)
+    print(
+        f"for {uses} {'device' if uses == 1 else 'devices'}: "
+        f"crowdml device join https://HOST:PORT/join/{name} --invite {code}",
+        file=sys.stderr,
+    )
 
 
 @app.command()

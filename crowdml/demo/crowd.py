@@ -1,5 +1,7 @@
 """A crowd: many real devices in one process, each with its own file, token, ledger and noise."""
 
+import multiprocessing
+import signal
 import time
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
@@ -56,6 +58,9 @@ def run_crowd(
         start: The moment, on the clock of `time.time`, that `joins_at` counts from.
         reports: Where ledgers are reported to.
     """
+    if multiprocessing.parent_process():
+        # Ctrl-C reaches every process of the terminal; the demo itself then ends these.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     devices: dict[int, Device] = {}
     for due, member, k in _timetable(members):
         time.sleep(max(0.0, start + due - time.time()))

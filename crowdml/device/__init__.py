@@ -5,7 +5,7 @@ from crowdml.device.device import Device
 from crowdml.device.enrolment import default_limits, pin, read_terms
 from crowdml.device.outcome import Outcome
 from crowdml.device.recording import read_recording
-from crowdml.device.sources import read_source
+from crowdml.device.sources import Place, read_source
 from crowdml.device.store import DeviceStore, default_file
 from crowdml.device.transport import HttpTransport, Transport
 
@@ -14,6 +14,7 @@ __all__ = [
     "DeviceStore",
     "HttpTransport",
     "Outcome",
+    "Place",
     "Transport",
     "default_file",
     "default_limits",

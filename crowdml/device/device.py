@@ -15,7 +15,7 @@ from crowdml.device.agreement import Agreement
 from crowdml.device.backoff import Backoff
 from crowdml.device.enrolment import enrol, read_terms
 from crowdml.device.outcome import Outcome
-from crowdml.device.store import DeviceStore, Identity, Letter, default_file
+from crowdml.device.store import DeviceStore, Identity, Letter, Position, default_file
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import (
     CrowdmlError,
@@ -94,6 +94,7 @@ class Device:
         self._lock = threading.RLock()
         self._batch_is_due = False
         self._said = ""
+        self._held = Outcome.WAITING
         self._identity = identity
         self._agreement = Agreement(identity)
         self._transport = transport or HttpTransport(
@@ -135,7 +136,9 @@ class Device:
             accept_no_privacy: Join even a task that adds no noise.
             insecure_http: Allow plain HTTP beyond loopback.
         """
-        store = DeviceStore(Path(file) if file else default_file(task))
+        path = Path(file) if file else default_file(task)
+        created = not path.exists()
+        store = DeviceStore(path)
         try:
             known = store.identity
             if known is None:
@@ -157,7 +160,10 @@ class Device:
                 )
             return cls(store, transport, noise, jitter, on_step)
         except BaseException:
+            refused = created and store.identity is None
             store.close()
+            if refused:
+                store.erase()
             raise
 
     # What a participant can ask
@@ -195,14 +201,19 @@ class Device:
         """Why the device has stopped for good, if it has."""
         return self._identity.ended
 
+    def position(self, path: str) -> Position | None:
+        """How far a file of samples was taken."""
+        return self._store.position(path)
+
     # Routine 1
 
-    def add(self, x: npt.ArrayLike, y: object) -> Outcome:
+    def add(self, x: npt.ArrayLike, y: object, position: Position | None = None) -> Outcome:
         """Keep a sample, and check in if a minibatch is full and the time has come.
 
         Args:
             x: D numbers; rescaled to ‖x‖₁ ≤ 1 if longer.
             y: A label 0 … C−1, or a real target.
+            position: Where in a file it came from, to be remembered with it.
 
         Raises:
             InvalidSample: x or y breaks a rule; nothing was kept.
@@ -216,11 +227,11 @@ class Device:
             if self.ended:
                 return Outcome.ENDED
             most = self._agreement.terms.collection.buffer
-            if not self._store.add(features, target, most):
+            if not self._store.add(features, target, most, position):
                 outcome = self.sync()
                 if self.ended:
                     return Outcome.ENDED
-                if not self._store.add(features, target, most):
+                if not self._store.add(features, target, most, position):
                     self._say(f"the buffer is full: collection has stopped ({outcome}).")
                     return Outcome.FULL
             return self.sync()
@@ -232,20 +243,18 @@ class Device:
             if self.ended:
                 return Outcome.ENDED
             if not self._due():
-                return Outcome.WAITING if self._something_to_do() else Outcome.COLLECTED
+                return self._held if self._something_to_do() else Outcome.COLLECTED
             try:
                 return self._attempt()
             except Unreachable as error:
                 self._say(f"{error} Samples are kept; will try again.")
-                self._backoff.failed()
-                return Outcome.WAITING
+                return self._hold(Outcome.WAITING)
             except LimitReached as error:
                 self._say(str(error))
                 return Outcome.LIMIT
             except TermsChanged as error:
                 self._say(str(error))
-                self._backoff.failed()
-                return Outcome.TERMS
+                return self._hold(Outcome.TERMS)
             except Rejected as error:
                 return self._refused(error)
 
@@ -329,6 +338,7 @@ class Device:
             letter = self._release()
             outcome = self._send(letter) if letter else outcome
         self._backoff.succeeded()
+        self._held = Outcome.WAITING
         self._batch_is_due = False
         return outcome
 
@@ -369,10 +379,15 @@ class Device:
         if error.kind in GIVE_UP_ON:
             self._end(error.detail)
             return Outcome.ENDED
-        self._backoff.failed(at_least=_patience(error.extra.get("retry_after")))
-        if error.kind == "terms-changed":
-            return Outcome.TERMS
-        return Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
+        why = {"terms-changed": Outcome.TERMS, "task-paused": Outcome.PAUSED}
+        patience = _patience(error.extra.get("retry_after"))
+        return self._hold(why.get(error.kind, Outcome.WAITING), patience)
+
+    def _hold(self, why: Outcome, at_least: float = 0.0) -> Outcome:
+        """Wait before the next attempt, and know until then what for."""
+        self._backoff.failed(at_least=at_least)
+        self._held = why
+        return why
 
     # State
 
@@ -395,6 +410,7 @@ class Device:
     def _adopt(self, identity: Identity) -> None:
         self._identity = identity
         self._agreement = Agreement(identity)
+        self._held = Outcome.WAITING
 
     def _end(self, why: str) -> None:
         self._remember(replace(self._identity, ended=why))

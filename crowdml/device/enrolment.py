@@ -62,7 +62,8 @@ def enrol(
         if not terms.private and not accept_no_privacy:
             raise NotPrivate(
                 f"the task {task} is NOT PRIVATE: it adds no noise, and the server could learn "
-                "your samples. To join all the same, accept that by name."
+                "your samples. To join all the same, say --accept-no-privacy (in Python, "
+                "accept_no_privacy=True)."
             )
         enrolled = server.enrol(Enrol(view.terms_sha256, invite))
     return Identity(

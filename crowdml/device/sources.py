@@ -1,6 +1,7 @@
 """Where samples come from: CSV or JSON lines, from a file or standard input."""
 
 import csv
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -9,51 +10,117 @@ from typing import IO, Any
 
 import msgspec
 
+from crowdml.device.store import Position
 from crowdml.errors import InvalidInput, InvalidSample
 
 __all__ = [
+    "Place",
     "Sample",
     "is_number",
     "opened",
+    "quoted",
     "read_csv",
     "read_json_lines",
     "read_source",
+    "rows",
     "target_of",
 ]
 
 Sample = tuple[list[float], float]
 
+LONGEST_QUOTE = 40
+"""Characters of a value that an error shows."""
 
-def read_source(source: str, labels: Sequence[str]) -> Iterator[Sample | InvalidSample]:
+
+class Place:
+    """Where in a source a reader is, and where an earlier run left off.
+
+    Args:
+        source: A file, or `-` for standard input.
+        before: How far the file was taken before; its samples would count, and cost, twice.
+    """
+
+    def __init__(self, source: str, before: Position | None = None) -> None:
+        self.source = source
+        self.start = before.lines if before else 0
+        self.lines = 0
+        self._before = before
+        self._path = self.path(source)
+        self._hash = hashlib.sha256()
+
+    @staticmethod
+    def path(source: str) -> str | None:
+        """The name to remember a file by; None for standard input and pipes."""
+        path = Path(source)
+        return str(path.resolve()) if source != "-" and path.is_file() else None
+
+    @property
+    def position(self) -> Position | None:
+        """How far it is taken by now, if that is to be remembered."""
+        if self._path is None:
+            return None
+        return Position(self._path, self.lines, self._hash.hexdigest())
+
+    def follow(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines that were not taken before."""
+        for line in lines:
+            self.lines += 1
+            # Without its end, so that a last line may be completed by appending to the file.
+            self._hash.update(line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n")
+            if self.lines > self.start:
+                yield line
+            elif self.lines == self.start:
+                self._check()
+        if self.lines < self.start:
+            self._check()
+
+    def _check(self) -> None:
+        if self._before and self._hash.hexdigest() != self._before.sha256:
+            raise InvalidInput(
+                f"the first {self.start:,} lines of {self.source} were taken before, and must be "
+                "as they were, found others: its samples would count, and cost, twice. Put new "
+                "samples into a new file, or say --again to take all of this one."
+            )
+
+
+def read_source(
+    source: str, labels: Sequence[str], place: Place | None = None
+) -> Iterator[Sample | InvalidSample]:
     """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
 
     A label may be given by its name or its number. A line that is no sample comes out as the
     error that says why, so that the reader can go on after it.
     """
-    with opened(source) as lines:
+    place = place or Place(source)
+    with opened(source, place) as lines:
         first = next(iter(lines), "")
         is_json = first.lstrip().startswith(("{", "["))
         read = read_json_lines if is_json else read_csv
-        yield from read(_chain(first, lines), labels)
+        yield from read(_chain(first, lines), labels, place.start + 1)
 
 
 @contextmanager
-def opened(source: str) -> Iterator[Iterable[str]]:
-    """The lines of a file, or of standard input (`-`)."""
+def opened(source: str, place: Place) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input (`-`), after those that were taken before."""
     with nullcontext(sys.stdin) if source == "-" else _open(source) as lines:
         try:
-            yield lines
+            yield place.follow(lines)
         except UnicodeDecodeError as error:
             raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
 
 
-def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sample | InvalidSample]:
+def read_csv(
+    lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
+) -> Iterator[Sample | InvalidSample]:
     """One sample a line: the features, then the label or target. A first line of names is skipped.
 
     >>> list(read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
     [([0.5, 0.25], 1.0)]
     """
-    for number, row in enumerate(csv.reader(lines), start=1):
+    for number, row in rows(lines, start):
+        if isinstance(row, InvalidSample):
+            yield row
+            continue
         if not row or (number == 1 and _is_header(row)):
             continue
         *features, target = row
@@ -65,14 +132,14 @@ def read_csv(lines: Iterable[str], labels: Sequence[str] = ()) -> Iterator[Sampl
 
 
 def read_json_lines(
-    lines: Iterable[str], labels: Sequence[str] = ()
+    lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
 ) -> Iterator[Sample | InvalidSample]:
     """One object a line, `{"x": [...], "y": ...}`.
 
     >>> list(read_json_lines(['{"x": [0.5, 0.25], "y": 1}']))
     [([0.5, 0.25], 1.0)]
     """
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start):
         if not line.strip():
             continue
         try:
@@ -88,11 +155,38 @@ def read_json_lines(
             yield InvalidSample(f"line {number}: {error}")
 
 
+def rows(
+    lines: Iterable[str], start: int, plain: bool = False
+) -> Iterator[tuple[int, list[str] | InvalidSample]]:
+    """The rows of a CSV with the numbers of their lines, or why a line is none.
+
+    Args:
+        lines: Its lines.
+        start: The number of the first one.
+        plain: Whether quotes are characters like others, so that a row is always one line.
+    """
+    reader = csv.reader(lines, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL)
+    while True:
+        try:
+            row: list[str] | InvalidSample = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = InvalidSample(f"line {start - 1 + reader.line_num}: cannot be read: {error}.")
+        yield start - 1 + reader.line_num, row
+
+
+def quoted(value: object) -> str:
+    """A value as errors show it, which is never longer than a few words."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
+
+
 def _feature(value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise ValueError(f"features must be numbers, found {value!r}.") from None
+        raise ValueError(f"features must be numbers, found {quoted(value)}.") from None
 
 
 def target_of(value: object, labels: Sequence[str]) -> float:
@@ -103,7 +197,7 @@ def target_of(value: object, labels: Sequence[str]) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         rule = f"one of {', '.join(labels)} or its number" if labels else "a number"
-        raise ValueError(f"y must be {rule}, found {value!r}.") from None
+        raise ValueError(f"y must be {rule}, found {quoted(value)}.") from None
 
 
 def _is_header(row: list[str]) -> bool:

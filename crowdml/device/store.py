@@ -19,9 +19,10 @@ from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinRelease, Ledger, Limits
 from crowdml.types import Array
 
-__all__ = ["DeviceStore", "Identity", "Letter", "default_file"]
+__all__ = ["DeviceStore", "Identity", "Letter", "Position", "default_file"]
 
-SCHEMA = """
+SCHEMAS = (
+    """
 CREATE TABLE identity (
     one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL
 ) STRICT;
@@ -40,7 +41,15 @@ CREATE TRIGGER ledger_is_append_only_1 BEFORE UPDATE ON ledger
 CREATE TRIGGER ledger_is_append_only_2 BEFORE DELETE ON ledger
     BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 PRAGMA user_version = 1;
-"""
+""",
+    """
+CREATE TABLE sources (
+    path TEXT PRIMARY KEY, lines INTEGER NOT NULL, sha256 TEXT NOT NULL
+) STRICT;
+PRAGMA user_version = 2;
+""",
+)
+"""What makes a file of each version from one of the version before."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,15 @@ class Letter:
     body: bytes
 
 
+@dataclass(frozen=True)
+class Position:
+    """How far a file of samples was taken: so many lines, and the hash to know them by."""
+
+    path: str
+    lines: int
+    sha256: str
+
+
 class DeviceStore:
     """One file, private to its owner."""
 
@@ -80,8 +98,11 @@ class DeviceStore:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             with self._transaction():
-                if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    for statement in _statements(SCHEMA):
+                version = self._db.execute("PRAGMA user_version").fetchone()[0]
+                if not version and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    raise DeviceError(f"{file} is another database. Name a device file.")
+                for script in SCHEMAS[version:]:
+                    for statement in _statements(script):
                         self._db.execute(statement)
         except (OSError, sqlite3.Error) as error:
             raise DeviceError(f"cannot use the device file {file}: {error}.") from error
@@ -115,12 +136,26 @@ class DeviceStore:
         """n_s, asked of the file: another process may have used it."""
         return int(self._db.execute("SELECT count(*) FROM buffer").fetchone()[0])
 
-    def add(self, x: Array, y: float, most: int) -> bool:
-        """Keep a sample, unless there are so many already: another process may have added some."""
+    def add(self, x: Array, y: float, most: int, position: Position | None = None) -> bool:
+        """Keep a sample, unless there are so many already: another process may have added some.
+
+        Where it came from is written in the same transaction: no crash makes a later run take it
+        again. Of several samples that end at one line, a crash may lose those after the first.
+        """
         query = "INSERT INTO buffer (x, y) SELECT ?, ? WHERE (SELECT count(*) FROM buffer) < ?"
         with self._transaction():
             row = (x.astype("<f8").tobytes(), y, most)
-            return self._db.execute(query, row).rowcount == 1
+            kept = self._db.execute(query, row).rowcount == 1
+            if kept and position:
+                place = (position.path, position.lines, position.sha256)
+                self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
+        return kept
+
+    def position(self, path: str) -> Position | None:
+        """How far this file of samples was taken."""
+        query = "SELECT path, lines, sha256 FROM sources WHERE path = ?"
+        row = self._db.execute(query, (path,)).fetchone()
+        return Position(*row) if row else None
 
     # Outbox and ledger
 

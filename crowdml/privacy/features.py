@@ -31,9 +31,8 @@ def bound_features(x: npt.ArrayLike, n_features: int) -> Array:
         raise InvalidSample(f"x must be {n_features} numbers, found {numbers.dtype}.")
     features = numbers.astype(np.float64)
     if features.shape != (n_features,):
-        raise InvalidSample(
-            f"x must be a vector of {n_features} numbers, found shape {features.shape}."
-        )
+        found = len(features) if features.ndim == 1 else f"an array of shape {features.shape}"
+        raise InvalidSample(f"x must be {n_features} numbers, found {found}.")
     largest = np.abs(features).max()
     if not np.isfinite(largest):
         raise InvalidSample("x must be finite numbers, found nan or inf. Drop such samples.")

@@ -26,7 +26,7 @@ class Limits:
     per_device: float
 
     def __post_init__(self) -> None:
-        for name, value in (("per_sample", self.per_sample), ("per_device", self.per_device)):
+        for name, value in (("sample", self.per_sample), ("device", self.per_device)):
             if not value > 0:
                 raise InvalidInput(
                     f"the {name} limit must be positive, found {value}. "

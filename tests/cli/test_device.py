@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,13 @@ from tests.cli.command import Command, Here, soon
 from tests.servers import Process, create, free_port, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
+SENSOR: dict[str, Any] = {
+    "features__sensor.kind": "light",
+    "features__sensor.rate": 1,
+    "features__sensor.window": 2,
+    "features__sensor.every": 0,
+    "features__sensor.transform": "summary",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +35,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_task("naked", privacy__epsilon=float("inf")),
         make_task("number", target__labels=None, model__kind="huber"),
         make_task("resting"),
+        make_task("sensed", **SENSOR),
+        make_task("wide", features__count=7, **{"features__sensor.kind": "motion"}),
     )
     yield process.start()
     assert process.stop() == 0, process.output
@@ -69,7 +79,7 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
     states = owner("task", "show", "activity", "--json").json()["device_states"]
     assert states[name] == "active"
     again = crowdml("device", "join", f"{server.url}/v1/tasks/activity/", "--yes")
-    assert again.said() == joined.out
+    assert again.said() == f"already {joined.out}"
 
 
 def test_asked_and_answered(crowdml: Command, server: Process) -> None:
@@ -127,8 +137,13 @@ def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> No
     refused = quick(*arguments)
     assert (refused.code, refused.out) == (1, "")
     assert "NOT AT ALL. THIS TASK IS NOT PRIVATE." in refused.err
+    assert "without any noise: samples could be worked out from them" in refused.err
+    assert "random noise" not in refused.err
+    assert "Never a sample" not in refused.err
     last = refused.err.splitlines()[-1]
     assert last.startswith("crowdml: the task naked is NOT PRIVATE")
+    assert "--accept-no-privacy" in last
+    assert not list(quick.data.iterdir())
     quick(*arguments, "--accept-no-privacy").said()
     quick("device", "run", "--source", "-", typed=3 * ROW).said()
     document = quick("device", "ledger", "--json").json()
@@ -143,6 +158,7 @@ def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None
         assert refused.code == 1
         assert refused.err.splitlines()[-1].startswith("crowdml: ")
         assert "invite" in refused.err.splitlines()[-1]
+        assert not list(quick.data.iterdir()), "a refused device leaves nothing behind"
     invited = ("device", "join", link, "--yes", "--invite", code, "--file")
     assert quick(*invited, "first").code == 0
     assert quick(*invited, "second").code == 1
@@ -222,6 +238,102 @@ def test_a_bad_sample_stops_a_strict_run(joined: Here, bad: str) -> None:
         assert store.n_samples == 1, "what came before is kept"
 
 
+def test_a_file_is_taken_once(joined: Here) -> None:
+    file = joined.folder / "samples.csv"
+    file.write_text("a,b,c,d,label\n" + 4 * ROW)
+    run = ("device", "run", "--source")
+    first = joined(*run, "samples.csv").said()
+    assert first == "4 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
+    again = joined(*run, file).said().splitlines()
+    assert again == [
+        f"went on after line 5 of {file}",
+        "0 samples kept, 0 check-ins answered, 1 samples in the buffer",
+    ]
+    with file.open("a") as lines:
+        lines.write(2 * ROW)
+    more = joined(*run, "samples.csv").said()
+    assert "2 samples kept, 1 check-ins answered, 0 samples in the buffer\n" in more
+    file.write_text(3 * ROW)
+    refused = joined(*run, "samples.csv").error()
+    assert "the first 7 lines of samples.csv were taken before" in refused
+    assert "count, and cost, twice" in refused
+    assert joined(*run, "samples.csv", "--again").said().startswith("3 samples kept")
+    assert joined(*run, "samples.csv").said().startswith("went on after line 3 of samples.csv\n")
+    assert len(joined("device", "ledger", "--json").json()["checkins"]) == 3
+
+
+def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> None:
+    """What did not fit into the buffer is taken by the next run, and nothing else."""
+    link = f"{server.url}/join/activity"
+    quick("device", "join", link, "--yes", "--device-limit", 1, "--file", "d").said()
+    (quick.folder / "my samples.csv").write_text(40 * ROW)
+    run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
+    assert quick(*run).said().splitlines() == [
+        "33 samples kept, 1 check-ins answered, 30 samples in the buffer",
+        "the buffer was full: the rest of my samples.csv is not taken yet",
+        "stopped at your limit on ε: 30 samples wait on this device. To go on: "
+        "`crowdml device limits --file d --device-limit 2`, then "
+        "`crowdml device run --file d --source 'my samples.csv'`.",
+    ]
+    quick("device", "limits", "--file", "d", "--device-limit", 9).said()
+    assert quick(*run).said().splitlines() == [
+        "went on after line 33 of my samples.csv",
+        "7 samples kept, 3 check-ins answered, 1 samples in the buffer",
+    ]
+    rows = quick("device", "ledger", "--file", "d", "--json").json()["checkins"]
+    assert sum(row["samples"] for row in rows) == 39
+
+
+def test_a_recording_is_taken_once(quick: Here, server: Process) -> None:
+    quick("device", "join", f"{server.url}/join/sensed", "--yes", "--device-limit", 1).said()
+    run = ("device", "run", "--readings", "--source", "lux.csv")
+    file = quick.folder / "lux.csv"
+    file.write_text("time,lux,label\n" + "".join(f"{k},0.1,walk\n" for k in range(5)))
+    assert quick(*run).said().startswith("3 samples kept, 1 check-ins")
+    again = quick(*run).said()
+    assert "went on after line 6" in again
+    assert "0 samples kept, 0 check-ins" in again
+    with file.open("a") as lines:
+        lines.writelines(f"{k},0.1,walk\n" for k in range(5, 8))
+    assert "1 samples kept" in quick(*run).said()
+    with file.open("a") as lines:
+        lines.writelines(f"{k},0.1,walk\n" for k in range(8, 12))
+    said = quick(*run).said()
+    assert "2 samples kept" in said
+    assert "then `crowdml device run --readings --source lux.csv`." in said
+
+
+def test_only_some_of_many_bad_samples_are_shown(joined: Here) -> None:
+    ran = joined("device", "run", "--source", "-", typed=ROW + 9 * "0.1,walk\n")
+    assert ran.said().startswith("1 samples kept")
+    shown = ran.err.splitlines()
+    assert shown[0] == "skipped a sample: line 2: x must be 4 numbers, found 1."
+    assert [line.startswith("skipped a sample: ") for line in shown] == [True] * 5 + [False]
+    assert shown[-1] == "… and 4 more"
+
+
+def test_nothing_but_bad_samples_is_an_error(joined: Here) -> None:
+    ran = joined("device", "run", "--source", "-", typed=3 * "walk\n")
+    assert ran.code == 1
+    assert ran.err.splitlines() == [
+        "skipped a sample: line 2: x must be 4 numbers, found 0.",
+        "skipped a sample: line 3: x must be 4 numbers, found 0.",
+        "crowdml: standard input must have at least one valid sample, found none, and 2 that are "
+        "not. The task wants lines of 4 numbers and then one of still, walk, run.",
+    ]
+    assert joined("device", "run", "--source", "-", typed="a,b,c,d,label\n").code == 1
+
+
+@pytest.mark.parametrize("line", ["0.5,9.8,walk", "0.5,1,2,9.8,walk"])
+def test_a_recording_without_its_option(quick: Here, server: Process, line: str) -> None:
+    quick("device", "join", f"{server.url}/join/wide", "--yes").said()
+    ran = quick("device", "run", "--source", "-", typed=f"{line}\n")
+    assert ran.code == 1
+    assert "This looks like a recording: add --readings." in ran.err
+    ran = quick("device", "run", "--source", "-", typed="1,2,3,walk\n")
+    assert "recording" not in ran.err
+
+
 def test_sources_that_are_none(joined: Here) -> None:
     missing = joined("device", "run", "--source", "nothing.csv").error()
     assert missing.startswith("cannot read the source 'nothing.csv'")
@@ -235,18 +347,25 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     ran = quick("device", "run", "--source", "-", typed=10 * ROW)
     assert ran.said().splitlines() == [
         "10 samples kept, 2 check-ins answered, 4 samples in the buffer",
-        "stopped: privacy limit reached; nothing is lost, run again to go on",
+        "stopped at your limit on ε: 4 samples wait on this device. To go on: "
+        "`crowdml device limits --device-limit 3`, then `crowdml device run --source -` with new "
+        "samples only.",
     ]
     assert "the device limit is ε = 2; 2 is spent" in ran.err
     spent = quick("device", "ledger", "--json").json()
     assert spent["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
-    said = quick("device", "limits", "--sample-limit", 1, "--device-limit", 3).said()
+    said = quick("device", "limits", "--device-limit", 3).said()
     assert said == "limits: ε = 1 for a sample, 3 for the device\n"
+    assert quick("device", "limits").said() == said
     ran = quick("device", "run", "--source", "-")
     assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
     assert quick("device", "ledger", "--json").json()["limits"]["per_device"] == 3.0
     refused = quick("device", "limits", "--sample-limit", 0, "--device-limit", 3).error()
-    assert "must be positive, found 0" in refused
+    assert "the sample limit must be positive, found 0" in refused
+    said = quick("device", "limits", "--sample-limit", 0.5).said()
+    assert said == "limits: ε = 0.5 for a sample, 3 for the device\n"
+    said = quick("device", "run", "--source", "-", typed=3 * ROW).said()
+    assert "`crowdml device limits --sample-limit 1 --device-limit 4`, then" in said
 
 
 def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
@@ -256,7 +375,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
         assert soon(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said().startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
-    assert "nothing is lost, run again to go on" in ran.out
+    assert "stopped, as the task is paused: 4 samples wait on this device; run again" in ran.out
     owner("task", "resume", "resting").said()
     ran = quick("device", "run", "--source", "-", "--wait", 60)
     assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
@@ -274,7 +393,8 @@ def test_nobody_answers(quick: Here, tmp_path: Path) -> None:
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said().splitlines() == [
         "4 samples kept, 0 check-ins answered, 4 samples in the buffer",
-        "stopped: waiting to retry; nothing is lost, run again to go on",
+        "stopped without the server's answer: 4 samples wait on this device; run again later: "
+        "`crowdml device run --source -` with new samples only.",
     ]
     assert "Samples are kept; will try again." in ran.err
     left = quick("device", "leave")
@@ -352,13 +472,14 @@ def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
             )
         process.start()
         ran = quick("device", "run", "--source", "-", typed=3 * ROW).said()
-        assert "stopped: terms changed; nothing is lost" in ran
+        assert "stopped, as the terms changed: 3 samples wait on this device" in ran
+        assert "To go on: `crowdml device agree`, then" in ran
         declined = quick("device", "agree", typed="n\n")
         assert declined.code == 1
         assert "at most e^5." in declined.err
         assert "Agree to these terms?" in declined.err
         ran = quick("device", "run", "--source", "-").said()
-        assert "stopped: terms changed" in ran
+        assert "stopped, as the terms changed" in ran
         assert quick("device", "agree", "--yes").said() == "agreed to the terms of activity\n"
         ran = quick("device", "run", "--source", "-").said()
         assert ran == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
@@ -396,6 +517,21 @@ def test_which_device(quick: Here, tmp_path: Path, arguments: list[str]) -> None
     assert quick("device", *arguments).error().endswith("there are: a.device, b.device.")
     missing = quick("device", *arguments, "--file", "c.device").error()
     assert missing == "there is no device file c.device. Join a task first."
+
+
+def test_a_file_that_never_joined_is_no_device(joined: Here) -> None:
+    stray = joined.data / "stray.device"
+    DeviceStore(stray).close()
+    assert joined("device", "ledger", "--json").json()["task"] == "activity"
+    left = joined("device", "leave", "--file", stray).said()
+    assert left == f"never joined; {stray} is erased\n"
+    assert not list(joined.data.glob("stray*"))
+
+
+def test_leaving_erases_no_other_database(quick: Here, tmp_path: Path) -> None:
+    create(f"sqlite:///{tmp_path / 'crowd.db'}", make_task())
+    assert "is another database" in quick("device", "leave", "--file", "crowd.db").error()
+    assert (tmp_path / "crowd.db").exists()
 
 
 def test_files_that_are_no_devices(quick: Here) -> None:

@@ -68,7 +68,8 @@ def test_a_running_server_notices_what_an_owner_does(crowdml: Command, quick: He
     with serving(crowdml, "--port", port) as process, closing(Wire(port)) as wire:
         assert line(process) == f"listening on http://127.0.0.1:{port}"
         assert wire.get("/v1/tasks").json() == {"tasks": []}
-        (crowdml.folder / "task.toml").write_text(quick("task", "new", "steps").said())
+        text = quick("task", "new", "steps").said().replace('"Say ', '"We say ')
+        (crowdml.folder / "task.toml").write_text(text)
         quick("task", "create", "task.toml").said()
         assert soon(lambda: wire.get("/v1/tasks/steps").status == 200)
         quick("task", "pause", "steps").said()

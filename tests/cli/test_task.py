@@ -20,11 +20,12 @@ SUMMARY = {"name", "title", "state", "epsilon", "devices", "checkins", "terms_sh
 
 
 def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
-    starter = quick("task", "new", "steps").said()
+    starter = _filled_in(quick("task", "new", "steps").said())
     (crowdml.folder / "steps.toml").write_text(starter)
     hash_ = terms_hash(Task.from_toml(starter).terms.text)
     assert crowdml("task", "create", "steps.toml").said() == (
         f"created steps; its terms have the hash {hash_}\n"
+        "phones cannot take part: no [features.sensor]\n"
     )
     (row,) = crowdml("task", "list", "--json").json()["tasks"]
     assert set(row) >= SUMMARY
@@ -37,6 +38,28 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
         assert shown["state"] == state
         assert terms_hash(shown["terms"]) == hash_
     assert "stopped for good" in quick("task", "resume", "steps").error()
+
+
+def _filled_in(starter: str) -> str:
+    return starter.replace('"Say ', '"We say ')
+
+
+@pytest.mark.parametrize("field", ["objective", "sensors", "description"])
+def test_the_templates_sentences_are_refused(quick: Here, tmp_path: Path, field: str) -> None:
+    starter = quick("task", "new").said()
+    kept = next(line for line in starter.splitlines() if line.startswith(f"{field} = "))
+    for text in (kept, kept[:-1] + ' More."'):
+        changed = _filled_in(starter).replace(_filled_in(kept), text)
+        (tmp_path / "task.toml").write_text(changed)
+        sentence = quick("task", "create", "task.toml").error()
+        assert f"{field} must be your own words, found the template's 'Say " in sentence
+    assert quick("task", "list", "--json").json() == {"tasks": []}
+
+
+def test_phones_need_a_sensor(quick: Here, tmp_path: Path) -> None:
+    text = _filled_in(quick("task", "new").said()).replace("# sensor = ", "sensor = ")
+    (tmp_path / "task.toml").write_text(text)
+    assert "phones" not in quick("task", "create", "task.toml").said()
 
 
 @pytest.fixture
@@ -112,7 +135,7 @@ def test_where_a_model_cannot_go(quick: Here, database: str) -> None:
 
 def test_a_task_without_privacy_says_so_when_it_is_created(quick: Here, tmp_path: Path) -> None:
     text = quick("task", "new", "open-book").said().replace("epsilon = 1.0", "epsilon = inf")
-    (tmp_path / "task.toml").write_text(text)
+    (tmp_path / "task.toml").write_text(_filled_in(text))
     assert "WARNING: this task is NOT PRIVATE" in quick("task", "create", "task.toml").said()
     assert quick("task", "list", "--json").json()["tasks"][0]["epsilon"] == "inf"
     assert quick("task", "show", "open-book", "--json").json()["epsilon"] == "inf"
@@ -125,7 +148,7 @@ def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
     assert "cannot read" in quick("task", "create", file).error()
     file.write_text("name =")
     assert "valid TOML" in quick("task", "create", file).error()
-    good = quick("task", "new").said()
+    good = _filled_in(quick("task", "new").said())
     file.write_text(good.replace("epsilon = 1.0", "epsilon = -1.0"))
     sentence = quick("task", "create", file).error()
     assert "privacy.epsilon" in sentence
@@ -144,9 +167,12 @@ def test_a_task_that_is_not_there(quick: Here, command: str) -> None:
 
 def test_devices_and_invites_that_make_no_sense(quick: Here, database: str) -> None:
     assert "no device 'nobody'" in quick("task", "revoke", "nobody").error()
-    assert "at least once, found 0" in quick("task", "invite", "walks", "--uses", 0).error()
-    first, second = (quick("task", "invite", "walks").said() for _ in range(2))
-    assert first != second
+    assert "everyone may join walks without one" in quick("task", "invite", "walks").error()
+    create(database, make_task("club", enrolment__mode="invite"))
+    assert "at least once, found 0" in quick("task", "invite", "club", "--uses", 0).error()
+    first, second = (quick("task", "invite", "club") for _ in range(2))
+    assert first.said() != second.said()
+    assert f"/join/club --invite {first.out.strip()}" in first.err
     (name,) = quick("task", "show", "walks", "--json").json()["device_states"]
     assert quick("task", "revoke", name).said() == f"revoked {name}\n"
     assert quick("task", "show", "walks", "--json").json()["device_states"] == {name: "revoked"}

@@ -58,7 +58,7 @@ def test_done_is_0_an_error_is_1_and_wrong_usage_is_2(crowdml: Command) -> None:
         ["task", "export", "activity"],
         ["device", "join"],
         ["device", "run"],
-        ["device", "limits", "--sample-limit", "1"],
+        ["device", "limits", "--sample-limit", "little"],
         ["demo", "--epsilon", "little"],
         ["audit", "--trials", "1.5"],
         ["bench", "server", "--clients", "few"],

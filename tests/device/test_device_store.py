@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdml.device.store import DeviceStore, Letter
-from crowdml.errors import LimitReached
+from crowdml.device.store import SCHEMAS, DeviceStore, Letter, Position
+from crowdml.errors import DeviceError, LimitReached
 from crowdml.privacy import CheckinRelease, LaplaceRelease, Ledger, Part
 from crowdml.types import Array
 
@@ -127,3 +127,28 @@ def test_samples_are_kept_exactly(store: DeviceStore) -> None:
 def test_commits_survive_a_power_cut(store: DeviceStore) -> None:
     assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)
     assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_sample_and_its_place_are_kept_together(store: DeviceStore, file: Path) -> None:
+    x, first, second = np.zeros(2), Position("/a.csv", 1, "00"), Position("/a.csv", 2, "01")
+    assert store.add(x, 0.0, 1, first)
+    assert not store.add(x, 0.0, 1, second)
+    with closing(DeviceStore(file)) as again:
+        assert again.position("/a.csv") == first
+        assert again.position("/b.csv") is None
+
+
+def test_a_file_of_the_first_version(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(SCHEMAS[0])
+    with closing(DeviceStore(file)) as store:
+        fill(store, 1.0)
+        assert store.position("/a.csv") is None
+        assert store._db.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_another_database_is_left_alone(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript("CREATE TABLE tasks (name TEXT);")
+    with pytest.raises(DeviceError, match="is another database"):
+        DeviceStore(file)

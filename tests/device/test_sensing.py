@@ -115,7 +115,12 @@ def test_a_recording_gives_what_the_readings_give() -> None:
     [
         ("1,2,3,walk", "line 2: expected time, one reading or three, and a label, found 4"),
         ("1,a,walk", "line 2: times and readings must be numbers, found 'a'"),
-        ("1,2,jump", "line 2: y must be one of still, walk or its number, found 'jump'"),
+        ("walk", "line 2: expected time, one reading or three, and a label, found 1 columns"),
+        ("-1,2,walk", "line 2: times must rise, found -1.0 after 0.0"),
+        ("inf,2,walk", "line 2: times must be finite, found inf"),
+        ("nan,2,walk", "line 2: times must be finite, found nan"),
+        ('"1,2,walk', "line 2: times and readings must be numbers, found '\"1'"),
+        ("1," + 200_000 * "2" + ",walk", "line 2: cannot be read: field larger than field limit"),
     ],
 )
 def test_a_wrong_line_is_named_and_the_rest_goes_on(line: str, sentence: str) -> None:
@@ -124,6 +129,14 @@ def test_a_wrong_line_is_named_and_the_rest_goes_on(line: str, sentence: str) ->
     assert isinstance(found[0], InvalidSample)
     assert str(found[0]).startswith(sentence)
     assert found[1:] == [([1.0, 0.0, 1.0, 1.0], 1.0)]
+
+
+def test_a_wrong_label_ends_the_one_before() -> None:
+    lines = ["0,1,walk", "0.5,1,walk", "1,1,jump", "1.5,1,", "2,1,", "2.5,1,walk"]
+    found = list(read_readings(lines, FEATURES, ["still", "walk"]))
+    assert found[0] == ([1.0, 0.0, 1.0, 1.0], 1.0)
+    assert str(found[1]) == "line 3: y must be one of still, walk or its number, found 'jump'."
+    assert len(found) == 2, "what follows is not walking"
 
 
 @pytest.mark.parametrize("features", [Features(4), Features(1, sensor=Sensor(

@@ -3,12 +3,14 @@
 import io
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from crowdml.device import read_source
+from crowdml.device import Place, read_source
 from crowdml.device.sources import read_csv, read_json_lines
+from crowdml.device.store import Position
 from crowdml.errors import InvalidInput, InvalidSample
 
 LABELS = ["still", "walk"]
@@ -74,6 +76,8 @@ def test_a_real_target() -> None:
         (["0.5,0.25,1", "0.5,oops,1"], "line 2: features must be numbers"),
         (["0.5,0.25,1", "", "0.5,0.25,run"], r"line 3: y must be one of still, walk.*'run'"),
         (["a,b,y", "c,d,y"], "line 2: features must be numbers"),
+        (["0.5,0.25,1", "0.5," + 99 * "z"], r"line 2: y must be .*, found 'z{39}…"),
+        (["0.5,0.25,1", 200_000 * "z"], "line 2: cannot be read: field larger than field limit"),
     ],
 )
 def test_a_bad_csv_line_is_named(lines: list[str], message: str) -> None:
@@ -120,3 +124,42 @@ def test_an_empty_file(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
     file.write_text("")
     assert list(read_source(str(file), LABELS)) == []
+
+
+# Going on
+
+
+def take(source: Path, before: Position | None = None, n: int = 99) -> tuple[list[object], Place]:
+    place = Place(str(source), before)
+    return list(islice(read_source(str(source), LABELS, place), n)), place
+
+
+def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("a,b,y\n0.5,0.25,walk\n0.125,-0.5,0")
+    first, place = take(file, n=1)
+    assert (first, place.lines) == (SAMPLES[:1], 2)
+    rest, place = take(file, place.position)
+    assert (rest, place.lines) == (SAMPLES[1:], 3)
+    assert take(file, place.position)[0] == []
+    with file.open("a") as lines:
+        lines.write("\nno,1,1\n0.5,0.25,1\n")
+    bad, new = take(file, place.position)[0]
+    assert str(bad).startswith("line 4: features must be numbers")
+    assert new == SAMPLES[0]
+
+
+@pytest.mark.parametrize("changed", ["0.5,0.25,still\n0,1,1\n0,1,1\n", "0.5,0.25,walk\n", ""])
+def test_a_file_that_changed_is_refused(tmp_path: Path, changed: str) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("0.5,0.25,walk\n0.125,-0.5,still\n")
+    _, place = take(file)
+    file.write_text(changed)
+    with pytest.raises(InvalidInput, match=r"first 2 lines of .* cost, twice.* say --again"):
+        take(file, place.position)
+
+
+def test_standard_input_has_no_place() -> None:
+    assert Place("-").position is None
+    assert Place.path("-") is None
+    assert Place.path("/dev/null") is None

@@ -56,10 +56,10 @@ def test_rescales(x: Any, expected: list[float]) -> None:
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ([1.0, 2.0, 3.0], r"vector of 4 numbers, found shape \(3,\)"),
-        ([[1.0, 2.0, 3.0, 4.0]], r"vector of 4 numbers, found shape \(1, 4\)"),
-        (1.0, r"vector of 4 numbers, found shape \(\)"),
-        ([], r"vector of 4 numbers, found shape \(0,\)"),
+        ([1.0, 2.0, 3.0], r"x must be 4 numbers, found 3\."),
+        ([[1.0, 2.0, 3.0, 4.0]], r"4 numbers, found an array of shape \(1, 4\)"),
+        (1.0, r"4 numbers, found an array of shape \(\)"),
+        ([], r"4 numbers, found 0\."),
         ([1.0, 2.0, 3.0, np.nan], "finite numbers, found nan or inf"),
         ([1.0, 2.0, 3.0, -np.inf], "finite numbers, found nan or inf"),
         ([1.0, 2.0, 3.0, None], "x must be 4 numbers, found object"),

@@ -89,7 +89,7 @@ def test_no_noise_fits_no_finite_limit() -> None:
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
 def test_limits_are_positive(value: float) -> None:
-    with pytest.raises(InvalidInput, match=f"per_sample limit must be positive, found {value}"):
+    with pytest.raises(InvalidInput, match=f"the sample limit must be positive, found {value}"):
         Limits(per_sample=value, per_device=1.0)
-    with pytest.raises(InvalidInput, match=f"per_device limit must be positive, found {value}"):
+    with pytest.raises(InvalidInput, match=f"the device limit must be positive, found {value}"):
         Limits(per_sample=1.0, per_device=value)
