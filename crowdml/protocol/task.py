@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 
@@ -215,8 +215,25 @@ def _task(file: TaskFile) -> Task:
     return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment)
 
 
+def _one_of(path: str) -> str:
+    """The choices of a field.
+
+    >>> _one_of("model.kind")
+    'softmax, hinge, ridge or huber'
+    """
+    hint: Any = TaskFile
+    for name in path.split("."):
+        hint = get_type_hints(hint)[name]
+        # A table that may be left out: Sensor | None.
+        hint = next((part for part in get_args(hint) if hasattr(part, "__struct_fields__")), hint)
+    *most, last = get_args(hint)
+    return f"{', '.join(most)} or {last}"
+
+
 def _hint(sentence: str) -> str:
     """Add what to do to the errors that people make most."""
+    if choice := re.match(r"([\w.]+): invalid enum value", sentence):
+        return f"{sentence} Use {_one_of(choice[1])}."
     hints = {
         r"^name: expected `str` matching": "Use lower-case letters, digits and hyphens.",
         r"^privacy\.epsilon:": "Use inf for no noise.",

@@ -30,7 +30,6 @@ pytestmark = [
     pytest.mark.skipif(
         not FOLDER.is_dir(), reason="no data: set CROWDML_DATA or have shared/data beside"
     ),
-    pytest.mark.xdist_group("real data"),
 ]
 
 
