@@ -24,7 +24,7 @@ demo: $(READY)
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
 test: check chromium
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
-	$(BIN)/pytest -q -n auto --dist worksteal $(ARGS)
+	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .
