@@ -6,6 +6,7 @@
 """
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +15,18 @@ if TYPE_CHECKING:
     from crowdml.privacy import Ledger, Limits
     from crowdml.protocol import Task, Terms
 
-__all__ = ["CrowdmlError", "Device", "Ledger", "Limits", "Outcome", "Task", "Terms"]
+    __version__: str
+
+__all__ = [
+    "CrowdmlError",
+    "Device",
+    "Ledger",
+    "Limits",
+    "Outcome",
+    "Task",
+    "Terms",
+    "__version__",
+]
 
 _HOMES = {
     "CrowdmlError": "crowdml.errors",
@@ -29,6 +41,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing the package is quick."""
+    if name == "__version__":
+        return version("crowdml")
     try:
         return getattr(import_module(_HOMES[name]), name)
     except KeyError:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdml.device import Device, Outcome
-from crowdml.device.backoff import Backoff
+from crowdml.device import Device, Outcome, Waiting
 
 
 def main() -> None:
@@ -25,9 +24,13 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     device = Device.join(
-        options["url"], "activity", file=options["file"], accept_no_privacy=True, on_step=on_step
+        options["url"],
+        "activity",
+        file=options["file"],
+        accept_no_privacy=True,
+        waiting=Waiting(base=0.001, longest=0.01),
+        on_step=on_step,
     )
-    device._backoff = Backoff(base=0.001, longest=0.01)
     with device, Path(options["diary"]).open("a") as diary:
         for i in options["samples"]:
             x = np.zeros(options["features"])

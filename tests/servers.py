@@ -3,16 +3,11 @@
 import hashlib
 import http.client
 import json
-import os
 import secrets
-import socket
 import sqlite3
 import ssl
-import subprocess
-import sys
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,12 +15,14 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-import crowdml
 from crowdml.protocol import Checkin, Task, encode_gradient, terms_hash
-from crowdml.server import Store
+from crowdml.server import ServerProcess, Store, free_port
 from crowdml.server.fold import Fold
+from crowdml.server.process import PATIENCE
 
 __all__ = [
+    "PATIENCE",
+    "Portal",
     "Process",
     "Reply",
     "Start",
@@ -42,8 +39,6 @@ __all__ = [
 ]
 
 SERVING = Path(__file__).with_name("serving.py")
-PATIENCE = 30.0
-"""Seconds after which a process on a busy machine counts as hung."""
 
 
 def make_task(name: str = "activity", **changes: Any) -> Task:
@@ -79,12 +74,6 @@ def create(database: str, *tasks: Task) -> None:
     with closing(Store(database)) as store:
         for task in tasks:
             store.create_task(task)
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        port: int = listener.getsockname()[1]
-    return port
 
 
 @dataclass
@@ -163,94 +152,8 @@ def _any_certificate() -> ssl.SSLContext:
     return context
 
 
-@dataclass
-class Process:
-    """The server as its operator runs it, on one port and one database for its whole life."""
-
-    folder: Path
-    tls: str | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    host: str = "127.0.0.1"
-    port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def database(self) -> str:
-        return f"sqlite:///{self.folder / 'crowd.db'}"
-
-    @property
-    def file(self) -> Path:
-        return self.folder / "crowd.db"
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
-
-    @property
-    def fail_writes(self) -> Path:
-        return self.folder / "fail-writes"
-
-    @property
-    def output(self) -> str:
-        return (self.folder / "server.out").read_text()
-
-    @property
-    def fingerprint(self) -> str:
-        lines = [line for line in self.output.splitlines() if "fingerprint" in line]
-        return lines[-1].split()[-1]
-
-    def launch(self) -> subprocess.Popen[bytes]:
-        options = {
-            "settings": {"database": self.database, "poll_seconds": 0.1, "events_seconds": 0.05}
-            | self.settings,
-            "address": {"host": self.host, "port": self.port, "tls": self.tls},
-            "fail_writes": str(self.fail_writes),
-        }
-        # The subprocess must run the same package as the test, wherever that was imported from.
-        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
-        with (self.folder / "server.out").open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", str(SERVING), json.dumps(options)],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env=environment,
-            )
-        return self.process
-
-    def start(self) -> "Process":
-        process = self.launch()
-        deadline = time.monotonic() + PATIENCE
-        with closing(Wire(self.port, bool(self.tls))) as wire:
-            while time.monotonic() < deadline:
-                with suppress(OSError, http.client.HTTPException):
-                    if wire.get("/readyz").status == 200:
-                        return self
-                if process.poll() is not None:
-                    break
-                time.sleep(0.02)
-        self.kill()
-        raise AssertionError(f"the server did not start:\n{self.output}")
-
-    def stop(self) -> int:
-        """SIGTERM, and the exit code."""
-        if self.process is None:
-            return 0
-        process, self.process = self.process, None
-        process.terminate()
-        try:
-            return process.wait(PATIENCE / 2)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(PATIENCE)
-            raise
-
-    def kill(self) -> None:
-        """SIGKILL: no handler runs, nothing is flushed."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait(PATIENCE)
-            self.process = None
+class Portal(ServerProcess):
+    """`crowdml serve`, and ways to look at it from outside."""
 
     def wire(self) -> Wire:
         return Wire(self.port, bool(self.tls))
@@ -270,6 +173,28 @@ class Process:
             yield store
 
 
+@dataclass
+class Process(Portal):
+    """The server as its operator runs it, whose database can be made to fail."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    host: str = "127.0.0.1"
+
+    @property
+    def fail_writes(self) -> Path:
+        return self.folder / "fail-writes"
+
+    @property
+    def arguments(self) -> list[str]:
+        options = {
+            "settings": {"database": self.database, "poll_seconds": 0.1, "events_seconds": 0.05}
+            | self.settings,
+            "address": {"host": self.host, "port": self.port, "tls": self.tls},
+            "fail_writes": str(self.fail_writes),
+        }
+        return [str(SERVING), json.dumps(options)]
+
+
 class Start(Protocol):
     def __call__(self, *tasks: Task, tls: str | None = None, **settings: Any) -> Process: ...
 
@@ -282,7 +207,7 @@ def starter(folder: Path) -> Iterator[Start]:
     def start(*tasks: Task, tls: str | None = None, **settings: Any) -> Process:
         home = folder / f"server-{len(started)}"
         home.mkdir()
-        started.append(Process(home, tls, settings))
+        started.append(Process(home, tls, settings=settings))
         create(started[-1].database, *tasks)
         return started[-1].start()
 

@@ -2,19 +2,17 @@
 
 import http.client
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from crowdml.protocol import Task
-from crowdml.server import Store, free_port
+from crowdml.server import ServerProcess, Store
 from crowdml.server.learner import Learner
 
 __all__ = ["bench_portal"]
@@ -47,27 +45,29 @@ def bench_portal(tasks: int, checkins: int) -> dict[str, float]:
     """
     figures: dict[str, float] = {"tasks": tasks, "checkins": checkins}
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
-        small = _measure(_store(Path(folder) / "small.db", 1, 100))
+        small, large = (ServerProcess(Path(folder) / name) for name in ("small", "large"))
+        _fill(small, 1, 100)
+        few = _measure(small)
         began = time.perf_counter()
-        database = _store(Path(folder) / "large.db", tasks, checkins)
+        _fill(large, tasks, checkins)
         figures["preparation_s"] = time.perf_counter() - began
-        large = _measure(database)
+        many = _measure(large)
     for name in PAGES:
-        times = sorted(large[name])
+        times = sorted(many[name])
         median = times[len(times) // 2]
         figures[f"{name}_p50_ms"] = 1e3 * median
         figures[f"{name}_p99_ms"] = 1e3 * times[len(times) * 99 // 100]
-        figures[f"{name}_ratio"] = median / sorted(small[name])[len(times) // 2]
-    figures["start_s"] = large["start"][0]
+        figures[f"{name}_ratio"] = median / sorted(few[name])[len(times) // 2]
+    figures["start_s"] = many["start"][0]
     return figures
 
 
-def _store(file: Path, tasks: int, checkins: int) -> str:
-    """A database with so many tasks, and so many check-ins of the first."""
-    database = f"sqlite:///{file}"
-    Store(database).close()
+def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
+    """So many tasks into the database, and so many check-ins of the first."""
+    server.folder.mkdir()
+    Store(server.database).close()
     made = [Task.from_toml(TASK.format(number=number)) for number in range(tasks)]
-    with closing(sqlite3.connect(file)) as db, db:
+    with closing(sqlite3.connect(server.file)) as db, db:
         db.executemany(
             "INSERT INTO tasks (name, document, terms, state, created_at) VALUES (?,?,?,?,0)",
             [(t.name, msgspec.json.encode(t).decode(), t.terms.text, "running") for t in made],
@@ -75,10 +75,9 @@ def _store(file: Path, tasks: int, checkins: int) -> str:
         db.executemany(
             f"INSERT INTO checkins VALUES ({','.join('?' * 12)})", _log(made[0], checkins)
         )
-    with closing(Store(database)) as store:
+    with closing(Store(server.database)) as store:
         learner = Learner(store.task("bench-0"), store, snapshot_every=1)
         learner.save_snapshot()
-    return database
 
 
 def _log(task: Task, checkins: int) -> Iterator[tuple[object, ...]]:
@@ -93,13 +92,15 @@ def _log(task: Task, checkins: int) -> Iterator[tuple[object, ...]]:
         yield (*row, gradient, minute)
 
 
-def _measure(database: str) -> dict[str, list[float]]:
+def _measure(server: ServerProcess) -> dict[str, list[float]]:
     """Seconds of many requests for each page, on one keep-alive connection."""
     times: dict[str, list[float]] = {}
     began = time.perf_counter()
-    with _serving(database) as port:
+    with server:
         times["start"] = [time.perf_counter() - began]
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        ) as connection:
             for name, path in PAGES.items():
                 _get(connection, path)
                 times[name] = [_get(connection, path) for _ in range(REQUESTS)]
@@ -114,20 +115,3 @@ def _get(connection: http.client.HTTPConnection, path: str) -> float:
     if answer.status != 200:
         raise RuntimeError(f"{path} answered with status {answer.status}")
     return time.perf_counter() - began
-
-
-@contextmanager
-def _serving(database: str) -> Iterator[int]:
-    port = free_port()
-    command = [sys.executable, "-m", "crowdml", "serve", "--database", database]
-    process = subprocess.Popen(
-        [*command, "--port", str(port)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
-    )
-    assert process.stdout is not None
-    try:
-        process.stdout.readline()
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()

@@ -1,50 +1,42 @@
 """A server process for benchmarks, with an empty handler beside the real ones."""
 
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.bench.task import bench_task
-from crowdml.server import Address, Settings, Store, free_port, serve
+from crowdml.server import Address, ServerProcess, Settings, Store, serve
 
-__all__ = ["Running", "bench_server_process"]
+__all__ = ["BenchServer", "bench_server_process"]
 
 
-class Running(NamedTuple):
-    port: int
-    pid: int
+class BenchServer(ServerProcess):
+    """Plain HTTP on loopback: what is measured is the service, not the cipher."""
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    def arguments(self) -> list[str]:
+        return ["-m", "crowdml.bench.process", self.database, str(self.port)]
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
 
 
 @contextmanager
-def bench_server_process() -> Iterator[Running]:
-    """Plain HTTP on loopback: what is measured is the service, not the cipher."""
-    port = free_port()
+def bench_server_process() -> Iterator[BenchServer]:
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
-        database = f"sqlite:///{folder}/bench.db"
-        store = Store(database)
-        store.create_task(bench_task())
-        store.close()
-        command = [sys.executable, "-m", "crowdml.bench.process", database, str(port)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        try:
-            process.stdout.readline()
-            yield Running(port, process.pid)
-        finally:
-            process.terminate()
-            process.wait()
-            process.stdout.close()
+        server = BenchServer(Path(folder))
+        with closing(Store(server.database)) as store:
+            store.create_task(bench_task())
+        with server:
+            yield server
 
 
 async def empty(request: Request) -> Response:

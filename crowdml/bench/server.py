@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from crowdml.bench.process import Running, bench_server_process
+from crowdml.bench.process import BenchServer, bench_server_process
 from crowdml.bench.task import BATCH, CLASSES, bench_task
 from crowdml.protocol import Checkin, Enrol, Enrolled, encode_gradient, terms_hash
 
@@ -128,7 +128,7 @@ def _body() -> tuple[bytes, bytes]:
     return before, after
 
 
-def _enrol(server: Running, clients: int) -> list[str]:
+def _enrol(server: BenchServer, clients: int) -> list[str]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
     message = msgspec.json.encode(Enrol(terms_hash(bench_task().terms.text)))
     tokens = []

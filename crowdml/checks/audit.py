@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdml.device.routines import summarize
+from crowdml.device import summarize
 from crowdml.models import Huber, Model, Softmax
 from crowdml.privacy import (
     CheckinRelease,
@@ -126,13 +126,13 @@ def _audit_case(
     nobody = np.zeros(len(case.x), dtype=np.bool_)
     summaries = [summarize(case.model, case.w, case.x, y, nobody, sanitizer.clip) for y in case.y]
     outputs: list[list[Sanitized]] = [[], []]
+    event = sanitizer.event(len(case.x), 0)
     for done in range(trials):
         for side, summary in zip(outputs, summaries, strict=True):
-            side.append(sanitizer.sanitize(summary, case.w, noise))
+            side.append(sanitizer.sanitize(summary, case.w, event, noise))
         progress(before + done + 1)
-    release = sanitizer.release(len(case.x), 0)
-    claims = {r.what: r.epsilon for r in release.releases} | {"checkin": release.per_sample}
-    scores = [_scores(side, release, summaries) for side in outputs]
+    claims = {r.what: r.epsilon for r in event.releases} | {"checkin": event.per_sample}
+    scores = [_scores(side, event, summaries) for side in outputs]
     return {
         part: Finding(claim, epsilon_lower_bound(scores[0][part], scores[1][part]))
         for part, claim in claims.items()
@@ -177,7 +177,7 @@ def _binomial_bounds(successes: int, trials: int, miss: float) -> tuple[float, f
 
 
 def _scores(
-    outputs: list[Sanitized], release: CheckinRelease, summaries: list[Summary]
+    outputs: list[Sanitized], event: CheckinRelease, summaries: list[Summary]
 ) -> dict[str, Array]:
     """The log-likelihood ratio of the two neighbours for each output, part by part."""
     observed = {
@@ -194,7 +194,7 @@ def _scores(
         for summary in summaries
     ]
     scores: dict[str, Array] = {}
-    for r in release.releases:
+    for r in event.releases:
         values, (first, second) = observed[r.what], (centre[r.what] for centre in centres)
         farther = np.abs(values - second) - np.abs(values - first)
         scores[r.what] = farther.sum(axis=1) * r.epsilon / r.sensitivity

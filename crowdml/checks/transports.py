@@ -1,23 +1,14 @@
 """What every device transport must pass."""
 
-import secrets
 from collections.abc import Callable
 
 import msgspec
 import numpy as np
 
-from crowdml.device.transport import Transport
+from crowdml.device import Transport, write_checkin
 from crowdml.errors import Rejected
-from crowdml.privacy import ExactNoise, Summary
-from crowdml.protocol import (
-    Checkin,
-    Checkout,
-    Enrol,
-    Terms,
-    decode_parameters,
-    encode_gradient,
-    terms_hash,
-)
+from crowdml.privacy import Summary, SystemChance
+from crowdml.protocol import Checkout, Enrol, Terms, decode_parameters, terms_hash
 
 __all__ = ["check_transport"]
 
@@ -68,23 +59,16 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
 
 def noise_only(terms: Terms, terms_sha256: str, checkout: Checkout) -> bytes:
     """A check-in of the smallest minibatch that says nothing: zeros, and the terms' own noise."""
-    n = terms.collection.batch
-    n_heldout = terms.collection.n_heldout(n)
-    sanitizer = terms.sanitizer()
-    w = decode_parameters(checkout.parameters, sanitizer.size)
+    event, sanitizer = terms.event(terms.collection.batch), terms.sanitizer()
     zeros = np.zeros(terms.n_classes, dtype=np.int64)
-    summary = Summary(np.zeros(sanitizer.size), 0, zeros, n - n_heldout, n_heldout)
-    sanitized = sanitizer.sanitize(summary, w, ExactNoise())
-    message = Checkin(
-        id=secrets.token_urlsafe(16),
+    message = write_checkin(
+        sanitizer,
+        Summary(np.zeros(sanitizer.size), 0, zeros, event.n_training, event.n_heldout),
+        event,
+        SystemChance(),
+        w=decode_parameters(checkout.parameters, sanitizer.size),
         version=checkout.version,
-        terms=terms_sha256,
-        samples=n,
-        heldout=n_heldout,
-        errors=sanitized.n_errors,
-        labels=tuple(sanitized.n_labels.tolist()),
-        grid=sanitized.grid,
-        gradient=encode_gradient(sanitized.gradient),
+        terms_sha256=terms_sha256,
     )
     return msgspec.json.encode(message)
 

@@ -1,18 +1,40 @@
 """All commands, in one list."""
 
+from typing import Annotated
+
 import typer
 
+import crowdml
 from crowdml.cli import audit, bench, demo, device, owner, reproduce, serve, simulate, task
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="crowdml",
-    help="Learning from a crowd's devices without taking the crowd's data.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(crowdml.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Learning from a crowd's devices without taking the crowd's data."""
+
+
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.command("simulate")(simulate.simulate_command)

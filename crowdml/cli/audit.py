@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import JSON
+from crowdml.cli.output import print_json
 from crowdml.errors import InvalidInput
 
 __all__ = ["audit"]
@@ -17,7 +18,7 @@ __all__ = ["audit"]
 def audit(
     epsilon: Annotated[float, typer.Option(help="The claimed ε of a check-in.")] = 3.0,
     trials: Annotated[int, typer.Option(help="How often each neighbour is sanitised.")] = 20_000,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JSON = False,
 ) -> None:
     """Attack the sanitizer on neighbouring minibatches, and compare with what it claims."""
     with needs("sim"):
@@ -32,11 +33,7 @@ def audit(
             epsilon, trials, progress=lambda done: progress.update(bar, completed=done)
         )
     if json:
-        parts = {
-            part: {"claimed": finding.claimed, "lower_bound": finding.lower_bound}
-            for part, finding in found.parts.items()
-        }
-        print(msgspec.json.encode({"parts": parts, "passed": found.passed}).decode())
+        print_json({"parts": found.parts, "passed": found.passed})
     else:
         table = Table("what is sent", "claimed ε", "proved at least", "")
         for part, finding in found.parts.items():

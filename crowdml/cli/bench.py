@@ -2,16 +2,16 @@
 
 from typing import Annotated
 
-import msgspec
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import JSON
+from crowdml.cli.output import print_json
 from crowdml.errors import InvalidInput
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Measure the parts.", no_args_is_help=True)
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command()
@@ -70,12 +70,15 @@ def simulator(
     figures = bench_simulator(samples, rounds)
     if None in figures["seconds_over_c"].values():
         typer.echo("gcc is not installed: no C program to compare with.", err=True)
-    print(msgspec.json.encode(figures).decode() if json else table(figures))
+    if json:
+        print_json(figures)
+    else:
+        print(table(figures))
 
 
 def _print(figures: dict[str, float], json: bool) -> None:
     if json:
-        print(msgspec.json.encode(figures).decode())
+        print_json(figures)
         return
     for name, value in figures.items():
         print(f"{name:>22}  {value:,.3g}" if value < 1000 else f"{name:>22}  {value:,.0f}")

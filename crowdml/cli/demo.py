@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import JSON
+from crowdml.cli.output import print_json
 
 if TYPE_CHECKING:
     from crowdml.demo import Result
@@ -24,7 +26,7 @@ def demo(
     seconds: Annotated[float, typer.Option(help="How long the crowd collects.")] = 25.0,
     folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
     seed: Annotated[int, typer.Option(help="For dealing samples; noise is never seeded.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JSON = False,
 ) -> None:
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
     with needs("server", "sim"):
@@ -33,7 +35,7 @@ def demo(
 
     def show(result: "Result", portal: str) -> None:
         if json:
-            print(result.to_json())
+            print_json(result)
             return
         _explain(result, task, console)
         if console.is_terminal:
@@ -51,7 +53,7 @@ def _explain(result: "Result", task: str, console: Console) -> None:
     )
     console.print(
         f"{result.checkins} check-ins of {result.devices} devices used {result.samples:,} samples "
-        f"in {result.seconds:.0f} s; the server saw noisy sums only"
+        f"in {result.seconds:.0f} s; the server saw noisy averages only"
     )
     if math.isinf(spent.per_sample):
         console.print("[bold red]no privacy: ε = ∞[/bold red]")

@@ -2,19 +2,17 @@
 
 import getpass
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.serve import DATABASE
-from crowdml.cli.task import JSON
+from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
+from crowdml.cli.output import print_json
 from crowdml.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from crowdml.server import Store
+    pass
 
 __all__ = ["app"]
 
@@ -30,39 +28,33 @@ def add(
         str | None,
         typer.Option(metavar="FILE", help="Take its first line; - is standard input."),
     ] = None,
-    database: DATABASE = "sqlite:///crowdml.db",
+    database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Add an owner, or change a password, which ends that owner's sessions."""
     password = _typed() if password_file is None else _first_line(password_file)
-    with _open(database) as store, needs("server"):
+    with open_store(database) as store, needs("server"):
         known = name in store.accounts.names()
         store.accounts.add(name, password)
     print(f"changed the password of {name}" if known else f"added {name}")
 
 
 @app.command("list")
-def list_owners(database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) -> None:
+def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """List the owners."""
-    with _open(database) as store:
+    with open_store(database) as store:
         names = store.accounts.names()
     if json:
-        print(msgspec.json.encode({"owners": names}).decode())
+        print_json({"owners": names})
     else:
         print("\n".join(names) or "no owners; add one with: crowdml owner add NAME")
 
 
 @app.command()
-def remove(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Remove an owner and end their sessions; tasks stay."""
-    with _open(database) as store:
+    with open_store(database) as store:
         store.accounts.remove(name)
     print(f"removed {name}")
-
-
-def _open(database: str) -> "closing[Store]":
-    with needs("server"):
-        from crowdml.server import Store
-    return closing(Store(database))
 
 
 def _typed() -> str:

@@ -5,18 +5,14 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, INSECURE_HTTP
 from crowdml.errors import InvalidInput
 
-__all__ = ["DATABASE", "serve_command"]
-
-DATABASE = Annotated[
-    str,
-    typer.Option(envvar="CROWDML_DATABASE", help="Where everything is kept: sqlite:///FILE."),
-]
+__all__ = ["serve_command"]
 
 
 def serve_command(
-    database: DATABASE = "sqlite:///crowdml.db",
+    database: DATABASE = DEFAULT_DATABASE,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.")] = 8443,
     tls: Annotated[
@@ -24,9 +20,7 @@ def serve_command(
         typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes; SQLite allows one.")] = 1,
-    insecure_http: Annotated[
-        bool, typer.Option("--insecure-http", help="Allow plain HTTP beyond loopback.")
-    ] = False,
+    insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Run the server until Ctrl-C."""
     with needs("server"):

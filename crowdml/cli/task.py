@@ -2,19 +2,16 @@
 
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crowdml.cli.extras import needs
-from crowdml.cli.serve import DATABASE
+from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
+from crowdml.cli.output import print_json
 from crowdml.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,7 +22,6 @@ __all__ = ["app"]
 
 app = typer.Typer(help="Create and steer tasks.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The task's name.")]
-JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 STARTER = """\
 # A crowdml task. Everything that decides what leaves a device is part of the terms, which
@@ -74,17 +70,6 @@ checkins_per_minute = 60    # per device
 """
 
 
-@contextmanager
-def _store(database: str) -> "Iterator[Store]":
-    with needs("server"):
-        from crowdml.server import Store
-    store = Store(database)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
 @app.command()
 def new(name: NAME = "my-task") -> None:
     """Print a task file to start from."""
@@ -94,7 +79,7 @@ def new(name: NAME = "my-task") -> None:
 @app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="A task file in TOML.")],
-    database: DATABASE = "sqlite:///crowdml.db",
+    database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Create a task from a file; a running server takes it in within a second."""
     from crowdml.protocol import Task, terms_hash
@@ -105,7 +90,7 @@ def create(
         raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
     task = Task.from_toml(text)
     _require_own_words(task)
-    with _store(database) as store:
+    with open_store(database) as store:
         row = store.create_task(task)
     print(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
     if not task.terms.private:
@@ -131,13 +116,13 @@ def _require_own_words(task: "Task") -> None:
 
 
 @app.command("list")
-def list_tasks(database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) -> None:
+def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """List the tasks."""
-    with _store(database) as store:
+    with open_store(database) as store:
         counts = store.count_devices()
         rows = [_summary(store, row, counts.get(row.id, 0)) for row in store.tasks()]
     if json:
-        print(msgspec.json.encode({"tasks": rows}).decode())
+        print_json({"tasks": rows})
         return
     table = Table("name", "title", "state", "ε", "devices", "check-ins")
     for row in rows:
@@ -147,9 +132,9 @@ def list_tasks(database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) 
 
 
 @app.command()
-def show(name: NAME, database: DATABASE = "sqlite:///crowdml.db", json: JSON = False) -> None:
+def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """Show a task's state, terms and devices."""
-    with _store(database) as store:
+    with open_store(database) as store:
         row = store.task(name)
         devices = store.devices(row.id)
         document = _summary(store, row, len(devices)) | {
@@ -157,7 +142,7 @@ def show(name: NAME, database: DATABASE = "sqlite:///crowdml.db", json: JSON = F
             "device_states": {device.name: device.status for device in devices},
         }
     if json:
-        print(msgspec.json.encode(document).decode())
+        print_json(document)
         return
     console = Console(markup=False)
     for key in ("name", "title", "state", "epsilon", "devices", "checkins", "terms_sha256"):
@@ -168,19 +153,19 @@ def show(name: NAME, database: DATABASE = "sqlite:///crowdml.db", json: JSON = F
 
 
 @app.command()
-def pause(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+def pause(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Take no check-ins until resumed."""
     _set_state(database, name, "paused")
 
 
 @app.command()
-def resume(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+def resume(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Take check-ins again."""
     _set_state(database, name, "running")
 
 
 @app.command()
-def stop(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
+def stop(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """End a task for good; its model stays."""
     _set_state(database, name, "stopped")
 
@@ -189,10 +174,10 @@ def stop(name: NAME, database: DATABASE = "sqlite:///crowdml.db") -> None:
 def invite(
     name: NAME,
     uses: Annotated[int, typer.Option(help="How many devices may join with it.")] = 1,
-    database: DATABASE = "sqlite:///crowdml.db",
+    database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Make an invite code."""
-    with _store(database) as store:
+    with open_store(database) as store:
         row = store.task(name)
         if row.task.enrolment.mode == "open":
             raise InvalidInput(
@@ -211,10 +196,10 @@ def invite(
 @app.command()
 def revoke(
     device: Annotated[str, typer.Argument(help="The device's name.")],
-    database: DATABASE = "sqlite:///crowdml.db",
+    database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Exclude a device; what it sent before stays in the model."""
-    with _store(database) as store:
+    with open_store(database) as store:
         store.set_device_status(device, "revoked")
     print(f"revoked {device}")
 
@@ -223,11 +208,11 @@ def revoke(
 def export(
     name: NAME,
     out: Annotated[Path, typer.Option(help="A .npz, .json or .onnx file.")],
-    database: DATABASE = "sqlite:///crowdml.db",
+    database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Write the learnt model to a file."""
     kind = out.suffix.lstrip(".")
-    with _store(database) as store:
+    with open_store(database) as store:
         from crowdml.server.export import EXPORTS, export_model
         from crowdml.server.learner import Learner
 
@@ -244,7 +229,7 @@ def export(
 
 
 def _set_state(database: str, name: str, state: str) -> None:
-    with _store(database) as store:
+    with open_store(database) as store:
         store.set_task_state(name, state)
     print(f"{name} is {state}")
 

@@ -8,20 +8,19 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from rich.console import Console
 
 from crowdml.demo.crowd import Member, Report, recruit, run_crowd
 from crowdml.demo.observer import Observer
-from crowdml.demo.process import server_process
 from crowdml.demo.tasks import demo_task, expectation
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import Task
+from crowdml.server import ServerProcess, Store
 from crowdml.simulation import (
     Dataset,
     central_batch,
@@ -90,13 +89,6 @@ class Result:
     seconds: float
     model: str
 
-    def to_json(self) -> str:
-        document = asdict(self)
-        for name, value in document["epsilon"].items():
-            if math.isinf(value):
-                document["epsilon"][name] = "inf"
-        return msgspec.json.encode(document).decode()
-
 
 def run_demo(
     demo: Demo, console: Console, show: Callable[[Result, str], None] = lambda result, portal: None
@@ -117,9 +109,10 @@ def run_demo(
     members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
     _clean(demo.folder)
     with (
-        server_process(demo.folder, task) as (url, fingerprint),
-        closing(Observer(url, task.name, fingerprint)) as server,
+        _serving(demo.folder, task) as process,
+        closing(Observer(process.url, task.name, process.fingerprint)) as server,
     ):
+        url, fingerprint = process.url, process.fingerprint
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
         progress = Progress(task, portal)
@@ -136,6 +129,15 @@ def run_demo(
         result = _result(demo, data, progress, server)
         show(result, portal)
         return result
+
+
+def _serving(folder: Path, task: Task) -> ServerProcess:
+    """A server with a fresh database that holds this task."""
+    folder.mkdir(parents=True)
+    server = ServerProcess(folder, tls="self-signed")
+    with closing(Store(server.database)) as store:
+        store.create_task(task)
+    return server
 
 
 def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:

@@ -1,23 +1,13 @@
 """What was agreed to, put to work: Device Routines 2 and 3, with every promise checked."""
 
-import secrets
-
 import msgspec
 
-from crowdml.device.routines import choose_heldout, summarize
+from crowdml.device.routines import choose_heldout, summarize, write_checkin
 from crowdml.device.store import Identity, Letter
 from crowdml.device.transport import CheckedOut
 from crowdml.errors import InvalidInput, TermsChanged, Unreachable
-from crowdml.privacy import CheckinRelease, Ledger, NoiseSource
-from crowdml.protocol import (
-    Checkin,
-    State,
-    Terms,
-    decode_parameters,
-    encode_gradient,
-    rejected,
-    terms_hash,
-)
+from crowdml.privacy import Chance, CheckinRelease, Ledger
+from crowdml.protocol import State, Terms, decode_parameters, rejected, terms_hash
 from crowdml.types import Array
 
 __all__ = ["Agreement"]
@@ -54,34 +44,32 @@ class Agreement:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
 
     def require_budget(self, ledger: Ledger, n_samples: int) -> CheckinRelease:
-        """What a check-in of so many samples will cost; `LimitReached` if that is too much."""
-        n_heldout = self.terms.collection.n_heldout(n_samples)
-        event = self._sanitizer.release(n_samples - n_heldout, n_heldout)
+        """What a check-in of so many samples will tell; `LimitReached` if that is too much."""
+        event = self.terms.event(n_samples)
         ledger.require(event, self._limits)
         return event
 
     def write(
-        self, version: int, w: Array, x: Array, y: Array, ledger: Ledger, noise: NoiseSource
+        self, version: int, w: Array, x: Array, y: Array, ledger: Ledger, chance: Chance
     ) -> tuple[Letter, CheckinRelease] | None:
         """A minibatch as a letter that may leave, and what it tells; None for fewer than b.
+
+        The ledger approves one event; the noise is that event's, and the caller books it.
 
         Paper: Algorithm 1, Device Routines 2 and 3.
         """
         if len(x) < self.terms.collection.batch:
             return None
         event = self.require_budget(ledger, len(x))
-        heldout = choose_heldout(len(x), event.n_heldout, secrets.randbelow)
+        heldout = choose_heldout(len(x), event.n_heldout, chance)
         summary = summarize(self._model, w, x, y, heldout, self._sanitizer.clip)
-        sanitized = self._sanitizer.sanitize(summary, w, noise)
-        message = Checkin(
-            id=secrets.token_urlsafe(16),
+        message = write_checkin(
+            self._sanitizer,
+            summary,
+            event,
+            chance,
+            w=w,
             version=version,
-            terms=self.terms_sha256,
-            samples=len(x),
-            heldout=event.n_heldout,
-            errors=sanitized.n_errors,
-            labels=tuple(sanitized.n_labels.tolist()),
-            grid=sanitized.grid,
-            gradient=encode_gradient(sanitized.gradient),
+            terms_sha256=self.terms_sha256,
         )
         return Letter(message.id, msgspec.json.encode(message)), event

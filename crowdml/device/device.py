@@ -1,22 +1,22 @@
 """Algorithm 1: a device that collects, checks out, sanitises and checks in."""
 
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Unpack
 
 import numpy.typing as npt
 
 from crowdml.device.agreement import Agreement
-from crowdml.device.backoff import Backoff
-from crowdml.device.enrolment import enrol, read_terms
+from crowdml.device.enrolment import Offer, Wishes, enrol, read_terms
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import DeviceStore, Identity, Letter, Position, default_file
 from crowdml.device.transport import HttpTransport, Transport
+from crowdml.device.waiting import Waiting
 from crowdml.errors import (
     CrowdmlError,
     DeviceError,
@@ -28,18 +28,18 @@ from crowdml.errors import (
     Unreachable,
 )
 from crowdml.privacy import (
+    Chance,
     CheckinRelease,
-    ExactNoise,
     Ledger,
     Limits,
-    NoiseSource,
+    SystemChance,
     bound_features,
     check_target,
 )
 from crowdml.protocol import Terms
 from crowdml.types import Array
 
-__all__ = ["Device", "Outcome"]
+__all__ = ["Device"]
 
 log = logging.getLogger("crowdml.device")
 
@@ -57,7 +57,7 @@ LONGEST_WAIT = 3600.0
 class Device:
     """Takes part in one task.
 
-    Three lines are enough; samples leave only as sanitised sums of b or more:
+    Three lines are enough; samples leave only as sanitised averages of b or more:
 
         device = Device.join("https://crowd.example", "activity")
         device.add(x, y)
@@ -69,9 +69,8 @@ class Device:
     Args:
         store: The device's file.
         transport: The way to the server; by default HTTPS to where the device joined.
-        noise: The noise source; by default exact noise from the operating system's generator.
-        jitter: Wait up to so many random seconds once a minibatch is full, so that the time of
-            a check-in does not tell when its last sample was taken.
+        chance: All that is random; by default from the operating system's secure generator.
+        waiting: When to try again; `Waiting(jitter=…)` hides when a minibatch became full.
         on_step: Called with the name of each step of a check-in, for progress and tests.
     """
 
@@ -79,22 +78,19 @@ class Device:
         self,
         store: DeviceStore,
         transport: Transport | None = None,
-        noise: NoiseSource | None = None,
-        jitter: float = 0.0,
+        chance: Chance | None = None,
+        waiting: Waiting | None = None,
         on_step: Callable[[str], None] = lambda step: None,
     ) -> None:
         identity = store.identity
         if identity is None:
             raise DeviceError(f"{store.file} has not joined a task. Join one first.")
         self._store = store
-        self._noise = noise or ExactNoise()
-        self._jitter = jitter
+        self._chance = chance or SystemChance()
+        self._waiting = waiting or Waiting()
         self._on_step = on_step
-        self._backoff = Backoff()
         self._lock = threading.RLock()
-        self._batch_is_due = False
         self._said = ""
-        self._held = Outcome.WAITING
         self._identity = identity
         self._agreement = Agreement(identity)
         self._transport = transport or HttpTransport(
@@ -108,16 +104,11 @@ class Device:
         task: str,
         *,
         file: Path | str | None = None,
-        invite: str | None = None,
-        fingerprint: str | None = None,
-        terms_sha256: str | None = None,
-        limits: Limits | None = None,
-        accept_no_privacy: bool = False,
-        insecure_http: bool = False,
         transport: Transport | None = None,
-        noise: NoiseSource | None = None,
-        jitter: float = 0.0,
+        chance: Chance | None = None,
+        waiting: Waiting | None = None,
         on_step: Callable[[str], None] = lambda step: None,
+        **wishes: Unpack[Wishes],
     ) -> "Device":
         """Join a task, or go on with it if the file has joined it before.
 
@@ -128,13 +119,8 @@ class Device:
             url: The server's root.
             task: The task's name.
             file: The device's file; by default one per task in the user's data folder.
-            invite: An invite code, where the task asks for one.
-            fingerprint: SHA-256 of a self-signed certificate to trust.
-            terms_sha256: Refuse to join unless the terms have this hash.
-            limits: The participant's limits on ε; by default one check-in's cost per sample, and
-                twenty check-ins for the device.
-            accept_no_privacy: Join even a task that adds no noise.
-            insecure_http: Allow plain HTTP beyond loopback.
+            transport, chance, waiting, on_step: As for `Device`.
+            wishes: What the participant asks for: see `Wishes`.
         """
         path = Path(file) if file else default_file(task)
         created = not path.exists()
@@ -142,23 +128,13 @@ class Device:
         try:
             known = store.identity
             if known is None:
-                store.identity = enrol(
-                    url,
-                    task,
-                    invite=invite,
-                    fingerprint=fingerprint,
-                    terms_sha256=terms_sha256,
-                    limits=limits,
-                    accept_no_privacy=accept_no_privacy,
-                    insecure_http=insecure_http,
-                    transport=transport,
-                )
+                store.identity = enrol(url, task, transport, **wishes)
             elif (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
                 raise DeviceError(
                     f"{store.file} has joined {known.task} at {known.url}. Leave that, or use "
                     "another file."
                 )
-            return cls(store, transport, noise, jitter, on_step)
+            return cls(store, transport, chance, waiting, on_step)
         except BaseException:
             refused = created and store.identity is None
             store.close()
@@ -181,6 +157,11 @@ class Device:
     def answers(self) -> dict[str, str]:
         """What the server said to each check-in, in order."""
         return self._store.answers
+
+    @property
+    def n_answered(self) -> int:
+        """Check-ins that the server has answered."""
+        return sum(answer != "waiting" for answer in self.answers.values())
 
     @property
     def identity(self) -> Identity:
@@ -242,19 +223,23 @@ class Device:
             self._refresh()
             if self.ended:
                 return Outcome.ENDED
-            if not self._due():
-                return self._held if self._something_to_do() else Outcome.COLLECTED
+            if not self._something_to_do():
+                return Outcome.COLLECTED
+            if self._batch_is_full():
+                self._waiting.batch_filled()
+            if not self._waiting.due:
+                return self._waiting.why
             try:
                 return self._attempt()
             except Unreachable as error:
                 self._say(f"{error} Samples are kept; will try again.")
-                return self._hold(Outcome.WAITING)
+                return self._waiting.hold(Outcome.WAITING)
             except LimitReached as error:
                 self._say(str(error))
                 return Outcome.LIMIT
             except TermsChanged as error:
                 self._say(str(error))
-                return self._hold(Outcome.TERMS)
+                return self._waiting.hold(Outcome.TERMS)
             except Rejected as error:
                 return self._refused(error)
 
@@ -268,29 +253,39 @@ class Device:
             )  # fmt: skip
             if done or time.monotonic() >= deadline:
                 return outcome
-            time.sleep(min(max(self._backoff.wait, 0.01), max(deadline - time.monotonic(), 0.01)))
+            time.sleep(max(min(self._waiting.seconds, deadline - time.monotonic()), 0.01))
 
-    def current_terms(self) -> Terms:
+    def current_terms(self) -> Offer:
         """The terms that the server has now, which may differ from those agreed to."""
         return read_terms(self._transport.task(), self._identity.task)
 
-    def agree(self) -> Terms:
-        """Pin the task's current terms in place of the old ones."""
+    def agree(self, terms_sha256: str) -> Terms:
+        """Pin the task's current terms in place of the old ones.
+
+        Args:
+            terms_sha256: The hash of what the participant was shown, from `current_terms`.
+
+        Raises:
+            TermsChanged: The server has other terms than those shown; nothing was pinned.
+        """
         with self._lock:
-            view = self._transport.task()
-            terms = read_terms(view, self._identity.task)
-            if not terms.private and self._agreement.terms.private:
-                raise NotPrivate(
-                    f"the task {view.name} no longer adds noise. Leave it, or join it anew."
+            offer = self.current_terms()
+            if offer.sha256 != terms_sha256:
+                raise TermsChanged(
+                    f"the terms shown were {terms_sha256}, the server now has {offer.sha256}. "
+                    "Read them again before agreeing."
                 )
-            old = self._agreement.terms
+            terms, old = offer.terms, self._agreement.terms
+            if not terms.private and old.private:
+                raise NotPrivate(
+                    f"the task {terms.task} no longer adds noise. Leave it, or join it anew."
+                )
             if self._store.n_samples and not _same_samples(terms, old):
                 raise InvalidInput(
                     f"{self._store.n_samples} samples in the buffer do not fit the new terms. "
                     "Leave and join again to discard them."
                 )
-            self._remember(replace(self._identity, terms=view.terms))
-            self._backoff.succeeded()
+            self._remember(replace(self._identity, terms=offer.text))
             return terms
 
     def set_limits(self, limits: Limits) -> None:
@@ -337,9 +332,7 @@ class Device:
         if not self.ended and self._batch_is_full():
             letter = self._release()
             outcome = self._send(letter) if letter else outcome
-        self._backoff.succeeded()
-        self._held = Outcome.WAITING
-        self._batch_is_due = False
+        self._waiting.clear()
         return outcome
 
     def _release(self) -> Letter | None:
@@ -352,7 +345,7 @@ class Device:
         self._on_step("checked out")
 
         def write(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease] | None:
-            written = agreement.write(checked_out.checkout.version, w, x, y, ledger, self._noise)
+            written = agreement.write(checked_out.checkout.version, w, x, y, ledger, self._chance)
             self._on_step("sanitised")
             return written
 
@@ -381,13 +374,7 @@ class Device:
             return Outcome.ENDED
         why = {"terms-changed": Outcome.TERMS, "task-paused": Outcome.PAUSED}
         patience = _patience(error.extra.get("retry_after"))
-        return self._hold(why.get(error.kind, Outcome.WAITING), patience)
-
-    def _hold(self, why: Outcome, at_least: float = 0.0) -> Outcome:
-        """Wait before the next attempt, and know until then what for."""
-        self._backoff.failed(at_least=at_least)
-        self._held = why
-        return why
+        return self._waiting.hold(why.get(error.kind, Outcome.WAITING), patience)
 
     # State
 
@@ -410,7 +397,7 @@ class Device:
     def _adopt(self, identity: Identity) -> None:
         self._identity = identity
         self._agreement = Agreement(identity)
-        self._held = Outcome.WAITING
+        self._waiting.clear()
 
     def _end(self, why: str) -> None:
         self._remember(replace(self._identity, ended=why))
@@ -420,12 +407,6 @@ class Device:
 
     def _something_to_do(self) -> bool:
         return not self.ended and (self._store.pending is not None or self._batch_is_full())
-
-    def _due(self) -> bool:
-        if self._jitter and self._batch_is_full() and not self._batch_is_due:
-            self._backoff.postpone(secrets.randbelow(1_000_000) / 1e6 * self._jitter)
-            self._batch_is_due = True
-        return self._something_to_do() and self._backoff.due
 
 
 def _same_samples(terms: Terms, old: Terms) -> bool:

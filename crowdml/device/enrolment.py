@@ -1,6 +1,7 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
 from contextlib import closing, nullcontext
+from typing import NamedTuple, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from crowdml.device.certificate import fetch_pinned
@@ -10,10 +11,39 @@ from crowdml.errors import InvalidInput, NotPrivate, TermsChanged
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
-__all__ = ["DEFAULT_CHECKINS", "default_limits", "enrol", "read_terms"]
+__all__ = ["Offer", "Wishes", "default_limits", "enrol", "pin", "read_terms"]
 
 DEFAULT_CHECKINS = 20
 """How many check-ins the device limit allows, where the participant does not say."""
+
+
+class Offer(NamedTuple):
+    """Terms to agree to: what they say, the text itself, and its hash."""
+
+    terms: Terms
+    text: str
+    sha256: str
+
+
+class Wishes(TypedDict, total=False):
+    """What a participant asks for when joining.
+
+    Args:
+        invite: An invite code, where the task asks for one.
+        fingerprint: SHA-256 of a self-signed certificate to trust.
+        terms_sha256: The hash of the terms that were shown: others are not joined.
+        limits: On ε; by default one check-in's cost per sample, and twenty check-ins for the
+            device.
+        accept_no_privacy: Join even a task that adds no noise.
+        insecure_http: Allow plain HTTP beyond loopback.
+    """
+
+    invite: str | None
+    fingerprint: str | None
+    terms_sha256: str | None
+    limits: Limits | None
+    accept_no_privacy: bool
+    insecure_http: bool
 
 
 def default_limits(terms: Terms) -> Limits:
@@ -22,29 +52,21 @@ def default_limits(terms: Terms) -> Limits:
     return Limits(per_sample=cost, per_device=DEFAULT_CHECKINS * cost)
 
 
-def read_terms(view: TaskView, task: str) -> Terms:
+def read_terms(view: TaskView, task: str) -> Offer:
     """The terms in a task's description, which must carry the task's name and their own hash."""
     terms = Terms.parse(view.terms)
     if terms.task != task or terms_hash(view.terms) != view.terms_sha256:
         raise TermsChanged(
             f"the terms of {task} do not carry its name and hash. Do not join this task."
         )
-    return terms
+    return Offer(terms, view.terms, view.terms_sha256)
 
 
 def enrol(
-    url: str,
-    task: str,
-    *,
-    invite: str | None = None,
-    fingerprint: str | None = None,
-    terms_sha256: str | None = None,
-    limits: Limits | None = None,
-    accept_no_privacy: bool = False,
-    insecure_http: bool = False,
-    transport: Transport | None = None,
+    url: str, task: str, transport: Transport | None = None, **wishes: Unpack[Wishes]
 ) -> Identity:
     """A new identity; nothing is kept unless all of this succeeds."""
+    fingerprint, insecure_http = wishes.get("fingerprint"), wishes.get("insecure_http", False)
     certificate = pin(url, fingerprint) if fingerprint else None
     opened = (
         nullcontext(transport)
@@ -52,27 +74,27 @@ def enrol(
         else closing(HttpTransport(url, task, certificate, insecure_http))
     )
     with opened as server:
-        view = server.task()
-        terms = read_terms(view, task)
-        if terms_sha256 and terms_sha256 != view.terms_sha256:
+        offer = read_terms(server.task(), task)
+        shown = wishes.get("terms_sha256")
+        if shown and shown != offer.sha256:
             raise TermsChanged(
-                f"the terms must have the hash {terms_sha256}, found {view.terms_sha256}. Read "
-                "them before joining."
+                f"the terms must have the hash {shown}, found {offer.sha256}. Read them before "
+                "joining."
             )
-        if not terms.private and not accept_no_privacy:
+        if not offer.terms.private and not wishes.get("accept_no_privacy"):
             raise NotPrivate(
                 f"the task {task} is NOT PRIVATE: it adds no noise, and the server could learn "
                 "your samples. To join all the same, say --accept-no-privacy (in Python, "
                 "accept_no_privacy=True)."
             )
-        enrolled = server.enrol(Enrol(view.terms_sha256, invite))
+        enrolled = server.enrol(Enrol(offer.sha256, wishes.get("invite")))
     return Identity(
         url=url,
         task=task,
         device=enrolled.device,
         token=enrolled.token,
-        terms=view.terms,
-        limits=limits or default_limits(terms),
+        terms=offer.text,
+        limits=wishes.get("limits") or default_limits(offer.terms),
         certificate=certificate,
         insecure_http=insecure_http,
     )

@@ -1,33 +1,32 @@
-"""Device Routine 2: from a minibatch and w to the numbers that Routine 3 will hide."""
-
-from collections.abc import Callable
+"""Device Routines 2 and 3: from a minibatch and w to the message that may leave."""
 
 import numpy as np
 
 from crowdml.models import Model
-from crowdml.privacy import Summary
+from crowdml.privacy import Chance, CheckinRelease, Sanitizer, Summary
+from crowdml.protocol import Checkin, encode_gradient
 from crowdml.types import Array, Flags
 
-__all__ = ["choose_heldout", "summarize"]
+__all__ = ["choose_heldout", "summarize", "write_checkin"]
 
 
-def choose_heldout(n_samples: int, n_heldout: int, below: Callable[[int], int]) -> Flags:
+def choose_heldout(n_samples: int, n_heldout: int, chance: Chance) -> Flags:
     """Set aside n_heldout of the samples, all choices equally likely.
 
     Args:
         n_samples: n_s.
         n_heldout: How many to set aside.
-        below: `below(n)` draws an integer 0 … n−1, on a device `secrets.randbelow`.
+        chance: Where the choice comes from.
 
     Paper: Remark 2 of Section III-B.
 
-    >>> import secrets
-    >>> int(choose_heldout(10, 3, secrets.randbelow).sum())
+    >>> from crowdml.privacy import SystemChance
+    >>> int(choose_heldout(10, 3, SystemChance()).sum())
     3
     """
     order = np.arange(n_samples)
     for i in range(n_heldout):
-        j = i + below(n_samples - i)
+        j = i + chance.below(n_samples - i)
         order[i], order[j] = order[j], order[i]
     heldout = np.zeros(n_samples, dtype=np.bool_)
     heldout[order[:n_heldout]] = True
@@ -57,4 +56,41 @@ def summarize(model: Model, w: Array, x: Array, y: Array, heldout: Flags, clip: 
         n_labels=np.array(labels, dtype=np.int64),
         n_training=int(training.sum()),
         n_heldout=int(heldout.sum()),
+    )
+
+
+def write_checkin(
+    sanitizer: Sanitizer,
+    summary: Summary,
+    event: CheckinRelease,
+    chance: Chance,
+    *,
+    w: Array,
+    version: int,
+    terms_sha256: str,
+) -> Checkin:
+    """The check-in that tells of a summary no more than the event says.
+
+    Args:
+        sanitizer: The mechanism of the terms.
+        summary: What Routine 2 computed.
+        event: What the check-in tells, as the ledger has approved it.
+        chance: Where noise and the id come from.
+        w: The parameters that were checked out.
+        version: Their version.
+        terms_sha256: The hash of the agreed terms.
+
+    Paper: Algorithm 1, Device Routine 3.
+    """
+    sanitized = sanitizer.sanitize(summary, w, event, chance)
+    return Checkin(
+        id=chance.token(),
+        version=version,
+        terms=terms_sha256,
+        samples=event.n_samples,
+        heldout=event.n_heldout,
+        errors=sanitized.n_errors,
+        labels=tuple(sanitized.n_labels.tolist()),
+        grid=sanitized.grid,
+        gradient=encode_gradient(sanitized.gradient),
     )

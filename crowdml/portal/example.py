@@ -1,15 +1,13 @@
 """What leaves a device: a check-in of made-up samples through the real mechanism."""
 
-import secrets
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from crowdml.device.routines import choose_heldout, summarize
-from crowdml.device.sensing import features_of
-from crowdml.privacy import ExactNoise, bound_features, dequantize
-from crowdml.protocol import Checkin, Terms, encode_gradient
+from crowdml.device import choose_heldout, features_of, summarize, write_checkin
+from crowdml.privacy import SystemChance, bound_features, dequantize
+from crowdml.protocol import Terms, decode_gradient
 from crowdml.types import Array
 
 __all__ = ["Example", "make_example"]
@@ -51,24 +49,14 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
         y = np.arange(n, dtype=np.float64) % terms.n_classes
     else:
         y = rng.normal(size=n).round(2)
-    n_heldout = terms.collection.n_heldout(n)
-    heldout = choose_heldout(n, n_heldout, secrets.randbelow)
-    sanitizer = terms.sanitizer()
+    chance, event, sanitizer = SystemChance(), terms.event(n), terms.sanitizer()
+    heldout = choose_heldout(n, event.n_heldout, chance)
     truth = summarize(terms.make_model(), w, x, y, heldout, sanitizer.clip)
-    sent = sanitizer.sanitize(truth, w, ExactNoise())
-    message = Checkin(
-        id=secrets.token_urlsafe(16),
-        version=version,
-        terms=terms_sha256,
-        samples=n,
-        heldout=n_heldout,
-        errors=sent.n_errors,
-        labels=tuple(sent.n_labels.tolist()),
-        grid=sent.grid,
-        gradient=encode_gradient(sent.gradient),
+    message = write_checkin(
+        sanitizer, truth, event, chance, w=w, version=version, terms_sha256=terms_sha256
     )
-    noisy = dequantize(sent.gradient, sent.grid)
-    labels = zip(terms.target.labels, truth.n_labels.tolist(), sent.n_labels.tolist(), strict=True)
+    noisy = dequantize(decode_gradient(message.gradient, sanitizer.size), message.grid)
+    labels = zip(terms.target.labels, truth.n_labels.tolist(), message.labels, strict=True)
     return Example(
         n=n,
         window=windows[0],
@@ -76,7 +64,7 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
         y=terms.target.labels[int(y[0])] if terms.n_classes else f"{y[0]:g}",
         gradient=list(zip(truth.g[:SHOWN].tolist(), noisy[:SHOWN].tolist(), strict=True)),
         size=sanitizer.size,
-        counts=[("wrong predictions", truth.n_errors, sent.n_errors), *labels],
+        counts=[("wrong predictions", truth.n_errors, message.errors), *labels],
         body=msgspec.json.format(msgspec.json.encode(message), indent=2).decode(),
     )
 

@@ -61,7 +61,7 @@ def forecast(task: Task) -> Forecast | None:
     batch = terms.collection.batch
     n = batch - terms.collection.n_heldout(batch)
     sanitizer = terms.sanitizer()
-    release = sanitizer.release(n, batch - n).releases[0]
+    release = sanitizer.event(n, batch - n).releases[0]
     variance = laplace_variance(laplace_scale(release.sensitivity, release.epsilon))
     once = noise_to_signal(sanitizer.size, n, release.epsilon)
     shared = once * max(terms.n_classes, 1)

@@ -56,7 +56,7 @@ def hiding(terms: Terms, epsilon: float, batch: int) -> Hiding:
         )
         sanitizer: Sanitizer = msgspec.structs.replace(terms, privacy=wanted).sanitizer()
         n = batch - terms.collection.n_heldout(batch)
-        release = sanitizer.release(n, 0).releases[0]
+        release = sanitizer.event(n, 0).releases[0]
     except (CrowdmlError, ZeroDivisionError) as error:
         raise rejected("invalid-parameter", f"no noise can be drawn for this: {error}") from error
     step = 2.0 ** sanitizer.grid(n)

@@ -1,5 +1,6 @@
 """What leaves a device: sensitivity, exact noise, what it costs, and the ledger of it."""
 
+from crowdml.privacy.chance import Chance, SystemChance
 from crowdml.privacy.events import CheckinRelease, LaplaceRelease, Part
 from crowdml.privacy.features import bound_features, check_target
 from crowdml.privacy.grid import choose_grid, dequantize, quantize, sensitivity_steps
@@ -14,6 +15,7 @@ from crowdml.privacy.noise import (
 from crowdml.privacy.sanitizer import Epsilon, Sanitized, Sanitizer, Summary
 
 __all__ = [
+    "Chance",
     "CheckinRelease",
     "Epsilon",
     "ExactNoise",
@@ -25,6 +27,7 @@ __all__ = [
     "Sanitized",
     "Sanitizer",
     "Summary",
+    "SystemChance",
     "bound_features",
     "check_target",
     "choose_grid",

@@ -108,7 +108,7 @@ class Sanitizer:
     def grid(self, n_training: int) -> int:
         return choose_grid(self.clip, self.largest, n_training, self.epsilon.gradient)
 
-    def release(self, n_training: int, n_heldout: int) -> CheckinRelease:
+    def event(self, n_training: int, n_heldout: int) -> CheckinRelease:
         """What a check-in of so many samples will have told: known before anything is."""
         errors_on = Part.HELDOUT if n_heldout else Part.TRAINING
         steps = sensitivity_steps(self.clip, n_training, self.grid(n_training), self.size)
@@ -120,25 +120,37 @@ class Sanitizer:
             releases.append(LaplaceRelease("labels", Part.ALL, TWO_BINS, self.epsilon.labels))
         return CheckinRelease(n_training, n_heldout, tuple(releases))
 
-    def sanitize(self, summary: Summary, w: Array, noise: NoiseSource) -> Sanitized:
-        """Noise for the average gradient, the error count and the label counts.
+    def sanitize(
+        self, summary: Summary, w: Array, event: CheckinRelease, noise: NoiseSource
+    ) -> Sanitized:
+        """Exactly the event's noise for the average gradient, the error and the label counts.
 
         λw is added in whole steps after the noise: it depends on public numbers only.
+
+        Args:
+            summary: The secret.
+            w: The parameters it was computed on.
+            event: What the ledger approved, from `event`.
+            noise: Where the noise comes from.
         """
+        if (event.n_training, event.n_heldout) != (summary.n_training, summary.n_heldout):
+            raise InvalidInput(
+                f"an event must be for the minibatch's own {summary.n_training} + "
+                f"{summary.n_heldout} samples, found {event.n_training} + {event.n_heldout}."
+            )
         l1_norm = np.abs(summary.g).sum()
         if summary.g.shape != (self.size,) or not l1_norm <= self.clip:
             raise InvalidInput(
                 f"an average gradient must be {self.size} numbers with an L1 norm of at most "
                 f"{self.clip:g}, found {summary.g.size} with {l1_norm:g}. Clip each sample first."
             )
-        release = self.release(summary.n_training, summary.n_heldout)
         grid = self.grid(summary.n_training)
         secret = {
             "gradient": quantize(summary.g, grid),
             "errors": np.array([summary.n_errors]),
             "labels": summary.n_labels,
         }
-        noisy = {r.what: _add_noise(secret[r.what], r, noise) for r in release.releases}
+        noisy = {r.what: _add_noise(secret[r.what], r, noise) for r in event.releases}
         decay = quantize(self.regularization * np.clip(w, -self.radius, self.radius), grid)
         return Sanitized(
             gradient=np.clip(noisy["gradient"] + decay, -INT32_MAX, INT32_MAX),
@@ -150,13 +162,13 @@ class Sanitizer:
     def plausible_gradient(self, n_training: int) -> int:
         """The largest integer that an honest device sends, but for a chance of 10⁻⁹."""
         noiseless = math.ceil(math.ldexp(self.largest, -self.grid(n_training))) + 2
-        release = self.release(n_training, 0).releases[0]
+        release = self.event(n_training, 0).releases[0]
         return min(INT32_MAX, noiseless + _tail(release, count=self.size))
 
     @cached_property
     def plausible_excess(self) -> tuple[int, int]:
         """How far outside 0 … n an honest error count and label count may lie."""
-        releases = {r.what: r for r in self.release(1, 0).releases}
+        releases = {r.what: r for r in self.event(1, 0).releases}
         labels = _tail(releases["labels"], count=1000) if "labels" in releases else 0
         return _tail(releases["errors"], count=1), labels
 

@@ -11,7 +11,7 @@ import msgspec
 
 from crowdml.errors import InvalidTask
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
-from crowdml.privacy import Epsilon, Sanitizer
+from crowdml.privacy import CheckinRelease, Epsilon, Sanitizer
 from crowdml.protocol.sensor import Sensor
 
 __all__ = [
@@ -142,8 +142,12 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def epsilon_per_sample(self) -> float:
         """What one check-in costs each of its samples, computed and not merely claimed."""
-        n_heldout = self.collection.n_heldout(self.collection.batch)
-        return self.sanitizer().release(self.collection.batch - n_heldout, n_heldout).per_sample
+        return self.event(self.collection.batch).per_sample
+
+    def event(self, n_samples: int) -> CheckinRelease:
+        """What a check-in of so many samples tells: known before anything is told."""
+        n_heldout = self.collection.n_heldout(n_samples)
+        return self.sanitizer().event(n_samples - n_heldout, n_heldout)
 
     def check_cost(self) -> None:
         """Raise `InvalidTask` if the parts of ε cost more than is said of the whole."""

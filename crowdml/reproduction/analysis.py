@@ -76,13 +76,13 @@ def gradient_noise(
     Paper: Section IV-A, Eq. (13).
     """
     sanitizer = Sanitizer(Epsilon(EPSILON, math.inf, 0.0), model.l1_bound, model.size)
-    w, noise = np.zeros(model.size), ExactNoise()
+    w, noise, event = np.zeros(model.size), ExactNoise(), sanitizer.event(batch, 0)
     sizes = []
     for _ in range(repeats):
         rows = rng.choice(len(data.y_train), batch, replace=False)
         g = model.mean_gradient(w, data.x_train[rows], data.y_train[rows], model.l1_bound)
         summary = Summary(g, 0, np.zeros(0, np.int64), batch, 0)
-        sent = sanitizer.sanitize(summary, w, noise)
+        sent = sanitizer.sanitize(summary, w, event, noise)
         sizes.append(np.square(np.ldexp(sent.gradient.astype(float), sent.grid)).sum())
     alone = [
         np.square(model.mean_gradient(w, data.x_train[[k]], data.y_train[[k]], model.l1_bound))

@@ -177,7 +177,7 @@ def laplace_scales(way: Learning, model: Model, schedule: Schedule) -> Float32s:
         return scales
     sanitizer = way.sanitizer(model)
     for n in sizes.tolist():
-        release = sanitizer.release(n, 0).releases[0]
+        release = sanitizer.event(n, 0).releases[0]
         scales[n] = math.ldexp(release.sensitivity / release.epsilon, sanitizer.grid(n))
     return scales
 

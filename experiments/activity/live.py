@@ -13,14 +13,13 @@ import asyncio
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from crowdml import Device
 from crowdml.device.sensing import Sensing, features_of
 from crowdml.privacy import bound_features
 from crowdml.protocol import Task
-from crowdml.server import Store, free_port
+from crowdml.server import ServerProcess, Store
 from crowdml.simulation import error_rate
 from crowdml.types import Array, Ints
 
@@ -265,21 +264,12 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    database = f"sqlite:///{folder}/live.db"
-    store = Store(database)
-    for task in tasks():
-        store.create_task(task)
-    store.close()
-    port = free_port()
-    command = [sys.executable, "-m", "crowdml", "serve", "--database", database]
-    process = subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    try:
-        process.stdout.readline()
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+    server = ServerProcess(folder)
+    with closing(Store(server.database)) as store:
+        for task in tasks():
+            store.create_task(task)
+    with server:
+        yield server.url
 
 
 def report(url: str, test: tuple[list[Array], Ints]) -> list[dict[str, Any]]:

@@ -9,13 +9,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, LOOKS, Watch, find_chromium
 from tests.browser.portals import Portal, ServePortal, gallery, populate, portals
-from tests.servers import PATIENCE, Process, create
+from tests.servers import PATIENCE, create
 
 
 class Browse(Protocol):
     """Opens a page of a server in a context of its own; a look is a key of `LOOKS`."""
 
-    def __call__(self, server: Process, look: str = "desktop-light", **options: Any) -> Page: ...
+    def __call__(self, server: Portal, look: str = "desktop-light", **options: Any) -> Page: ...
 
 
 # Package and not session: Playwright occupies this thread's event loop while it runs, and tests
@@ -42,7 +42,7 @@ def browse(chromium: Browser, watch: Watch, serve_portal: ServePortal) -> Iterat
     """
     contexts: list[BrowserContext] = []
 
-    def open_page(server: Process, look: str = "desktop-light", **options: Any) -> Page:
+    def open_page(server: Portal, look: str = "desktop-light", **options: Any) -> Page:
         settings = LOOKS[look] | {"ignore_https_errors": bool(server.tls)} | options
         context = chromium.new_context(base_url=server.url, **settings)
         context.set_default_timeout(1000 * PATIENCE)

@@ -12,7 +12,7 @@ from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 from crowdml.protocol import Task
 from tests.browser.looking import barriers, fits, photograph
 from tests.browser.portals import Portal, portals
-from tests.servers import PATIENCE, Process
+from tests.servers import PATIENCE
 from tests.web.pages import version
 
 __all__ = ["Participant", "inspect", "phone_task", "running", "serving"]
@@ -97,7 +97,7 @@ class Participant:
     """Someone with a phone at the page of one task."""
 
     def __init__(
-        self, page: Page, server: Process, task: str = "moving", motion: bool = True
+        self, page: Page, server: Portal, task: str = "moving", motion: bool = True
     ) -> None:
         self.server, self.task = server, task
         self.context = page.context
@@ -205,7 +205,7 @@ class Participant:
 
 def running(
     page: Page,
-    server: Process,
+    server: Portal,
     task: str = "moving",
     label: str | None = None,
     checkins: int = 1000,

@@ -1,8 +1,5 @@
 """A portal as its operator runs it, tasks in every situation, and a crowd that checks in."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,28 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-import crowdml
 from crowdml.protocol import Task
-from tests.servers import Process, Wire, checkin, create, enrol, make_task
+from tests.servers import Portal, Wire, checkin, create, enrol, make_task
 
 __all__ = ["Crowd", "Portal", "ServePortal", "gallery", "populate", "portals", "sensor_task"]
-
-
-class Portal(Process):
-    """`crowdml serve`, on one port and one database for its whole life."""
-
-    def launch(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", "crowdml", "serve"]
-        command += ["--database", self.database, "--port", str(self.port)]
-        if self.tls:
-            command += ["--tls", self.tls]
-        # The subprocess must run the same package as the test, wherever that was imported from.
-        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
-        with (self.folder / "server.out").open("ab") as output:
-            self.process = subprocess.Popen(
-                command, stdout=output, stderr=subprocess.STDOUT, cwd=self.folder, env=environment
-            )
-        return self.process
 
 
 class ServePortal(Protocol):

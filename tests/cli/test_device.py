@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from crowdml.device import DeviceStore
+from crowdml.protocol import terms_hash
 from tests.cli.command import Command, Here, soon
+from tests.device.puppet import Puppet, serving
 from tests.servers import Process, create, free_port, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
@@ -486,6 +489,41 @@ def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
         assert quick("device", "ledger", "--json").json()["epsilon"]["per_sample"] == 5.0
     finally:
         process.kill()
+
+
+def test_terms_that_change_while_they_are_read(
+    quick: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that shows one text and has another once the participant says yes."""
+    puppet, text = Puppet(), make_task(privacy__epsilon=0.5).terms.text
+    with serving(puppet) as url:
+        quick("device", "join", f"{url}/join/activity", "--yes").said()
+        before = _pinned(quick)
+        puppet.memory.terms = text
+
+        def confirm(question: str, **options: Any) -> bool:
+            puppet.memory.terms = make_task(privacy__epsilon=50.0).terms.text
+            return True
+
+        monkeypatch.setattr(typer, "confirm", confirm)
+        refused = quick("device", "agree")
+        assert refused.code == 1
+        assert f"terms {terms_hash(text)}" in refused.err, "the hash of what was shown is shown"
+        assert f"the terms shown were {terms_hash(text)}" in refused.err
+        assert _pinned(quick) == before
+        puppet.memory.terms = text
+        assert (
+            "Read them before joining"
+            in quick("device", "join", f"{url}/join/activity", "--file", "another").err
+        )
+        assert not (tmp_path / "another").exists()
+
+
+def _pinned(command: Here) -> str:
+    (file,) = command.data.glob("**/*.device")
+    with closing(DeviceStore(file)) as store:
+        assert store.identity is not None
+        return store.identity.terms
 
 
 def _document(database: sqlite3.Connection) -> str:

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+import crowdml as package
 from crowdml.cli import app
 from crowdml.cli.extras import needs
 from crowdml.errors import CrowdmlError
@@ -36,6 +38,11 @@ def test_every_command_explains_itself(command: tuple[str, ...]) -> None:
     result = CliRunner().invoke(app, [*command, "--help"])
     assert result.exit_code == 0
     assert "Usage: " in result.output
+
+
+def test_the_version(crowdml: Command) -> None:
+    assert crowdml("--version").said() == f"{package.__version__}\n"
+    assert package.__version__ == version("crowdml")
 
 
 def test_done_is_0_an_error_is_1_and_wrong_usage_is_2(crowdml: Command) -> None:

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device import Device
-from crowdml.device.backoff import Backoff
-from crowdml.device.transport import CheckedOut
+from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Rejected
+from crowdml.privacy import SystemChance
 from crowdml.protocol import (
     Checkin,
     CheckinAnswer,
@@ -25,7 +24,7 @@ from crowdml.protocol import (
 )
 from crowdml.types import Array, Ints
 
-__all__ = ["MemoryTransport", "SilentNoise", "join", "one_hot"]
+__all__ = ["MemoryTransport", "SilentChance", "join", "one_hot"]
 
 
 class MemoryTransport:
@@ -107,7 +106,7 @@ class MemoryTransport:
             raise self.down
 
 
-class SilentNoise:
+class SilentChance(SystemChance):
     """Adds nothing, so that a test sees what the noise would have hidden, and at which scale."""
 
     def __init__(self) -> None:
@@ -122,17 +121,14 @@ def join(
     file: Path,
     transport: MemoryTransport,
     on_step: Callable[[str], None] = lambda step: None,
-    patient: bool = False,
     **options: Any,
 ) -> Device:
-    """A device of the server in memory; unless `patient`, it retries without waiting."""
-    device = Device.join(
+    """A device of the server in memory, which retries without waiting."""
+    options.setdefault("waiting", Waiting(base=0.0))
+    return Device.join(
         "https://crowd.example", transport.task_view.name, file=file,
         transport=transport, on_step=on_step, **options,
     )  # fmt: skip
-    if not patient:
-        device._backoff = Backoff(base=0.0)
-    return device
 
 
 def one_hot(index: int, size: int) -> Array:

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome
-from crowdml.device.backoff import Backoff
+from crowdml.device import Device, DeviceStore, Outcome, Waiting
 from crowdml.errors import (
     DeviceError,
     InvalidInput,
@@ -26,7 +25,7 @@ from crowdml.errors import (
 from crowdml.models import Softmax
 from crowdml.privacy import Limits, laplace_scale, quantize, sensitivity_steps
 from crowdml.protocol import State, encode_parameters, terms_hash
-from tests.device.fakes import MemoryTransport, SilentNoise, join, one_hot
+from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.servers import make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
@@ -217,8 +216,8 @@ def test_after_an_outage_one_check_in_holds_all_samples(
     file: Path, transport: MemoryTransport
 ) -> None:
     """n_s > b: the average, the grid and the noise must all be those of the actual n."""
-    noise = SilentNoise()
-    with join(file, transport, noise=noise) as device:
+    noise = SilentChance()
+    with join(file, transport, chance=noise) as device:
         transport.down = Unreachable("no network")
         rng = np.random.default_rng(0)
         x, y = rng.dirichlet(np.ones(4), 7), rng.integers(0, 3, 7)
@@ -243,7 +242,8 @@ def test_after_an_outage_one_check_in_holds_all_samples(
 
 
 def test_an_outage_is_not_hammered(file: Path, transport: MemoryTransport) -> None:
-    with join(file, transport, patient=True) as device:
+    waiting = Waiting()
+    with join(file, transport, waiting=waiting) as device:
         transport.down = Unreachable("no network")
         tries = 0
 
@@ -254,8 +254,8 @@ def test_an_outage_is_not_hammered(file: Path, transport: MemoryTransport) -> No
 
         transport.checkout = checkout  # type: ignore[method-assign, assignment]
         fill(device, 20)
-        assert tries == 1, "the next try waits for the backoff"
-        assert device._backoff.wait > 0
+        assert tries == 1, "the next try waits"
+        assert waiting.seconds > 0
 
 
 def test_the_retry_sends_the_very_same_bytes(device: Device, transport: MemoryTransport) -> None:
@@ -290,21 +290,22 @@ def test_a_restart_sends_the_very_same_bytes(file: Path, transport: MemoryTransp
 
 
 def test_flush_waits_no_longer_than_asked(file: Path, transport: MemoryTransport) -> None:
-    with join(file, transport, patient=True) as device:
+    waiting = Waiting()
+    with join(file, transport, waiting=waiting) as device:
         transport.down = Unreachable("no network")
         fill(device, 3)
         assert device.flush(seconds=0.1) is Outcome.WAITING
         transport.down = None
-        device._backoff.succeeded()
+        waiting.clear()
         assert device.flush(seconds=5) is Outcome.CHECKED_IN
 
 
 def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: MemoryTransport) -> None:
     now = [0.0]
-    with join(file, transport, jitter=100.0) as device:
-        device._backoff = Backoff(clock=lambda: now[0])
+    waiting = Waiting(jitter=100.0, clock=lambda: now[0])
+    with join(file, transport, waiting=waiting) as device:
         outcomes = fill(device, 3)
-        wait = device._backoff.wait
+        wait = waiting.seconds
         assert 0 <= wait <= 100
         # A draw of exactly 0 has a chance of 1e-6 and is no fault.
         assert outcomes[-1] is (Outcome.WAITING if wait else Outcome.CHECKED_IN)
@@ -318,8 +319,8 @@ def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: Memory
 
 def test_heldout_samples_are_not_in_the_gradient(file: Path) -> None:
     task = make_task(features__count=10, collection__batch=10, collection__heldout=0.3)
-    transport, noise = MemoryTransport(task), SilentNoise()
-    with join(file, transport, noise=noise) as device:
+    transport, noise = MemoryTransport(task), SilentChance()
+    with join(file, transport, chance=noise) as device:
         for i in range(10):
             device.add(one_hot(i, 10), i % 3)
         event = device.ledger.events[0]
@@ -340,7 +341,7 @@ def test_heldout_samples_are_chosen_anew_each_time(file: Path) -> None:
     """By chance all 20 choices are the same with probability 120^-19 < 1e-39."""
     task = make_task(features__count=10, collection__batch=10, collection__heldout=0.3)
     transport = MemoryTransport(task)
-    with join(file, transport, noise=SilentNoise(), limits=Limits(1e9, 1e9)) as device:
+    with join(file, transport, chance=SilentChance(), limits=Limits(1e9, 1e9)) as device:
         for i in range(200):
             device.add(one_hot(i % 10, 10), i % 3)
     used = {
@@ -406,16 +407,31 @@ def test_changed_terms_get_no_check_in_until_agreed(
     assert "until the participant agrees again" in caplog.text
     assert (transport.bodies, device.ledger.events, device.n_samples) == ([], (), 4)
     assert device.terms == agreed
-    terms = device.agree()
+    terms = device.agree(terms_hash(transport.terms))
     assert terms.privacy.epsilon == 0.5
     assert device.sync() is Outcome.CHECKED_IN
     assert transport.messages[0].terms == terms_hash(transport.terms)
     assert device.ledger.per_sample == pytest.approx(0.5)
 
 
+def test_what_was_shown_is_what_is_pinned(device: Device, transport: MemoryTransport) -> None:
+    """A server that shows one text and has another when the participant says yes."""
+    before, honest = device.terms, make_task(privacy__epsilon=0.5).terms.text
+    transport.terms = honest
+    shown = device.current_terms()
+    assert (shown.text, shown.sha256) == (honest, terms_hash(honest))
+    assert shown.terms.privacy.epsilon == 0.5
+    transport.terms = make_task(privacy__epsilon=50.0).terms.text
+    with pytest.raises(TermsChanged, match="Read them again"):
+        device.agree(shown.sha256)
+    assert device.terms == before
+    transport.terms = honest
+    assert device.agree(shown.sha256).privacy.epsilon == 0.5
+
+
 def test_agreeing_does_not_raise_the_limits(device: Device, transport: MemoryTransport) -> None:
     transport.terms = make_task(privacy__epsilon=5.0).terms.text
-    device.agree()
+    device.agree(terms_hash(transport.terms))
     assert fill(device, 3)[-1] is Outcome.LIMIT
     assert transport.bodies == []
 
@@ -425,7 +441,7 @@ def test_no_privacy_cannot_be_agreed_to_in_passing(
 ) -> None:
     transport.terms = make_task(privacy__epsilon=float("inf")).terms.text
     with pytest.raises(NotPrivate):
-        device.agree()
+        device.agree(terms_hash(transport.terms))
     assert fill(device, 3)[-1] is Outcome.TERMS
 
 
@@ -435,7 +451,7 @@ def test_samples_that_do_not_fit_new_terms_are_not_mixed_in(
     fill(device, 2)
     transport.terms = make_task(features__count=5).terms.text
     with pytest.raises(InvalidInput, match="2 samples in the buffer"):
-        device.agree()
+        device.agree(terms_hash(transport.terms))
 
 
 def test_terms_of_another_task_cannot_be_agreed_to(
@@ -443,7 +459,7 @@ def test_terms_of_another_task_cannot_be_agreed_to(
 ) -> None:
     transport.terms = make_task("another").terms.text
     with pytest.raises(TermsChanged):
-        device.agree()
+        device.agree(terms_hash(transport.terms))
 
 
 def test_a_letter_under_old_terms_is_not_sent_for_ever(
@@ -453,7 +469,7 @@ def test_a_letter_under_old_terms_is_not_sent_for_ever(
     fill(device, 3)
     transport.terms = make_task(privacy__epsilon=0.5).terms.text
     assert device.sync() is Outcome.TERMS
-    device.agree()
+    device.agree(terms_hash(transport.terms))
     fill(device, 3)
     assert [message.terms for message in transport.messages][-1] == terms_hash(transport.terms)
     assert not device.pending
@@ -507,10 +523,11 @@ def test_a_refused_letter_is_not_sent_again(device: Device, transport: MemoryTra
 
 
 def test_a_server_that_asks_for_patience_gets_it(file: Path, transport: MemoryTransport) -> None:
-    with join(file, transport, patient=True) as device:
+    waiting = Waiting()
+    with join(file, transport, waiting=waiting) as device:
         transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": 500.0})]
         assert fill(device, 3)[-1] is Outcome.WAITING
-        assert 490 < device._backoff.wait <= 500
+        assert 490 < waiting.seconds <= 500
         assert device.pending
 
 
@@ -543,7 +560,7 @@ def test_parameters_that_are_none_cost_nothing(
 def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: MemoryTransport) -> None:
     """Steered as far as float32 goes, a sample still moves the average by 2S/n at most."""
     transport.parameters = encode_parameters(np.array([3e38, -3e38] * 6))
-    with join(file, transport, noise=SilentNoise()) as device:
+    with join(file, transport, chance=SilentChance()) as device:
         assert fill(device, 3)[-1] is Outcome.CHECKED_IN
     (message,) = transport.messages
     sent = np.frombuffer(message.gradient, dtype="<i4").astype(float)

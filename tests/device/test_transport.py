@@ -1,26 +1,23 @@
 """The way to the server: conformance, trust, and answers that no honest server gives."""
 
-import http.server
 import json
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from crowdml.checks.transports import check_transport
-from crowdml.device import Device, HttpTransport, Outcome
-from crowdml.device.backoff import Backoff
+from crowdml.device import Device, HttpTransport, Outcome, Waiting
 from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
 from crowdml.protocol import Enrol
 from crowdml.server.certificate import certificate_fingerprint, self_signed
-from tests.device.fakes import MemoryTransport
+from tests.device.puppet import Answer, Puppet, serving
 from tests.servers import PATIENCE, Start, free_port, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
@@ -212,68 +209,6 @@ def test_a_fingerprint_needs_tls(tmp_path: Path) -> None:
 # A server that means no good
 
 
-Answer = tuple[int, dict[str, str], bytes]
-
-
-class Puppet:
-    """An HTTP server whose every answer a test writes; it remembers what was posted."""
-
-    def __init__(self) -> None:
-        self.memory = MemoryTransport(make_task())
-        self.model: Answer = (200, {}, b"")
-        self.checkin: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
-        self.checkins: list[bytes] = []
-        self.endless = False
-
-    def answer(self, method: str, path: str, body: bytes) -> Answer:
-        view = self.memory.task()
-        if path.endswith("/devices"):
-            return 201, {}, b'{"device": "d", "token": "t"}'
-        if path.endswith("/model"):
-            status, headers, model = self.model
-            return status, {"Crowdml-Terms": view.terms_sha256} | headers, model
-        if path.endswith("/checkins"):
-            self.checkins.append(body)
-            return self.checkin
-        return 200, {}, msgspec.json.encode(view)
-
-
-@contextmanager
-def serving(puppet: Puppet) -> Iterator[str]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-        def handle_any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, headers, answer = puppet.answer(self.command, self.path, body)
-            self.send_response(status)
-            for name, value in ({"Content-Length": str(len(answer))} | headers).items():
-                self.send_header(name, value)
-            self.end_headers()
-            with suppress(OSError):
-                self.wfile.write(answer)
-                # Bounded, but far beyond what a device may take in.
-                for _ in range(48 if puppet.endless and self.path.endswith("/model") else 0):
-                    self.wfile.write(b" " * 2**20)
-            if puppet.endless:
-                self.close_connection = True
-
-        do_GET = do_POST = do_DELETE = handle_any  # noqa: N815
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join(PATIENCE)
-        server.server_close()
-
-
 GOOD_MODEL = json.dumps(
     {"version": 0, "state": "running", "parameters": "AAAA" * 16}
 ).encode()  # fmt: skip
@@ -311,9 +246,8 @@ def test_a_strange_model_costs_nothing(tmp_path: Path, model: Answer) -> None:
     puppet.model = model
     with (
         serving(puppet) as url,
-        Device.join(url, "activity", file=tmp_path / "device") as device,
+        Device.join(url, "activity", file=tmp_path / "device", waiting=Waiting(base=0.0)) as device,
     ):
-        device._backoff = Backoff(base=0.0)
         # An answer cut short is waited for; the test need not wait long.
         device._transport._connection.timeout = 0.5  # type: ignore[attr-defined]
         assert [device.add(X, 0) for _ in range(4)][2:] == [Outcome.WAITING] * 2
@@ -356,9 +290,8 @@ def test_a_strange_answer_to_a_check_in_is_retried(tmp_path: Path, answer: Answe
     good, puppet.checkin = puppet.checkin, answer
     with (
         serving(puppet) as url,
-        Device.join(url, "activity", file=tmp_path / "device") as device,
+        Device.join(url, "activity", file=tmp_path / "device", waiting=Waiting(base=0.0)) as device,
     ):
-        device._backoff = Backoff(base=0.0)
         assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.WAITING
         puppet.checkin = good
         assert device.sync() is Outcome.CHECKED_IN

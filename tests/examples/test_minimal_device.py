@@ -197,10 +197,10 @@ def test_the_same_message(
     assert len(message["labels"]) == terms.n_classes
     gradient = np.frombuffer(b64decode(message["gradient"]), dtype="<i4")
     assert len(gradient) == sanitizer.size
-    assert theirs.cost(n) == pytest.approx(sanitizer.release(n - h, h).per_sample)
+    assert theirs.cost(n) == pytest.approx(terms.event(n).per_sample)
     if h == 0:
         summary = summarize(model, w, x, y, np.zeros(n, dtype=np.bool_), sanitizer.clip)
-        ours = sanitizer.sanitize(summary, w, Nothing())
+        ours = sanitizer.sanitize(summary, w, terms.event(n), Nothing())
         assert np.abs(gradient - ours.gradient).max() <= 1
         assert message["errors"] == ours.n_errors
         assert message["labels"] == ours.n_labels.tolist()

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crowdml.device import Device, Outcome
-from crowdml.device.backoff import Backoff
+from crowdml.device import Device, Outcome, Waiting
 from crowdml.privacy import Limits
 from tests.integration.crowd import log_of
 from tests.servers import Start, make_task, recompute
@@ -49,8 +48,8 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
 
 def test_an_outage_of_the_real_server(start: Start, tmp_path: Path) -> None:
     server = start(make_task())
-    with Device.join(server.url, "activity", file=tmp_path / "device") as device:
-        device._backoff = Backoff(base=0.0)
+    patience = Waiting(base=0.0)
+    with Device.join(server.url, "activity", file=tmp_path / "device", waiting=patience) as device:
         assert [device.add(np.eye(4)[0], 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
         server.kill()
         outcomes = [device.add(np.eye(4)[0], 0) for _ in range(11)]

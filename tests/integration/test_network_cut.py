@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.device import Device, Outcome
-from crowdml.device.backoff import Backoff
+from crowdml.device import Device, Outcome, Waiting
 from tests.device.fakes import one_hot
 from tests.integration.crowd import FEATURES, log_of, telltale, uses
 from tests.servers import PATIENCE, Start
@@ -90,10 +89,13 @@ def test_a_device_goes_on_through_a_bad_network(start: Start, tmp_path: Path, se
         proxy.cutting = False
         url = f"http://127.0.0.1:{proxy.port}"
         with Device.join(
-            url, "activity", file=tmp_path / "device", accept_no_privacy=True
+            url,
+            "activity",
+            file=tmp_path / "device",
+            accept_no_privacy=True,
+            waiting=Waiting(base=0.0),
         ) as device:
             device._transport.close()
-            device._backoff = Backoff(base=0.0)
             proxy.cutting = True
             outcomes = [device.add(one_hot(i, FEATURES), i % 2) for i in range(FEATURES)]
             for _ in range(100):

@@ -1,45 +1,23 @@
 """The portal as its operator runs it, and an owner's browser without a browser in between."""
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import urlencode
 
-import crowdml
-from tests.servers import Process, Reply, Wire
+from tests import servers
+from tests.servers import Reply, Wire
 
 __all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of"]
 
 NAME, PASSWORD = "ana", "correct horse battery"
 
 
-class Portal(Process):
+class Portal(servers.Portal):
     """`crowdml serve`, with an owner."""
-
-    def launch(self) -> "subprocess.Popen[bytes]":
-        command = ["-m", "crowdml", "serve", "--database", self.database, "--port", str(self.port)]
-        command += ["--tls", self.tls] if self.tls else []
-        environment = os.environ | {"PYTHONPATH": str(Path(crowdml.__file__).parents[1])}
-        with (self.folder / "server.out").open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, *command],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env=environment,
-            )
-        return self.process
-
-    def start(self) -> "Portal":
-        super().start()
-        return self
 
     def add_owner(self, name: str = NAME, password: str = PASSWORD) -> None:
         with self.store() as store:

@@ -37,7 +37,9 @@ def losses(
     seen = []
     for x, y in (one, other):
         spy = Spy()
-        door.sanitize(summarize(model, w, x, y, heldout, door.clip), w, spy)
+        summary = summarize(model, w, x, y, heldout, door.clip)
+        event = door.event(summary.n_training, summary.n_heldout)
+        door.sanitize(summary, w, event, spy)
         seen.append(spy)
     here, there = seen
     assert here.scales == there.scales
@@ -77,7 +79,7 @@ def test_no_pair_of_neighbours_loses_more_than_promised(
     assert lost["errors"] <= LEVELS.errors * ROUNDING
     assert lost["labels"] <= LEVELS.labels * ROUNDING
     door = Sanitizer(LEVELS, min(2.0, model.l1_bound), model.size)
-    event = door.release(int((~heldout).sum()), int(heldout.sum()))
+    event = door.event(int((~heldout).sum()), int(heldout.sum()))
     assert math.fsum(lost.values()) <= event.per_sample * ROUNDING
 
 

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput, Rejected
-from crowdml.privacy import Epsilon, Part, Sanitizer, Summary, sensitivity_steps
+from crowdml.privacy import (
+    Epsilon,
+    NoiseSource,
+    Part,
+    Sanitized,
+    Sanitizer,
+    Summary,
+    laplace_scale,
+    sensitivity_steps,
+)
 from crowdml.protocol import Checkin, Task, encode_gradient, terms_hash
 from crowdml.server.admission import Gate
 from crowdml.types import Array, Ints
@@ -34,12 +43,16 @@ def summary(n_training: int = 20, n_heldout: int = 0, g: Array | None = None) ->
     )
 
 
+def sanitized(door: Sanitizer, given: Summary, w: Array, noise: NoiseSource) -> Sanitized:
+    return door.sanitize(given, w, door.event(given.n_training, given.n_heldout), noise)
+
+
 @pytest.mark.parametrize("n_training", [1, 16, 20, 57])
 @pytest.mark.parametrize("n_heldout", [0, 4])
 def test_scale_of_the_noise(n_training: int, n_heldout: int) -> None:
     """(⌈2S/(nq)⌉ + d)/ε_g, 1/ε_e and 2/ε_y, with n the samples really behind the gradient."""
     spy, door = Spy(), sanitizer()
-    out = door.sanitize(summary(n_training, n_heldout), np.zeros(SIZE), spy)
+    out = sanitized(door, summary(n_training, n_heldout), np.zeros(SIZE), spy)
     steps = math.ceil(2 * 2.0 / n_training / 2.0**out.grid) + SIZE
     expected = [steps / 0.7, 1 / 0.3, 2 / 0.13]
     assert spy.scales == pytest.approx(expected, rel=1e-14)
@@ -53,7 +66,7 @@ def test_divisor_is_the_samples_really_used() -> None:
     scales = {}
     for n_training in (16, 20, 57):
         spy, door = Spy(), sanitizer()
-        grid = door.sanitize(summary(n_training), np.zeros(SIZE), spy).grid
+        grid = sanitized(door, summary(n_training), np.zeros(SIZE), spy).grid
         scales[n_training] = spy.scales[0] * 2.0**grid
     assert scales[16] / scales[20] == pytest.approx(20 / 16, rel=1e-4)
     assert scales[57] / scales[20] == pytest.approx(20 / 57, rel=1e-4)
@@ -63,7 +76,7 @@ def test_divisor_is_the_samples_really_used() -> None:
 def test_noise_falls_on_the_rounded_secret(n_training: int) -> None:
     spy, door = Spy(), sanitizer(regularization=0.01, radius=50.0)
     given = summary(n_training)
-    out = door.sanitize(given, np.full(SIZE, 5.0), spy)
+    out = sanitized(door, given, np.full(SIZE, 5.0), spy)
     rounded = np.rint(given.g * 2.0**-out.grid)
     assert [v.tolist() for v in spy.values] == [rounded.tolist(), [3], [5, 7, 8]]
     decay = round(0.05 * 2.0**-out.grid)
@@ -75,8 +88,8 @@ def test_nothing_random_touches_the_decay() -> None:
     """λw is public: two parameters differ in the output by it exactly, under the same noise."""
     door = sanitizer(regularization=0.25, radius=4.0)
     w = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
-    plain = door.sanitize(summary(), np.zeros(SIZE), Spy())
-    decayed = door.sanitize(summary(), w, Spy())
+    plain = sanitized(door, summary(), np.zeros(SIZE), Spy())
+    decayed = sanitized(door, summary(), w, Spy())
     difference = (decayed.gradient - plain.gradient) * 2.0**plain.grid
     assert difference.tolist() == (0.25 * w).tolist()
 
@@ -87,8 +100,8 @@ def test_decay_stays_within_the_radius(far: float, decay: float) -> None:
     """A server may send any w: λw is cut to λR, and no number overflows on the way."""
     door = sanitizer(regularization=decay, radius=4.0)
     w = far * np.array([1.0, -1.0, 1.0, -1.0, 0.0, 1.0])
-    plain = door.sanitize(summary(), np.zeros(SIZE), Spy())
-    decayed = door.sanitize(summary(), w, Spy())
+    plain = sanitized(door, summary(), np.zeros(SIZE), Spy())
+    decayed = sanitized(door, summary(), w, Spy())
     assert decayed.grid == plain.grid
     most = round(decay * 4.0 * 2.0**-plain.grid)
     assert (decayed.gradient - plain.gradient).tolist() == [most, -most, most, -most, 0, most]
@@ -97,26 +110,26 @@ def test_decay_stays_within_the_radius(far: float, decay: float) -> None:
 
 def test_no_decay_without_regularization() -> None:
     far = np.full(SIZE, 1e308)
-    plain, same = (sanitizer().sanitize(summary(), w, Spy()) for w in (np.zeros(SIZE), far))
+    plain, same = (sanitized(sanitizer(), summary(), w, Spy()) for w in (np.zeros(SIZE), far))
     assert same.gradient.tolist() == plain.gradient.tolist()
 
 
 def test_infinite_epsilon_adds_no_noise() -> None:
     spy, door = Spy(), sanitizer(math.inf, math.inf, math.inf)
     given = summary()
-    out = door.sanitize(given, np.zeros(SIZE), spy)
+    out = sanitized(door, given, np.zeros(SIZE), spy)
     assert spy.scales == []
     assert np.allclose(out.gradient * 2.0**out.grid, given.g, atol=2.0**-28)
     assert (out.n_errors, out.n_labels.tolist()) == (3, [5, 7, 8])
-    assert door.release(20, 0).per_sample == math.inf
+    assert door.event(20, 0).per_sample == math.inf
 
 
 def test_no_labels_are_sent_for_epsilon_zero() -> None:
     spy, door = Spy(), sanitizer(labels=0.0)
-    out = door.sanitize(summary(), np.zeros(SIZE), spy)
+    out = sanitized(door, summary(), np.zeros(SIZE), spy)
     assert len(spy.scales) == 2
     assert out.n_labels.tolist() == []
-    assert door.release(20, 0).per_sample == pytest.approx(0.7 + 0.3)
+    assert door.event(20, 0).per_sample == pytest.approx(0.7 + 0.3)
 
 
 @pytest.mark.parametrize("noise", [2**40, -(2**40)])
@@ -125,13 +138,13 @@ def test_extreme_noise_stays_in_int32(noise: int) -> None:
         def add_laplace(self, values: Ints, scale: float) -> Ints:
             return np.asarray(values + noise)
 
-    out = sanitizer().sanitize(summary(), np.zeros(SIZE), Extreme())
+    out = sanitized(sanitizer(), summary(), np.zeros(SIZE), Extreme())
     assert np.abs(out.gradient).tolist() == [2**31 - 1] * SIZE
 
 
 @pytest.mark.parametrize(("n_heldout", "cost"), [(0, 0.7 + 0.3 + 0.13), (4, max(0.7, 0.3) + 0.13)])
 def test_cost(n_heldout: int, cost: float) -> None:
-    event = sanitizer().release(16, n_heldout)
+    event = sanitizer().event(16, n_heldout)
     assert event.per_sample == pytest.approx(cost, rel=1e-15)
     assert event.n_samples == 16 + n_heldout
     assert {r.what: (r.part, r.sensitivity, r.epsilon) for r in event.releases} == {
@@ -146,7 +159,7 @@ def test_cost(n_heldout: int, cost: float) -> None:
 
 
 def test_dear_errors_on_heldout_samples() -> None:
-    assert sanitizer(gradient=0.2, errors=0.9).release(16, 4).per_sample == pytest.approx(1.03)
+    assert sanitizer(gradient=0.2, errors=0.9).event(16, 4).per_sample == pytest.approx(1.03)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +177,7 @@ def test_refuses_an_unclipped_average(g: Array) -> None:
     """And asks for no noise, so nothing is lost or told."""
     spy = Spy()
     with pytest.raises(InvalidInput, match="6 numbers with an L1 norm of at most 2, found"):
-        sanitizer().sanitize(summary(g=g), np.zeros(SIZE), spy)
+        sanitized(sanitizer(), summary(g=g), np.zeros(SIZE), spy)
     assert spy.scales == []
 
 
@@ -203,7 +216,7 @@ def test_refuses_epsilon(levels: tuple[float, float, float], message: str) -> No
 def test_takes_epsilon_at_the_ends(level: float, labels: float) -> None:
     """And works there: honest noise of a seeded generator, within what the wire carries."""
     door = Sanitizer(Epsilon(level, level, labels), clip=2.0, size=SIZE)
-    out = door.sanitize(summary(), np.zeros(SIZE), Pseudo())
+    out = sanitized(door, summary(), np.zeros(SIZE), Pseudo())
     assert np.abs(out.gradient).max() <= door.plausible_gradient(20) <= 2**31 - 1
     excess = door.plausible_excess
     assert abs(out.n_errors) <= 3 + excess[0] < 2**31
@@ -218,7 +231,7 @@ def test_honest_gradient_is_plausible(epsilon: float, n: int, decay: float) -> N
     door = Sanitizer(Epsilon(epsilon, 1.0, 1.0), 2.0, SIZE, regularization=decay, radius=100.0)
     spy = Spy()
     g = np.array([2.0, 0, 0, 0, 0, 0])
-    extreme = door.sanitize(summary(n, g=g), np.array([100.0, 0, 0, 0, 0, 0]), spy)
+    extreme = sanitized(door, summary(n, g=g), np.array([100.0, 0, 0, 0, 0, 0]), spy)
     room = door.plausible_gradient(n) - int(extreme.gradient.max())
     p = math.exp(-1.0 / spy.scales[0])
     refused = SIZE * 2.0 * math.exp(-(room + 1) / spy.scales[0]) / (1.0 + p)
@@ -292,3 +305,20 @@ def test_gate_refuses_the_implausible(change: dict[str, object], name: str) -> N
     with pytest.raises(Rejected, match=f"{name} must lie in") as refusal:
         gated(**change)
     assert refusal.value.kind == "implausible"
+
+
+def test_the_noise_is_that_of_the_event() -> None:
+    """What the ledger approved is what is spent, whatever the sanitizer's own levels are."""
+    spy, approved = Spy(), sanitizer(gradient=0.1, errors=0.2, labels=0.3).event(20, 0)
+    sanitizer().sanitize(summary(), np.zeros(SIZE), approved, spy)
+    assert spy.scales == [
+        laplace_scale(release.sensitivity, release.epsilon) for release in approved.releases
+    ]
+
+
+@pytest.mark.parametrize("event", [(19, 0), (21, 0), (20, 1), (16, 4)])
+def test_an_event_of_another_minibatch_is_refused(event: tuple[int, int]) -> None:
+    spy, door = Spy(), sanitizer()
+    with pytest.raises(InvalidInput, match="the minibatch's own 20 \\+ 0 samples"):
+        door.sanitize(summary(), np.zeros(SIZE), door.event(*event), spy)
+    assert spy.scales == []

@@ -362,7 +362,7 @@ def test_no_token_no_address_and_no_sample_is_kept_or_shown(start: Start) -> Non
                          "/v1/tasks/activity/export?format=json")
         )  # fmt: skip
     assert server.stop() == 0
-    files = [file for file in server.folder.iterdir() if file.name.startswith("crowd.db")]
+    files = [file for file in server.folder.iterdir() if file.name.startswith(server.file.name)]
     raw = b"".join(file.read_bytes() for file in files)
     shown = server.output.replace(server.url, "").encode()
     assert len(raw) > 1000

@@ -7,16 +7,14 @@ a change of the protocol or of the mechanism: look twice before committing it.
 import base64
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import msgspec
 import numpy as np
 
-from crowdml.device import agreement
+from crowdml.device.agreement import Agreement
 from crowdml.device.sensing import Sensing
 from crowdml.device.store import Identity
 from crowdml.errors import LimitReached
@@ -90,8 +88,8 @@ def sanitised(case: Case) -> Case:
         n_training=case["n_training"],
         n_heldout=case["n_heldout"],
     )
-    out = door.sanitize(summary, np.array(case["w"]), _Fixed(case["noise"]))
-    event = door.release(case["n_training"], case["n_heldout"])
+    event = door.event(case["n_training"], case["n_heldout"])
+    out = door.sanitize(summary, np.array(case["w"]), event, _Given(case["noise"]))
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "cost": _number(event.per_sample),
@@ -137,14 +135,10 @@ def ledger(case: Case) -> Case:
 def letters(case: Case) -> Case:
     """The device's own way from a minibatch to a letter, with the randomness given."""
     w, x, y = (np.array(case[name], dtype=float) for name in "wxy")
-    draws = iter(case["draws"])
-    given = SimpleNamespace(
-        randbelow=lambda n: next(draws), token_urlsafe=lambda n_bytes: case["id"]
-    )
     limits = Limits(math.inf, math.inf)
-    agreed = agreement.Agreement(Identity("", "", "", "", case["terms"], limits))
-    with mock.patch.object(agreement, "secrets", given):
-        written = agreed.write(case["version"], w, x, y, Ledger(), _Fixed(case["noise"]))
+    agreed = Agreement(Identity("", "", "", "", case["terms"], limits))
+    given = _Given(case["noise"], case["draws"], case["id"])
+    written = agreed.write(case["version"], w, x, y, Ledger(), given)
     assert written is not None
     letter, event = written
     return {"json": letter.body.decode(), "cost": _number(event.per_sample)}
@@ -173,11 +167,21 @@ def terms(case: Case) -> Case:
     return {"text": text, "sha256": terms_hash(text)}
 
 
-class _Fixed:
-    """Noise from a list, in the order of the releases."""
+class _Given:
+    """Chance from lists: noise in the order of the releases, then indices, and an id."""
 
-    def __init__(self, noise: dict[str, list[int]]) -> None:
+    def __init__(
+        self, noise: dict[str, list[int]], draws: Sequence[int] = (), token: str = ""
+    ) -> None:
         self._next = iter(noise.values())
+        self._draws = iter(draws)
+        self._token = token
+
+    def below(self, n: int) -> int:
+        return next(self._draws)
+
+    def token(self) -> str:
+        return self._token
 
     def add_laplace(self, values: Ints, scale: float) -> Ints:
         return np.asarray(values + np.array(next(self._next), dtype=np.int64))

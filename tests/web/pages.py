@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, Route
 
 import crowdml
 from crowdml.protocol import TERMS_HEADER, Task, terms_hash
-from tests.servers import Process, create
+from tests.servers import Portal, create
 
 __all__ = ["Tabs", "add_task", "change_task", "claim", "tabs", "version"]
 
@@ -66,7 +66,7 @@ def tabs(browser: Browser, url: str, task: str = "activity") -> Iterator[Tabs]:
         context.close()
 
 
-def add_task(server: Process, task: Task) -> None:
+def add_task(server: Portal, task: Task) -> None:
     """A new task on a running server, once the server has noticed."""
     create(server.database, task)
     with server.connected() as wire:
@@ -74,7 +74,7 @@ def add_task(server: Process, task: Task) -> None:
             time.sleep(0.02)
 
 
-def change_task(server: Process, task: Task) -> None:
+def change_task(server: Portal, task: Task) -> None:
     """What an owner must not do behind the crowd's back: other terms under the same name."""
     server.stop()
     folder = server.folder / task.name
@@ -105,7 +105,7 @@ def claim(page: Page, task: Task) -> None:
     page.route(f"**/v1/tasks/{task.name}/model", check_out)
 
 
-def version(server: Process, task: str) -> int:
+def version(server: Portal, task: str) -> int:
     """How many check-ins the server has applied."""
     with server.connected() as wire:
         return int(json.loads(wire.get(f"/v1/tasks/{task}").body)["version"])

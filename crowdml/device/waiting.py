@@ -1,0 +1,94 @@
+"""When the next attempt may be made, and what is waited for until then."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from crowdml.device.outcome import Outcome
+from crowdml.privacy import SystemChance
+
+__all__ = ["Waiting"]
+
+STEPS = 1_000_000
+
+
+class Below(Protocol):
+    def below(self, n: int) -> int: ...
+
+
+class Waiting:
+    """After k failures wait base·2^k seconds, at most `longest`, times a random ½ … 1½.
+
+    Args:
+        base: Seconds after the first failure.
+        longest: The most seconds, before chance.
+        jitter: Up to so many random seconds pass between the moment a minibatch is full and its
+            check-in, so that the one does not tell the other.
+        clock: Seconds that never go back.
+        chance: Where random numbers come from.
+
+    >>> now = [0.0]
+    >>> waiting = Waiting(clock=lambda: now[0])
+    >>> waiting.due
+    True
+    >>> waiting.hold(Outcome.PAUSED)
+    <Outcome.PAUSED: 'task paused'>
+    >>> waiting.due, waiting.why, 0.5 <= waiting.seconds <= 1.5
+    (False, <Outcome.PAUSED: 'task paused'>, True)
+    """
+
+    def __init__(
+        self,
+        base: float = 1.0,
+        longest: float = 300.0,
+        jitter: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Below | None = None,
+    ) -> None:
+        self._base = base
+        self._longest = longest
+        self._jitter = jitter
+        self._clock = clock
+        self._chance = chance or SystemChance()
+        self._batch_is_known = False
+        self.clear()
+
+    @property
+    def due(self) -> bool:
+        """Whether an attempt may be made now."""
+        return self.seconds <= 0
+
+    @property
+    def seconds(self) -> float:
+        """Until the next attempt."""
+        return max(0.0, self._not_before - self._clock())
+
+    @property
+    def why(self) -> Outcome:
+        """What is waited for."""
+        return self._why
+
+    def hold(self, why: Outcome, at_least: float = 0.0) -> Outcome:
+        """An attempt has failed: wait, and know until then what for."""
+        delay = min(self._longest, self._base * 2.0 ** min(self._failures, 30))
+        self._failures += 1
+        self._not_before = self._clock() + max(delay * (0.5 + self._share()), at_least)
+        self._why = why
+        return why
+
+    def batch_filled(self) -> None:
+        """A minibatch is full: the first to say so since the last attempt starts the jitter."""
+        if self._jitter and not self._batch_is_known:
+            self._not_before = max(self._not_before, self._clock() + self._share() * self._jitter)
+        self._batch_is_known = True
+
+    def clear(self) -> None:
+        """An attempt has succeeded, or what it failed on has changed: wait for nothing."""
+        self._failures = 0
+        self._not_before = self._clock()
+        self._why = Outcome.WAITING
+        self._batch_is_known = False
+
+    def _share(self) -> float:
+        """A random number 0 … 1."""
+        return self._chance.below(STEPS) / STEPS
