@@ -5,14 +5,19 @@ from crowdml.optim.average_gradient import average_gradient
 from crowdml.optim.averaging import averaged
 from crowdml.optim.distance import distance_over_gradients
 from crowdml.optim.dual_averaging import dual_averaging
+from crowdml.optim.kinds import OPTIMIZERS, RATES, OptimizerKind, RateKind, make_optimizer
 from crowdml.optim.optimizer import Optimizer, State
 from crowdml.optim.projection import project
 from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt
 from crowdml.optim.sgd import sgd
 
 __all__ = [
+    "OPTIMIZERS",
+    "RATES",
     "Optimizer",
+    "OptimizerKind",
     "Rate",
+    "RateKind",
     "State",
     "adagrad",
     "average_gradient",
@@ -22,6 +27,7 @@ __all__ = [
     "dual_averaging",
     "inverse",
     "inverse_sqrt",
+    "make_optimizer",
     "project",
     "sgd",
 ]

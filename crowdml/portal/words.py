@@ -4,6 +4,7 @@ import math
 import time
 from typing import NamedTuple
 
+from crowdml import models, optim
 from crowdml.protocol import Estimate, State, Terms
 
 __all__ = [
@@ -25,19 +26,8 @@ __all__ = [
 NBSP = "\N{NO-BREAK SPACE}"
 """A number and its sign stay on one line."""
 
-MODELS = {
-    "softmax": "logistic regression with one weight per feature and label (softmax)",
-    "hinge": "a linear support vector machine with one weight per feature and label",
-    "ridge": "linear regression with squared error",
-    "huber": "linear regression with Huber's error, which shrugs at outliers",
-}
-ALGORITHMS = {
-    "sgd": "stochastic gradient descent, one step per check-in",
-    "adagrad": "AdaGrad: one step per check-in, each parameter with its own pace",
-    "dual-averaging": "dual averaging of all check-ins so far",
-    "average-gradient": "an average of the newest gradient of every device",
-    "auto": "gradient descent that finds its own pace (distance over gradients)",
-}
+MODELS = {name: kind.words for name, kind in models.MODELS.items()}
+ALGORITHMS = {name: kind.words for name, kind in optim.OPTIMIZERS.items()}
 SENSORS = {
     "motion": "the accelerometer",
     "sound": "the microphone's level (no sound is kept)",

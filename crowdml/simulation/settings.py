@@ -5,18 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
-from crowdml.models import Model
-from crowdml.optim import Optimizer
+from crowdml.models import MODELS, Model
+from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
 from crowdml.privacy import Epsilon, Sanitizer
-from crowdml.protocol import ModelTerms, OptimizerSpec, make_model
+from crowdml.simulation import kernel
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
 
 __all__ = ["Crowd", "Learning"]
 
-MODELS = ("softmax", "hinge", "ridge", "huber")
-RATES = ("sqrt", "constant", "inverse")
-OPTIMIZERS = ("sgd", "adagrad", "dual-averaging", "average-gradient", "auto")
 UNLIMITED = 1e30
 """Larger than any gradient, and still finite in single precision."""
 
@@ -58,13 +55,13 @@ class Learning:
     Args:
         epsilon: ε_g of one check-in; inf for no noise.
         c: The rate's constant.
-        rate: sqrt, constant or inverse, for sgd.
-        optimizer: sgd, adagrad, dual-averaging, average-gradient or auto.
+        rate: One of `crowdml.optim.RATES`, for optimizers with a rate.
+        optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
         clip: S; by default the model's own bound.
         radius: R.
         averaging: The power of an average of iterates; none by default.
-        model: softmax, hinge, ridge or huber.
+        model: One of `crowdml.models.MODELS`.
         intercept: Whether scores have intercepts.
         delta: Where Huber's loss becomes linear.
         tolerance: For numbers: an error is a residual larger than this.
@@ -109,32 +106,21 @@ class Learning:
 
     @property
     def compiled(self) -> bool:
-        """Whether the fold runs compiled; what is one's own, or remembers devices, does not."""
+        """Whether the fold runs compiled; what is one's own, or not in the kernel, does not."""
         own = self.own_model is not None or self.own_optimizer is not None
-        return not own and self.optimizer != "average-gradient"
+        step = self.rate if self.optimizer == "sgd" else self.optimizer
+        return not own and self.model in kernel.MODELS and step in kernel.OPTIMIZERS
 
     def make_model(self, n_features: int, n_classes: int) -> Model:
         if self.own_model is not None:
             return self.own_model(n_features, n_classes)
-        terms = ModelTerms(
-            kind=self.model,  # type: ignore[arg-type]
-            clip=self.clip or math.inf,
-            intercept=self.intercept,
-            delta=self.delta,
-            tolerance=self.tolerance,
-        )
-        return make_model(terms, n_features, n_classes)
+        settings = {"delta": self.delta, "tolerance": self.tolerance}
+        return MODELS[self.model].model(n_features, n_classes, self.intercept, **settings)
 
     def make_optimizer(self) -> Optimizer:
         if self.own_optimizer is not None:
             return self.own_optimizer
-        spec = OptimizerSpec(
-            kind=self.optimizer,  # type: ignore[arg-type]
-            rate=self.rate,  # type: ignore[arg-type]
-            c=self.c,
-            averaging=self.averaging,
-        )
-        return spec.make(self.radius)
+        return make_optimizer(self.optimizer, self.rate, self.c, self.radius, self.averaging)
 
     def l1_limit(self, model: Model) -> float:
         """S. Without noise there is nothing to hide, and only a given clip counts."""

@@ -18,7 +18,7 @@ from crowdml.device.agreement import Agreement
 from crowdml.device.sensing import Sensing
 from crowdml.device.store import Identity
 from crowdml.errors import LimitReached
-from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
+from crowdml.models import MODELS, Model
 from crowdml.privacy import (
     CheckinRelease,
     Epsilon,
@@ -196,14 +196,10 @@ def _event(event: Case) -> CheckinRelease:
 
 
 def _model(case: Case) -> Model:
-    d, k, intercept = case["n_features"], case["n_classes"], case["intercept"]
-    kinds: dict[str, Callable[[], Model]] = {
-        "softmax": lambda: Softmax(d, k, intercept),
-        "hinge": lambda: Hinge(d, k, intercept),
-        "ridge": lambda: Ridge(d, 0, intercept, case["tolerance"]),
-        "huber": lambda: Huber(d, 0, intercept, case["tolerance"], case["delta"]),
-    }
-    return kinds[case["kind"]]()
+    settings = {name: case[name] for name in ("tolerance", "delta")}
+    return MODELS[case["kind"]].model(
+        case["n_features"], case["n_classes"], case["intercept"], **settings
+    )
 
 
 def _number(value: float) -> float | str:
@@ -258,14 +254,15 @@ def _features_cases() -> list[Case]:
 def _gradient_cases() -> list[Case]:
     rng = np.random.default_rng(20)
     cases = []
-    for kind, classes in (("softmax", 3), ("hinge", 3), ("ridge", 0), ("huber", 0)):
+    for name, kind in MODELS.items():
+        classes = 3 if kind.classifier else 0
         for intercept in (False, True):
             size = max(classes, 1) * (3 + intercept)
             x = rng.integers(-8, 9, size=(5, 3)) / 32
             y = np.arange(5) % classes if classes else rng.integers(-16, 17, size=5) / 8
             for clip in (2.0, 0.25):
                 cases.append({
-                    "kind": kind, "n_features": 3, "n_classes": classes, "intercept": intercept,
+                    "kind": name, "n_features": 3, "n_classes": classes, "intercept": intercept,
                     "tolerance": 0.5, "delta": 0.75, "clip": clip,
                     "w": (rng.integers(-64, 65, size=size) / 16).tolist(),
                     "x": x.tolist(), "y": y.tolist(),
@@ -359,14 +356,15 @@ def _ledger_cases() -> list[Case]:
 def _letter_cases() -> list[Case]:
     rng = np.random.default_rng(30)
     cases = []
-    for kind, classes in (("softmax", 3), ("hinge", 3), ("ridge", 0), ("huber", 0)):
+    for name, kind in MODELS.items():
+        classes = 3 if kind.classifier else 0
         for heldout, intercept, penalty in ((0.0, False, 0.0), (0.3, True, 0.01)):
             task = {
                 "task": "vectors", "sensors": "none",
                 "features": {"count": 5, "description": ""},
                 "target": {"labels": [f"label {k}" for k in range(classes)], "description": ""},
                 "model": {
-                    "kind": kind, "clip": 0.8, "regularization": penalty, "radius": 10.0,
+                    "kind": name, "clip": 0.8, "regularization": penalty, "radius": 10.0,
                     "intercept": intercept, "delta": 0.75, "tolerance": 0.5,
                 },
                 "privacy": {

@@ -1,0 +1,80 @@
+"""The kinds of optimizers and rates that a task can name: one list of each."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from crowdml.optim.adagrad import adagrad
+from crowdml.optim.average_gradient import average_gradient
+from crowdml.optim.averaging import averaged
+from crowdml.optim.distance import distance_over_gradients
+from crowdml.optim.dual_averaging import dual_averaging
+from crowdml.optim.optimizer import Optimizer
+from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt
+from crowdml.optim.sgd import sgd
+
+__all__ = ["OPTIMIZERS", "RATES", "OptimizerKind", "RateKind", "make_optimizer"]
+
+
+class RateKind(NamedTuple):
+    """A learning rate: `make(c)` gives η(t)."""
+
+    make: Callable[[float], Rate]
+    words: str
+
+
+class OptimizerKind(NamedTuple):
+    """A kind of optimizer.
+
+    Args:
+        make: `make(rate, c, radius)` gives the optimizer, from the rate or from c alone.
+        words: What it does, for people who read a task.
+        needs_c: Whether c matters at all.
+    """
+
+    make: Callable[[Rate, float, float], Optimizer]
+    words: str
+    needs_c: bool = True
+
+
+RATES = {
+    "sqrt": RateKind(inverse_sqrt, "c/√t"),
+    "constant": RateKind(constant, "c"),
+    "inverse": RateKind(inverse, "c/t"),
+}
+
+OPTIMIZERS = {
+    "sgd": OptimizerKind(
+        lambda rate, c, radius: sgd(rate, radius),
+        "stochastic gradient descent, one step per check-in",
+    ),
+    "adagrad": OptimizerKind(
+        lambda rate, c, radius: adagrad(c, radius),
+        "AdaGrad: one step per check-in, each parameter with its own pace",
+    ),
+    "dual-averaging": OptimizerKind(
+        lambda rate, c, radius: dual_averaging(c, radius),
+        "dual averaging of all check-ins so far",
+    ),
+    "average-gradient": OptimizerKind(
+        lambda rate, c, radius: average_gradient(rate, radius),
+        "an average of the newest gradient of every device",
+    ),
+    "auto": OptimizerKind(
+        lambda rate, c, radius: distance_over_gradients(radius),
+        "gradient descent that finds its own pace (distance over gradients)",
+        needs_c=False,
+    ),
+}
+
+
+def make_optimizer(
+    kind: str, rate: str, c: float, radius: float, averaging: float | None = None
+) -> Optimizer:
+    """The optimizer of these settings, as they stand in a task.
+
+    >>> import numpy as np
+    >>> make_optimizer("sgd", "sqrt", c=1.0, radius=10.0).init(np.zeros(3))
+    {'t': array([0.])}
+    """
+    optimizer = OPTIMIZERS[kind].make(RATES[rate].make(c), c, radius)
+    return optimizer if averaging is None else averaged(optimizer, averaging)
