@@ -84,14 +84,14 @@ export class Agreement {
    * @param {Chance} chance
    * @returns {Written | undefined}
    */
-  write(version, w, x, y, ledger, { noise, random }) {
+  write(version, w, x, y, ledger, chance) {
     if (x.length < this.terms.collection.batch) return undefined;
     const event = this.requireBudget(ledger, x.length);
-    const heldout = chooseHeldout(x.length, event.nHeldout, (n) => random.below(n));
+    const heldout = chooseHeldout(x.length, event.nHeldout, chance);
     const truth = summarize(this.#model, w, x, y, heldout, this.#sanitizer.clip);
-    const sanitized = this.#sanitizer.sanitize(truth, w, noise);
+    const sanitized = this.#sanitizer.sanitize(truth, w, chance);
     const message = {
-      id: random.token(),
+      id: chance.token(),
       version,
       terms: this.termsSha256,
       samples: x.length,

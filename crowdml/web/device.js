@@ -2,6 +2,7 @@
 
 import { Agreement } from "./agreement.js";
 import { Backoff } from "./backoff.js";
+import { Chance } from "./chance.js";
 import { enrol, readTerms } from "./enrolment.js";
 import {
   CrowdmlError,
@@ -15,9 +16,7 @@ import {
 import { boundFeatures, checkTarget } from "./features.js";
 import { checkLimits } from "./ledger.js";
 import { alone } from "./lock.js";
-import { ExactNoise } from "./noise.js";
 import { Outcome } from "./outcome.js";
-import { Random } from "./random.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
 
@@ -51,8 +50,7 @@ export class Device extends EventTarget {
   #identity;
   #agreement;
   #transport;
-  #random;
-  #noise;
+  #chance;
   #backoff;
   #jitter;
   #batchIsDue = false;
@@ -73,8 +71,7 @@ export class Device extends EventTarget {
     this.#identity = identity;
     this.#agreement = agreement;
     this.#transport = transportOf(identity, options);
-    this.#random = options.random ?? new Random();
-    this.#noise = options.noise ?? new ExactNoise(this.#random);
+    this.#chance = options.chance ?? new Chance();
     this.#backoff = options.backoff ?? new Backoff();
     this.#jitter = options.jitter ?? 0;
     this.#channel = new BroadcastChannel(store.name);
@@ -368,10 +365,9 @@ export class Device extends EventTarget {
     const checkedOut = await this.#transport.checkout(mine.token);
     const w = agreement.accept(checkedOut);
     this.#step("checked out");
-    const chance = { noise: this.#noise, random: this.#random };
     const letter = await this.#store.release((x, y, ledger, identity) => {
       if (!identity || !sameAgreement(identity, mine)) return undefined;
-      const written = agreement.write(checkedOut.checkout.version, w, x, y, ledger, chance);
+      const written = agreement.write(checkedOut.checkout.version, w, x, y, ledger, this.#chance);
       this.#step("sanitised");
       return written;
     });
@@ -519,7 +515,7 @@ export class Device extends EventTarget {
 
   async #due() {
     if (this.#jitter && !this.#batchIsDue && (await this.#batchIsFull())) {
-      this.#backoff.postpone((this.#random.below(1_000_000) / 1e6) * this.#jitter);
+      this.#backoff.postpone((this.#chance.below(1_000_000) / 1e6) * this.#jitter);
       this.#batchIsDue = true;
     }
     return (await this.#somethingToDo()) && this.#backoff.due;

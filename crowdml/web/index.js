@@ -2,6 +2,7 @@
 
 export { Agreement } from "./agreement.js";
 export { Backoff } from "./backoff.js";
+export { Chance } from "./chance.js";
 export { decodeGradient, decodeParameters, encodeGradient } from "./codec.js";
 export { Device } from "./device.js";
 export { DEFAULT_CHECKINS, defaultLimits, readTerms } from "./enrolment.js";
@@ -12,9 +13,8 @@ export { chooseGrid, dequantize, quantize, sensitivitySteps } from "./grid.js";
 export { Ledger } from "./ledger.js";
 export { Hinge, Softmax } from "./models/classifiers.js";
 export { Huber, Ridge } from "./models/regression.js";
-export { ExactNoise, laplaceScale } from "./noise.js";
+export { laplaceScale } from "./noise.js";
 export { Outcome } from "./outcome.js";
-export { Random } from "./random.js";
 export { chooseHeldout, summarize } from "./routines.js";
 export { Sanitizer } from "./sanitizer.js";
 export { Sensing, featuresOf } from "./sensing.js";

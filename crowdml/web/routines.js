@@ -1,21 +1,21 @@
 /** Device Routine 2: from a minibatch and w to the numbers that Routine 3 will hide. */
 
 /** @import { LinearModel } from "./models/linear.js" */
-/** @import { Rows, Summary } from "./types.js" */
+/** @import { Draw, Rows, Summary } from "./types.js" */
 
 /**
  * Set aside nHeldout of the samples, all choices equally likely.
  *
  * @param {number} nSamples n_s.
  * @param {number} nHeldout How many to set aside.
- * @param {(n: number) => number} below Draws an integer 0 … n−1.
+ * @param {Draw} chance
  * @returns {boolean[]}
  */
-export function chooseHeldout(nSamples, nHeldout, below) {
+export function chooseHeldout(nSamples, nHeldout, chance) {
   const order = Array.from({ length: nSamples }, (_, i) => i);
   const heldout = order.map(() => false);
   for (let i = 0; i < nHeldout; i++) {
-    const j = i + below(nSamples - i);
+    const j = i + chance.below(nSamples - i);
     const chosen = /** @type {number} */ (order[j]);
     order[j] = /** @type {number} */ (order[i]);
     heldout[chosen] = true;

@@ -6,7 +6,7 @@ import { chooseGrid, quantize, sensitivitySteps } from "./grid.js";
 
 /**
  * @import {
- *   CheckinRelease, Epsilon, LaplaceRelease, NoiseSource, Sanitized, SanitizerSettings, Summary
+ *   Chance, CheckinRelease, Epsilon, LaplaceRelease, Sanitized, SanitizerSettings, Summary
  * } from "./types.js"
  */
 
@@ -78,10 +78,10 @@ export class Sanitizer {
    *
    * @param {Summary} summary
    * @param {Float64Array} w
-   * @param {NoiseSource} noise
+   * @param {Chance} chance
    * @returns {Sanitized}
    */
-  sanitize(summary, w, noise) {
+  sanitize(summary, w, chance) {
     const norm = l1Norm(summary.g);
     if (summary.g.length !== this.size || !(norm <= this.clip)) {
       throw new InvalidInput(
@@ -100,7 +100,7 @@ export class Sanitizer {
     for (const release of this.release(summary.nTraining, summary.nHeldout).releases) {
       const values = secret[release.what];
       const exposed = release.epsilon === Infinity;
-      noisy[release.what] = exposed ? values : noise.addLaplace(values, release);
+      noisy[release.what] = exposed ? values : chance.addLaplace(values, release);
     }
     const decay = quantize(w.map((value) => this.#decay(value)), grid);
     return {

@@ -1,7 +1,6 @@
 /** The shapes of what the modules pass to each other. Browsers never load this file. */
 
 import type { Backoff } from "./backoff.js";
-import type { Random } from "./random.js";
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "./transport.js";
 
 // Randomness
@@ -12,15 +11,17 @@ export interface Level {
   readonly epsilon: number;
 }
 
-/** Adds independent discrete Laplace noise of a level to integers. */
-export interface NoiseSource {
-  addLaplace(values: readonly number[], level: Level): number[];
+/** Draws an integer 0 … n−1, all equally likely. */
+export interface Draw {
+  below(n: number): number;
 }
 
-/** Where a letter's randomness comes from. */
-export interface Chance {
-  noise: NoiseSource;
-  random: { below(n: number): number; token(): string };
+/** All that is random in a device. */
+export interface Chance extends Draw {
+  /** 128 random bits as 22 characters. */
+  token(): string;
+  /** Adds independent discrete Laplace noise of a level to integers. */
+  addLaplace(values: readonly number[], level: Level): number[];
 }
 
 // Releases and the ledger
@@ -200,10 +201,8 @@ export interface Options extends TransportOptions {
   url?: string;
   /** The way to the server; by default fetch. */
   transport?: Transport;
-  /** The random numbers; by default from the browser's generator. */
-  random?: Random;
-  /** By default exact noise made of these. */
-  noise?: NoiseSource;
+  /** All that is random; by default from the browser's generator. */
+  chance?: Chance;
   backoff?: Backoff;
   /**
    * Wait up to so many random seconds once a minibatch is full, so that the time of a check-in

@@ -371,8 +371,7 @@ def test_a_check_in_of_500_parameters_takes_little_time(
     found = run(page, """
         const limits = { perSample: 1e9, perDevice: 1e9 };
         const agreement = await web.Agreement.of({ terms: given, limits });
-        const random = new web.Random();
-        const chance = { noise: new web.ExactNoise(random), random };
+        const chance = new web.Chance();
         const row = () => web.boundFeatures(Array.from({ length: 50 }, Math.random), 50);
         const x = Array.from({ length: 20 }, row);
         const y = x.map((_, i) => i % 10);

@@ -5,10 +5,9 @@ import { test } from "node:test";
 
 import {
   Agreement,
-  ExactNoise,
+  Chance,
   Ledger,
   LimitReached,
-  Random,
   Rejected,
   TermsChanged,
   Unreachable,
@@ -17,8 +16,7 @@ import { vectors } from "./vectors.js";
 
 const { text, sha256 } = vectors("terms")[0]?.output ?? {};
 const agreement = await Agreement.of({ terms: text, limits: { perSample: 1, perDevice: 2 } });
-const random = new Random();
-const chance = { noise: new ExactNoise(random), random };
+const chance = new Chance();
 
 /**
  * @param {number} n

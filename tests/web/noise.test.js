@@ -1,12 +1,12 @@
 /**
  * The noise law. Each chi-square test raises a false alarm with probability 1e-7; there are seven
- * of them here and in random.test.js, so less than 1e-6 in all.
+ * of them here and in chance.test.js, so less than 1e-6 in all.
  */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ExactNoise, InvalidInput, laplaceScale } from "../../crowdml/web/index.js";
+import { Chance, InvalidInput, laplaceScale } from "../../crowdml/web/index.js";
 import { chiSquareP } from "./statistics.js";
 
 const FALSE_ALARM = 1e-7;
@@ -16,7 +16,7 @@ const FALSE_ALARM = 1e-7;
  * @param {{sensitivity: number, epsilon: number}} level
  */
 function draw(n, level) {
-  return new ExactNoise().addLaplace(new Array(n).fill(0), level);
+  return new Chance().addLaplace(new Array(n).fill(0), level);
 }
 
 /**

@@ -2,6 +2,8 @@
 
 import { readFileSync } from "node:fs";
 
+/** @import { Level } from "../../crowdml/web/types.js" */
+
 /**
  * @param {string} name
  * @returns {{input: any, output: any}[]}
@@ -16,20 +18,36 @@ export function asNumber(value) {
   return value === "inf" ? Infinity : value;
 }
 
-/** Noise from a list, in the order of the releases. */
-export class GivenNoise {
+/** Chance from lists: draws and an id as given, noise in the order of the releases. */
+export class GivenChance {
   #noise;
-  /** @type {import("../../crowdml/web/types.js").Level[]} */
+  #draws;
+  #id;
+  /** @type {Level[]} */
   levels = [];
 
-  /** @param {Record<string, number[]>} noise */
-  constructor(noise) {
+  /**
+   * @param {Record<string, number[]>} noise
+   * @param {number[]} [draws]
+   * @param {string} [id]
+   */
+  constructor(noise, draws = [], id = "") {
     this.#noise = Object.values(noise);
+    this.#draws = draws;
+    this.#id = id;
+  }
+
+  below() {
+    return this.#draws.shift() ?? NaN;
+  }
+
+  token() {
+    return this.#id;
   }
 
   /**
    * @param {readonly number[]} values
-   * @param {import("../../crowdml/web/types.js").Level} level
+   * @param {Level} level
    */
   addLaplace(values, level) {
     this.levels.push(level);

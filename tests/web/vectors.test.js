@@ -26,7 +26,7 @@ import {
   termsHash,
 } from "../../crowdml/web/index.js";
 import { SENSOR } from "../../crowdml/web/sensor.js";
-import { GivenNoise, asNumber, vectors } from "./vectors.js";
+import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
 const CHECKS = { checkins, checkouts, features, gradients, grid, ledger, letters, quantisation,
@@ -102,7 +102,7 @@ function sanitised(input, output) {
     radius: input.radius,
   });
   const { n_training: nTraining, n_heldout: nHeldout } = input;
-  const noise = new GivenNoise(input.noise);
+  const chance = new GivenChance(input.noise);
   const out = sanitizer.sanitize(
     {
       g: Float64Array.from(input.g),
@@ -112,7 +112,7 @@ function sanitised(input, output) {
       nHeldout,
     },
     Float64Array.from(input.w),
-    noise,
+    chance,
   );
   const { releases, ...event } = sanitizer.release(nTraining, nHeldout);
   const sensitivities = Object.fromEntries(releases.map((r) => [r.what, r.sensitivity]));
@@ -123,7 +123,7 @@ function sanitised(input, output) {
     { grid: output.grid, gradient: output.gradient, errors: output.errors, labels: output.labels },
   );
   const noisy = releases.filter((release) => release.epsilon !== Infinity);
-  assert.deepEqual(noise.levels, noisy, "the noise is asked for at the level that is charged");
+  assert.deepEqual(chance.levels, noisy, "the noise is asked for at the level that is charged");
   for (const { t, s } of noisy.map(laplaceScale)) assert.ok(t / s > 0);
 }
 
@@ -163,14 +163,13 @@ function ledger(input, output) {
 async function letters(input, output) {
   const limits = { perSample: Infinity, perDevice: Infinity };
   const agreement = await Agreement.of({ terms: input.terms, limits });
-  const random = { below: () => input.draws.shift(), token: () => input.id };
   const written = agreement.write(
     input.version,
     Float64Array.from(input.w),
     input.x.map((/** @type {number[]} */ row) => Float64Array.from(row)),
     input.y,
     new Ledger(),
-    { noise: new GivenNoise(input.noise), random },
+    new GivenChance(input.noise, input.draws, input.id),
   );
   assert.ok(written);
   assert.equal(new TextDecoder().decode(written.letter.body), output.json);

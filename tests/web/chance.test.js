@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidInput, Random, chooseHeldout } from "../../crowdml/web/index.js";
+import { Chance, InvalidInput, chooseHeldout } from "../../crowdml/web/index.js";
 import { chiSquareP } from "./statistics.js";
 
 /** @param {number[]} words */
 function given(...words) {
   const source = words.values();
-  return new Random((buffer) => {
+  return new Chance((buffer) => {
     buffer.forEach((_, i) => (buffer[i] = source.next().value ?? 0));
   });
 }
@@ -44,35 +44,35 @@ test("every word is used once and wiped", () => {
   /** @type {Uint32Array | undefined} */
   let seen;
   let fills = 0;
-  const random = new Random((buffer) => {
+  const chance = new Chance((buffer) => {
     fills++;
     seen = buffer.fill(12345);
   });
-  for (let i = 0; i < 1024; i++) random.below(2 ** 32);
+  for (let i = 0; i < 1024; i++) chance.below(2 ** 32);
   assert.equal(fills, 1);
   assert.ok(seen?.every((word) => word === 0));
-  random.below(2);
+  chance.below(2);
   assert.equal(fills, 2);
 });
 
 test("bounds that are none", () => {
   for (const n of [0, -1, 1.5, NaN, 2 ** 53 + 2, Infinity]) {
-    assert.throws(() => new Random().below(n), InvalidInput);
+    assert.throws(() => new Chance().below(n), InvalidInput);
   }
 });
 
 test("uniform from the real generator", () => {
-  const random = new Random();
+  const chance = new Chance();
   const counts = new Array(600).fill(0);
-  for (let i = 0; i < 300_000; i++) counts[random.below(600)]++;
+  for (let i = 0; i < 300_000; i++) counts[chance.below(600)]++;
   assert.ok(chiSquareP(counts, counts.map(() => 1 / 600)) > 1e-7);
 });
 
 test("all choices of held-out samples are equally likely", () => {
-  const random = new Random();
+  const chance = new Chance();
   const counts = new Map();
   for (let i = 0; i < 50_000; i++) {
-    const choice = chooseHeldout(6, 3, (n) => random.below(n)).map(Number).join("");
+    const choice = chooseHeldout(6, 3, chance).map(Number).join("");
     counts.set(choice, (counts.get(choice) ?? 0) + 1);
   }
   assert.equal(counts.size, 20);
@@ -80,8 +80,8 @@ test("all choices of held-out samples are equally likely", () => {
 });
 
 test("tokens are 22 characters of the wire's alphabet, and differ", () => {
-  const random = new Random();
-  const tokens = new Set(Array.from({ length: 100 }, () => random.token()));
+  const chance = new Chance();
+  const tokens = new Set(Array.from({ length: 100 }, () => chance.token()));
   assert.equal(tokens.size, 100);
   for (const token of tokens) assert.match(token, /^[A-Za-z0-9_-]{22}$/);
 });

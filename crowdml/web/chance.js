@@ -1,15 +1,16 @@
 /** The one module that asks the browser's secure generator for random numbers. */
 
 import { InvalidInput } from "./errors.js";
+import { addLaplace } from "./noise.js";
+
+/** @import { Level } from "./types.js" */
 
 const WORD = 2 ** 32;
 const LARGEST = 2 ** 53;
 const WORDS = 1024;
 
-/**
- * Uniform random integers, from a buffer of random words that are wiped as they are used.
- */
-export class Random {
+/** All that is random in a device, from a buffer of random words that are wiped as they are used. */
+export class Chance {
   #fill;
   #words = new Uint32Array(WORDS);
   #next = WORDS;
@@ -50,6 +51,17 @@ export class Random {
     const bytes = Array.from({ length: 16 }, () => this.#word() % 256);
     const base64 = btoa(String.fromCharCode(...bytes));
     return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  }
+
+  /**
+   * Integers with independent discrete Laplace noise.
+   *
+   * @param {readonly number[]} values
+   * @param {Level} level
+   * @returns {number[]}
+   */
+  addLaplace(values, level) {
+    return addLaplace(values, level, this);
   }
 
   #word() {
