@@ -1,7 +1,6 @@
 /** Algorithm 1: a device that collects, checks out, sanitises and checks in. */
 
 import { Agreement } from "./agreement.js";
-import { Backoff } from "./backoff.js";
 import { Chance } from "./chance.js";
 import { enrol, readTerms } from "./enrolment.js";
 import {
@@ -19,18 +18,23 @@ import { alone } from "./lock.js";
 import { Outcome } from "./outcome.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
+import { Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
-/** @import { Identity, Letter, Limits, Transport, Wishes } from "./types.js" */
-
-/** @typedef {import("./types.js").Options} Options */
+/** @import { Identity, Letter, Limits, Options, Transport, Wishes } from "./types.js" */
 
 /** Refusals after which this device can never check in again. */
-const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
+export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
 const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
+
+/** What the other refusals wait for, where it is not just the time. */
+const HOLD_FOR = new Map([
+  ["task-paused", Outcome.PAUSED],
+  ["terms-changed", Outcome.TERMS],
+]);
 
 const LONGEST_WAIT = 3600;
 
@@ -51,9 +55,7 @@ export class Device extends EventTarget {
   #agreement;
   #transport;
   #chance;
-  #backoff;
-  #jitter;
-  #batchIsDue = false;
+  #waiting;
   #said = "";
   #channel;
 
@@ -72,8 +74,7 @@ export class Device extends EventTarget {
     this.#agreement = agreement;
     this.#transport = transportOf(identity, options);
     this.#chance = options.chance ?? new Chance();
-    this.#backoff = options.backoff ?? new Backoff();
-    this.#jitter = options.jitter ?? 0;
+    this.#waiting = options.waiting ?? new Waiting({ chance: this.#chance });
     this.#channel = new BroadcastChannel(store.name);
     this.#channel.onmessage = () => this.#news();
   }
@@ -163,9 +164,14 @@ export class Device extends EventTarget {
     return this.#said;
   }
 
-  /** Seconds until the device will try again; 0 or less if it may now. */
+  /** Seconds until the next attempt; 0 if the time has come. */
   get wait() {
-    return this.#backoff.wait;
+    return this.#waiting.seconds;
+  }
+
+  /** What the next attempt waits for. */
+  get waitsFor() {
+    return this.#waiting.why;
   }
 
   ledger() {
@@ -182,9 +188,26 @@ export class Device extends EventTarget {
     return this.#store.nSamples();
   }
 
+  /** Whether the limits have no room for another minibatch. */
+  async limited() {
+    const ledger = await this.#store.ledger();
+    try {
+      this.#agreement.requireBudget(ledger, this.terms.collection.batch);
+      return false;
+    } catch (error) {
+      if (error instanceof LimitReached) return true;
+      throw error;
+    }
+  }
+
   /** Whether a check-in waits to be sent or answered. */
   async pending() {
     return (await this.#store.pending()) !== undefined;
+  }
+
+  /** What the crowd has learnt so far: w, if it is on the agreed terms. */
+  async parameters() {
+    return this.#agreement.accept(await this.#transport.checkout(this.#identity.token));
   }
 
   // Routine 1
@@ -222,6 +245,18 @@ export class Device extends EventTarget {
   }
 
   /**
+   * Send what may be sent now, however long it was to wait.
+   *
+   * @returns {Promise<OutcomeName>}
+   */
+  retry() {
+    return this.#alone(() => {
+      this.#waiting.clear();
+      return this.#sync();
+    });
+  }
+
+  /**
    * Retry until nothing is left that may be sent, or the time is over.
    *
    * @param {number} [seconds]
@@ -235,7 +270,7 @@ export class Device extends EventTarget {
       const outcome = await this.sync();
       const left = deadline - performance.now();
       if (left <= 0 || final.includes(outcome) || !(await this.#somethingToDo())) return outcome;
-      const pause = Math.min(Math.max(this.#backoff.wait * 1000, 10), left);
+      const pause = Math.min(Math.max(this.wait * 1000, 10), left);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
@@ -279,7 +314,6 @@ export class Device extends EventTarget {
         }
         return { ...identity, terms: view.terms };
       });
-      this.#backoff.succeeded();
       return terms;
     });
   }
@@ -327,9 +361,9 @@ export class Device extends EventTarget {
   async #sync() {
     await this.#refresh();
     if (this.ended !== null) return Outcome.ENDED;
-    if (!(await this.#due())) {
-      return (await this.#somethingToDo()) ? Outcome.WAITING : Outcome.COLLECTED;
-    }
+    if (!(await this.#somethingToDo())) return Outcome.COLLECTED;
+    if (await this.#batchIsFull()) this.#waiting.batchFilled();
+    if (!this.#waiting.due) return this.waitsFor;
     try {
       return await this.#attempt();
     } catch (error) {
@@ -351,8 +385,7 @@ export class Device extends EventTarget {
       const letter = await this.#release();
       if (letter) outcome = await this.#send(letter);
     }
-    this.#backoff.succeeded();
-    this.#batchIsDue = false;
+    this.#waiting.clear();
     return outcome;
   }
 
@@ -412,13 +445,11 @@ export class Device extends EventTarget {
     }
     if (error instanceof TermsChanged) {
       this.#say(error.message);
-      this.#backoff.failed();
-      return Outcome.TERMS;
+      return this.#waiting.hold(Outcome.TERMS);
     }
     if (!(error instanceof Unreachable)) throw error;
     this.#say(`${error.message} Samples are kept; will try again.`);
-    this.#backoff.failed();
-    return Outcome.WAITING;
+    return this.#waiting.hold(Outcome.WAITING);
   }
 
   /**
@@ -433,9 +464,8 @@ export class Device extends EventTarget {
       await this.#end(error.detail);
       return Outcome.ENDED;
     }
-    this.#backoff.failed(patience(error.extra["retry_after"]));
-    if (error.kind === "terms-changed") return Outcome.TERMS;
-    return error.kind === "task-paused" ? Outcome.PAUSED : Outcome.WAITING;
+    const why = HOLD_FOR.get(error.kind) ?? Outcome.WAITING;
+    return this.#waiting.hold(why, patience(error.extra["retry_after"]));
   }
 
   // State
@@ -493,10 +523,15 @@ export class Device extends EventTarget {
     this.#changed();
   }
 
-  /** @param {Identity} identity */
+  /**
+   * Go by another agreement, made here or in another tab: what stood in the way may not any more.
+   *
+   * @param {Identity} identity
+   */
   async #adopt(identity) {
     this.#agreement = await Agreement.of(identity);
     this.#identity = identity;
+    this.#waiting.clear();
   }
 
   /** @param {string} why */
@@ -511,14 +546,6 @@ export class Device extends EventTarget {
   async #somethingToDo() {
     if (this.ended !== null) return false;
     return (await this.pending()) || (await this.#batchIsFull());
-  }
-
-  async #due() {
-    if (this.#jitter && !this.#batchIsDue && (await this.#batchIsFull())) {
-      this.#backoff.postpone((this.#chance.below(1_000_000) / 1e6) * this.#jitter);
-      this.#batchIsDue = true;
-    }
-    return (await this.#somethingToDo()) && this.#backoff.due;
   }
 
   // Voice

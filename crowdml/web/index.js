@@ -1,10 +1,9 @@
 /** The browser device: learn together, with exact local differential privacy. */
 
 export { Agreement } from "./agreement.js";
-export { Backoff } from "./backoff.js";
 export { Chance } from "./chance.js";
 export { decodeGradient, decodeParameters, encodeGradient } from "./codec.js";
-export { Device } from "./device.js";
+export { Device, GIVE_UP_ON } from "./device.js";
 export { DEFAULT_CHECKINS, defaultLimits, readTerms } from "./enrolment.js";
 export * from "./errors.js";
 export { perSample, wholeBatch } from "./events.js";
@@ -21,3 +20,4 @@ export { Sensing, featuresOf } from "./sensing.js";
 export { DeviceStore } from "./store.js";
 export { Terms, termsHash } from "./terms.js";
 export { HttpTransport, serverRoot } from "./transport.js";
+export { Waiting } from "./waiting.js";

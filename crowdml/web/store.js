@@ -8,8 +8,7 @@
 import { CrowdmlError, DeviceError } from "./errors.js";
 import { Ledger } from "./ledger.js";
 
-/** @typedef {import("./types.js").Sent} Sent */
-/** @import { CheckinRelease, Identity, Letter, Written } from "./types.js" */
+/** @import { CheckinRelease, Identity, Letter, Sent, Written } from "./types.js" */
 
 const SCHEMA = Object.entries({
   identity: {},

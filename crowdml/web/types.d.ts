@@ -1,7 +1,7 @@
 /** The shapes of what the modules pass to each other. Browsers never load this file. */
 
-import type { Backoff } from "./backoff.js";
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "./transport.js";
+import type { Waiting } from "./waiting.js";
 
 // Randomness
 
@@ -203,12 +203,8 @@ export interface Options extends TransportOptions {
   transport?: Transport;
   /** All that is random; by default from the browser's generator. */
   chance?: Chance;
-  backoff?: Backoff;
-  /**
-   * Wait up to so many random seconds once a minibatch is full, so that the time of a check-in
-   * does not tell when its last sample was taken.
-   */
-  jitter?: number;
+  /** When to try again; by default soon, and after each failure later. */
+  waiting?: Waiting;
 }
 
 /** A sample as it was taken. */

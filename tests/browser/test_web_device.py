@@ -13,7 +13,7 @@ from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
 
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];
-    globalThis.soon = () => ({ backoff: new web.Backoff({ base: 0 }) });
+    globalThis.soon = () => ({ waiting: new web.Waiting({ base: 0 }) });
     globalThis.fill = async (n) => {
         const outcomes = [];
         for (let i = 0; i < n; i++) outcomes.push(await device.add(X, i % 3));
@@ -29,6 +29,12 @@ HELPERS = """() => {
 }"""
 
 JOIN = "globalThis.device = await web.Device.join(task, { ...soon(), ...given });"
+JOIN_FOR_EVER = """
+    const waiting = new web.Waiting({ clock: () => 0 });
+    globalThis.device = await web.Device.join(task, { waiting });
+"""
+"""With a clock that stands still no wait ends by itself."""
+
 OPEN = "globalThis.device = await web.Device.open(task, soon());"
 
 
@@ -259,6 +265,41 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert look(other)["samples"] == kept
 
 
+def test_a_pause_stays_a_pause_until_the_next_attempt(profile: Tabs, page: Page) -> None:
+    run(page, JOIN_FOR_EVER)
+    other = profile.open(HELPERS)
+    run(other, OPEN)
+    asked: list[str] = []
+
+    def pause(route: Route) -> None:
+        asked.append(route.request.url)
+        problem = {"type": "urn:crowdml:problem:task-paused", "detail": "the task is paused."}
+        route.fulfill(status=409, json=problem)
+
+    page.route("**/model", pause)
+    assert run(page, "return fill(5);") == ["collected"] * 2 + ["task paused"] * 3
+    assert len(asked) == 1
+    assert run(page, "return [device.wait > 0, device.waitsFor];") == [True, "task paused"]
+    assert run(page, "return device.retry();") == "task paused"
+    assert len(asked) == 2
+    page.unroute("**/model")
+    assert run(page, "return device.sync();") == "task paused"
+    # New limits are a new start, in this tab or another.
+    run(other, "await device.setLimits({ perSample: 2, perDevice: 50 });")
+    assert run(page, "return device.sync();") == "checked in"
+    assert run(page, "return [device.wait, device.waitsFor];") == [0, "waiting to retry"]
+
+
+def test_other_terms_stay_the_reason_until_the_next_attempt(profile: Tabs, page: Page) -> None:
+    run(page, JOIN_FOR_EVER)
+    claim(page, make_task(profile.task, privacy__epsilon=0.5))
+    assert run(page, "return fill(5);") == ["collected"] * 2 + ["terms changed"] * 3
+    assert run(page, "return device.flush(30);") == "terms changed", "it is of no use to wait"
+    page.unroute_all()
+    assert run(page, "return device.sync();") == "terms changed"
+    assert run(page, "return device.retry();") == "checked in"
+
+
 def test_no_privacy_cannot_be_agreed_to_in_passing(
     profile: Tabs, page: Page, server: Process
 ) -> None:
@@ -347,15 +388,19 @@ def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) 
     ]  # fmt: skip
 
 
-def test_jitter_hides_when_a_minibatch_became_full(page: Page) -> None:
+def test_jitter_hides_when_a_minibatch_became_full(profile: Tabs, page: Page) -> None:
     found = run(page, """
-        globalThis.device = await web.Device.join(task, { jitter: 1000 });
-        const outcomes = await fill(3);
-        return [outcomes.at(-1), device.wait];
+        let now = 0;
+        const chance = { below: (n) => n / 4 };
+        const waiting = new web.Waiting({ jitter: 1000, clock: () => now, chance });
+        globalThis.device = await web.Device.join(task, { waiting });
+        const early = [...(await fill(4)), device.wait];
+        now = 250;
+        return [early, await device.sync()];
     """)  # fmt: skip
-    # A draw below a second has a chance of 1e-3, and is no fault.
-    assert found[0] == "waiting to retry" or found[1] < 1
-    assert found[1] <= 1000
+    early = ["collected"] * 2 + ["waiting to retry"] * 2 + [250]
+    assert found == [early, "checked in"]
+    assert json.loads(profile.bodies[0])["samples"] == 4
 
 
 def test_a_check_in_of_500_parameters_takes_little_time(

@@ -4,13 +4,8 @@ import { DEFAULT_CHECKINS, Device, Terms, TermsChanged, termsHash } from "../ind
 import { sourceOf } from "../sensors/index.js";
 import { any, complain, element, epsilon, input, put } from "./elements.js";
 
-/** @import { Options } from "../device.js" */
-
-/**
- * @param {string} task
- * @param {Options} options
- */
-export async function consent(task, options) {
+/** @param {string} task */
+export async function consent(task) {
   const { text, termsSha256 } = await readText();
   const terms = Terms.parse(text);
   const { kind } = terms.features.sensor ?? { kind: "" };
@@ -34,7 +29,6 @@ export async function consent(task, options) {
         // First, while the tap still counts: phones ask for the sensor only then.
         await source?.ask?.();
         const device = await Device.join(task, {
-          ...options,
           termsSha256,
           limits: { perSample: cost, perDevice: count() * cost },
           acceptNoPrivacy: document.querySelector("#accept-no-privacy:checked") !== null,

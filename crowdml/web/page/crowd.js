@@ -1,6 +1,6 @@
 /** What the crowd has learnt so far, checked out now and then. */
 
-import { Agreement, HttpTransport, boundFeatures } from "../index.js";
+import { boundFeatures } from "../index.js";
 
 /** @import { Device } from "../index.js" */
 
@@ -8,7 +8,6 @@ const SECONDS = 30;
 
 export class Crowd {
   #device;
-  #transport;
   #model;
   #next = 0;
   /** @type {Float64Array | undefined} */
@@ -16,17 +15,14 @@ export class Crowd {
 
   /** @param {Device} device */
   constructor(device) {
-    const { url, task } = device.identity;
     this.#device = device;
-    this.#transport = new HttpTransport(url, task);
     this.#model = device.terms.makeModel();
   }
 
   async refresh() {
     if (performance.now() < this.#next) return false;
     this.#next = performance.now() + SECONDS * 1000;
-    const agreement = await Agreement.of(this.#device.identity);
-    this.#w = agreement.accept(await this.#transport.checkout(this.#device.identity.token));
+    this.#w = await this.#device.parameters();
     return true;
   }
 
@@ -37,9 +33,5 @@ export class Crowd {
     if (w.every((value) => value === 0)) return "nothing yet";
     const y = this.#model.predict(w, boundFeatures(x, this.#model.nFeatures));
     return this.#device.terms.target.labels[y] ?? String(Number(y.toPrecision(3)));
-  }
-
-  close() {
-    this.#transport.close();
   }
 }

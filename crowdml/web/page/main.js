@@ -1,6 +1,6 @@
 /** The participant's page: a phone's browser becomes a device. */
 
-import { Backoff, Device } from "../index.js";
+import { Device } from "../index.js";
 import { Budget } from "./budget.js";
 import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
@@ -11,15 +11,14 @@ import { SentList } from "./sent.js";
 import { Signal } from "./signal.js";
 
 const task = any("page").dataset["task"] ?? "";
-const backoff = new Backoff();
 
 // Without it the page works as well, but not offline.
 navigator.serviceWorker?.register("/join/worker.js", { scope: "/join/" }).catch(() => undefined);
 begin().catch(complain);
 
 async function begin() {
-  const known = await Device.open(task, { backoff });
-  const device = known ?? (await consent(task, { backoff }));
+  const known = await Device.open(task);
+  const device = known ?? (await consent(task));
   await takePart(device, !known);
 }
 
@@ -28,7 +27,7 @@ async function begin() {
  * @param {boolean} fresh Whether the participant has agreed just now.
  */
 async function takePart(device, fresh) {
-  const part = new Participation(device, backoff);
+  const part = new Participation(device);
   const panel = new Panel(part);
   const sent = new SentList(device);
   const budget = new Budget(device, async () => {

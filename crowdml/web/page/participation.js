@@ -1,9 +1,8 @@
 /** Taking part: from the sensor and the label to the device, and what hinders it. */
 
 import {
-  Agreement,
+  GIVE_UP_ON,
   InvalidSample,
-  LimitReached,
   Outcome,
   Rejected,
   Sensing,
@@ -16,11 +15,10 @@ import {
 import { SensorTrouble, sourceOf } from "../sensors/index.js";
 import { Crowd } from "./crowd.js";
 
-/** @import { Device, Backoff } from "../index.js" */
+/** @import { Device } from "../index.js" */
 /** @import { OutcomeName } from "../outcome.js" */
 /** @import { Sensor } from "../sensor.js" */
 
-const FINAL = ["revoked", "task-finished", "unauthorized"];
 /** @type {readonly OutcomeName[]} */
 const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
 const QUIET_SECONDS = 3;
@@ -52,20 +50,15 @@ export class Participation extends EventTarget {
   #hidden = 0;
   #sensing;
   #live;
-  #backoff;
   #termsSha256;
 
-  /**
-   * @param {Device} device
-   * @param {Backoff} backoff The device's.
-   */
-  constructor(device, backoff) {
+  /** @param {Device} device */
+  constructor(device) {
     super();
     this.device = device;
     this.sensor = /** @type {Sensor} */ (device.terms.features.sensor);
     this.manual = this.sensor.kind === "manual";
     this.crowd = new Crowd(device);
-    this.#backoff = backoff;
     this.#termsSha256 = device.termsSha256;
     const { count } = device.terms.features;
     // One for the whole visit: what the terms say about `every` and `trigger` outlasts a pause.
@@ -133,9 +126,11 @@ export class Participation extends EventTarget {
     return featuresOf(this.sensor, this.device.terms.features.count, values);
   }
 
-  async sync() {
+  /** @param {boolean} [now] Whether it need not wait. */
+  async sync(now = false) {
     if (this.termsChanged || this.over) return;
-    await this.#try(async () => this.#became(await this.device.sync()));
+    const { device } = this;
+    await this.#try(async () => this.#became(await (now ? device.retry() : device.sync())));
   }
 
   async tick() {
@@ -149,21 +144,12 @@ export class Participation extends EventTarget {
   }
 
   async weigh() {
-    const { identity, terms } = this.device;
-    const agreement = await Agreement.of(identity);
-    try {
-      agreement.requireBudget(await this.device.ledger(), terms.collection.batch);
-      this.limited = false;
-    } catch (error) {
-      if (!(error instanceof LimitReached)) throw error;
-      this.limited = true;
-    }
+    this.limited = await this.device.limited();
     this.settle();
   }
 
   close() {
     this.over ||= "left";
-    this.crowd.close();
     return this.settle();
   }
 
@@ -248,7 +234,7 @@ export class Participation extends EventTarget {
   /** @param {Rejected} error */
   #refused({ kind, detail }) {
     if (kind === "task-paused") this.taskPaused = true;
-    if (FINAL.includes(kind)) this.over = detail;
+    if (GIVE_UP_ON.includes(kind)) this.over = detail;
   }
 
   /** @param {string} why */
@@ -268,10 +254,9 @@ export class Participation extends EventTarget {
   }
 
   #online() {
-    // What failed for want of a network need not wait.
-    if (this.outcome !== Outcome.PAUSED) this.#backoff.succeeded();
     this.#update();
-    this.sync();
+    // What failed for want of a network need not wait; an owner's pause may last.
+    this.sync(this.device.waitsFor !== Outcome.PAUSED);
   }
 
   #update() {

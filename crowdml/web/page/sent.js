@@ -4,7 +4,7 @@ import { decodeGradient } from "../index.js";
 import { any, make, put, row } from "./elements.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { Sent } from "../store.js" */
+/** @import { Sent } from "../types.js" */
 
 const SHOWN = 6;
 
