@@ -68,13 +68,15 @@ export class Agreement {
    */
   requireBudget(ledger, nSamples) {
     const nHeldout = this.terms.nHeldout(nSamples);
-    const event = this.#sanitizer.release(nSamples - nHeldout, nHeldout);
+    const event = this.#sanitizer.event(nSamples - nHeldout, nHeldout);
     ledger.require(event, this.#limits);
     return event;
   }
 
   /**
    * A minibatch as a letter that may leave, and what it tells; undefined for fewer than b.
+   *
+   * The event that the ledger approves is the one whose noise is added, and that is to be booked.
    *
    * @param {number} version
    * @param {Float64Array} w
@@ -89,7 +91,7 @@ export class Agreement {
     const event = this.requireBudget(ledger, x.length);
     const heldout = chooseHeldout(x.length, event.nHeldout, chance);
     const truth = summarize(this.#model, w, x, y, heldout, this.#sanitizer.clip);
-    const sanitized = this.#sanitizer.sanitize(truth, w, chance);
+    const sanitized = this.#sanitizer.sanitize(truth, w, event, chance);
     const message = {
       id: chance.token(),
       version,

@@ -56,7 +56,7 @@ export class Sanitizer {
    * @param {number} nHeldout
    * @returns {CheckinRelease}
    */
-  release(nTraining, nHeldout) {
+  event(nTraining, nHeldout) {
     const { gradient, errors, labels } = this.epsilon;
     const steps = sensitivitySteps(this.clip, nTraining, this.grid(nTraining), this.size);
     const errorsOn = nHeldout ? "heldout" : "training";
@@ -72,23 +72,18 @@ export class Sanitizer {
   }
 
   /**
-   * Noise for the average gradient, the error count and the label counts.
+   * Noise for the average gradient, the error count and the label counts: that of the event.
    *
    * λw is added in whole steps after the noise: it depends on public numbers only.
    *
    * @param {Summary} summary
    * @param {Float64Array} w
+   * @param {CheckinRelease} event What the ledger has approved, and will have booked.
    * @param {Chance} chance
    * @returns {Sanitized}
    */
-  sanitize(summary, w, chance) {
-    const norm = l1Norm(summary.g);
-    if (summary.g.length !== this.size || !(norm <= this.clip)) {
-      throw new InvalidInput(
-        `an average gradient must be ${this.size} numbers with an L1 norm of at most ` +
-          `${this.clip}, found ${summary.g.length} with ${norm}. Clip each sample first.`,
-      );
-    }
+  sanitize(summary, w, event, chance) {
+    this.#check(summary, event);
     const grid = this.grid(summary.nTraining);
     const secret = {
       gradient: quantize(summary.g, grid),
@@ -97,7 +92,7 @@ export class Sanitizer {
     };
     /** @type {Record<LaplaceRelease["what"], readonly number[]>} */
     const noisy = { gradient: [], errors: [], labels: [] };
-    for (const release of this.release(summary.nTraining, summary.nHeldout).releases) {
+    for (const release of event.releases) {
       const values = secret[release.what];
       const exposed = release.epsilon === Infinity;
       noisy[release.what] = exposed ? values : chance.addLaplace(values, release);
@@ -109,6 +104,26 @@ export class Sanitizer {
       nErrors: noisy.errors[0] ?? 0,
       nLabels: noisy.labels,
     };
+  }
+
+  /**
+   * @param {Summary} summary
+   * @param {CheckinRelease} event
+   */
+  #check({ g, nTraining, nHeldout }, event) {
+    if (event.nTraining !== nTraining || event.nHeldout !== nHeldout) {
+      throw new InvalidInput(
+        `an event must be for ${nTraining} training and ${nHeldout} held-out samples, found ` +
+          `${event.nTraining} and ${event.nHeldout}. Make one for this minibatch.`,
+      );
+    }
+    const norm = l1Norm(g);
+    if (g.length !== this.size || !(norm <= this.clip)) {
+      throw new InvalidInput(
+        `an average gradient must be ${this.size} numbers with an L1 norm of at most ` +
+          `${this.clip}, found ${g.length} with ${norm}. Clip each sample first.`,
+      );
+    }
   }
 
   /** @param {number} value */

@@ -116,7 +116,7 @@ export class Terms {
   get epsilonPerSample() {
     const { batch } = this.collection;
     const nHeldout = this.nHeldout(batch);
-    return perSample(this.sanitizer().release(batch - nHeldout, nHeldout));
+    return perSample(this.sanitizer().event(batch - nHeldout, nHeldout));
   }
 
   /**

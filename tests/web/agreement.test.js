@@ -14,6 +14,8 @@ import {
 } from "../../crowdml/web/index.js";
 import { vectors } from "./vectors.js";
 
+/** @import { Chance as AnyChance, Level } from "../../crowdml/web/types.js" */
+
 const { text, sha256 } = vectors("terms")[0]?.output ?? {};
 const agreement = await Agreement.of({ terms: text, limits: { perSample: 1, perDevice: 2 } });
 const chance = new Chance();
@@ -21,10 +23,11 @@ const chance = new Chance();
 /**
  * @param {number} n
  * @param {Ledger} ledger
+ * @param {AnyChance} [from]
  */
-function write(n, ledger) {
+function write(n, ledger, from = chance) {
   const x = Array.from({ length: n }, () => new Float64Array(64).fill(1 / 64));
-  return agreement.write(3, new Float64Array(192), x, x.map((_, i) => i % 3), ledger, chance);
+  return agreement.write(3, new Float64Array(192), x, x.map((_, i) => i % 3), ledger, from);
 }
 
 test("fewer than b samples are never written", () => {
@@ -38,6 +41,33 @@ test("the ledger is asked when ε is spent, not only before", () => {
   const once = new Ledger().charge(event);
   assert.ok(write(20, once));
   assert.throws(() => write(20, once.charge(event)), LimitReached);
+});
+
+test("the noise is that of the event which is approved and booked, and of no other", () => {
+  /** @type {unknown[]} */
+  const asked = [];
+  /** @type {unknown[]} */
+  const spent = [];
+  class Watched extends Ledger {
+    /** @override @param {[any, any]} given */
+    require(...given) {
+      asked.push(given[0]);
+      super.require(...given);
+    }
+  }
+  const watched = {
+    below: (/** @type {number} */ n) => chance.below(n),
+    token: () => chance.token(),
+    addLaplace(/** @type {readonly number[]} */ values, /** @type {Level} */ level) {
+      spent.push(level);
+      return chance.addLaplace(values, level);
+    },
+  };
+  const event = write(20, new Watched(), watched)?.event;
+  assert.equal(asked.length, 1);
+  assert.ok(asked[0] === event);
+  assert.equal(spent.length, 3);
+  spent.forEach((level, i) => assert.ok(level === event?.releases[i]));
 });
 
 test("the noise differs from letter to letter, and so does the id", () => {

@@ -102,22 +102,20 @@ function sanitised(input, output) {
     radius: input.radius,
   });
   const { n_training: nTraining, n_heldout: nHeldout } = input;
+  const summary = {
+    g: Float64Array.from(input.g),
+    nErrors: input.n_errors,
+    nLabels: input.n_labels,
+    nTraining,
+    nHeldout,
+  };
   const chance = new GivenChance(input.noise);
-  const out = sanitizer.sanitize(
-    {
-      g: Float64Array.from(input.g),
-      nErrors: input.n_errors,
-      nLabels: input.n_labels,
-      nTraining,
-      nHeldout,
-    },
-    Float64Array.from(input.w),
-    chance,
-  );
-  const { releases, ...event } = sanitizer.release(nTraining, nHeldout);
+  const event = sanitizer.event(nTraining, nHeldout);
+  const out = sanitizer.sanitize(summary, Float64Array.from(input.w), event, chance);
+  const { releases } = event;
   const sensitivities = Object.fromEntries(releases.map((r) => [r.what, r.sensitivity]));
   assert.deepEqual(sensitivities, output.sensitivity);
-  assert.equal(perSample({ ...event, releases }), asNumber(output.cost));
+  assert.equal(perSample(event), asNumber(output.cost));
   assert.deepEqual(
     { grid: out.grid, gradient: out.gradient, errors: out.nErrors, labels: out.nLabels },
     { grid: output.grid, gradient: output.gradient, errors: output.errors, labels: output.labels },
