@@ -22,7 +22,11 @@ import { Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
-/** @import { Identity, Letter, Limits, Options, Transport, Wishes } from "./types.js" */
+/**
+ * @import {
+ *   Identity, Letter, Limits, Options, TermsShown, Transport, Wishes
+ * } from "./types.js"
+ */
 
 /** Refusals after which this device can never check in again. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
@@ -280,29 +284,31 @@ export class Device extends EventTarget {
   /**
    * The terms that the server has now, which may differ from those agreed to.
    *
-   * @returns {Promise<Terms>}
+   * @returns {Promise<TermsShown>}
    */
   async currentTerms() {
     return readTerms(await this.#transport.task(), this.#identity.task);
   }
 
   /**
-   * Pin the task's current terms in place of the old ones.
+   * Pin the task's current terms in place of the old ones, if they are those that were shown.
    *
-   * @param {string} [termsSha256] Refuse unless they have this hash: those that were shown.
+   * @param {string} termsSha256 The hash of what was shown.
    * @returns {Promise<Terms>}
    */
   agree(termsSha256) {
     return this.#alone(async () => {
-      const view = await this.#transport.task();
-      const terms = await readTerms(view, this.#identity.task);
-      if (termsSha256 && termsSha256 !== view.terms_sha256) {
-        throw new TermsChanged("the terms have changed again. Read them before agreeing.");
+      const { terms, termsSha256: found } = await this.currentTerms();
+      if (termsSha256 !== found) {
+        throw new TermsChanged(
+          `the terms must be those that were shown, ${termsSha256}, found ${found}. Read them ` +
+            "before agreeing.",
+        );
       }
       const old = this.terms;
       if (!terms.private && old.private) {
         throw new NotPrivate(
-          `the task ${view.name} no longer adds noise. Leave it, or join it anew.`,
+          `the task ${terms.task} no longer adds noise. Leave it, or join it anew.`,
         );
       }
       await this.#remember((identity, nSamples) => {
@@ -312,7 +318,7 @@ export class Device extends EventTarget {
               "discard them.",
           );
         }
-        return { ...identity, terms: view.terms };
+        return { ...identity, terms: terms.text };
       });
       return terms;
     });

@@ -4,7 +4,7 @@ import { NotPrivate, TermsChanged } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { Terms, termsHash } from "./terms.js";
 
-/** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
+/** @import { Identity, Limits, TaskView, TermsShown, Transport, Wishes } from "./types.js" */
 
 /** How many check-ins the device limit allows, where the participant does not say. */
 export const DEFAULT_CHECKINS = 20;
@@ -25,16 +25,17 @@ export function defaultLimits(terms) {
  *
  * @param {TaskView} view
  * @param {string} task
- * @returns {Promise<Terms>}
+ * @returns {Promise<TermsShown>}
  */
 export async function readTerms(view, task) {
   const terms = Terms.parse(view.terms);
-  if (terms.task !== task || (await termsHash(view.terms)) !== view.terms_sha256) {
+  const termsSha256 = await termsHash(terms.text);
+  if (terms.task !== task || termsSha256 !== view.terms_sha256) {
     throw new TermsChanged(
       `the terms of ${task} do not carry its name and hash. Do not join this task.`,
     );
   }
-  return terms;
+  return { terms, termsSha256 };
 }
 
 /**
@@ -47,13 +48,12 @@ export async function readTerms(view, task) {
  * @returns {Promise<Identity>}
  */
 export async function enrol(transport, url, task, wishes) {
-  const { invite, termsSha256, limits, acceptNoPrivacy = false } = wishes;
-  const view = await transport.task();
-  const terms = await readTerms(view, task);
+  const { invite, limits, acceptNoPrivacy = false } = wishes;
+  const { terms, termsSha256 } = await readTerms(await transport.task(), task);
   const chosen = checkLimits(limits ?? defaultLimits(terms));
-  if (termsSha256 && termsSha256 !== view.terms_sha256) {
+  if (wishes.termsSha256 && wishes.termsSha256 !== termsSha256) {
     throw new TermsChanged(
-      `the terms must have the hash ${termsSha256}, found ${view.terms_sha256}. Read them before ` +
+      `the terms must have the hash ${wishes.termsSha256}, found ${termsSha256}. Read them before ` +
         "joining.",
     );
   }
@@ -63,7 +63,7 @@ export async function enrol(transport, url, task, wishes) {
         "samples. To join all the same, accept that by name.",
     );
   }
-  const message = { terms: view.terms_sha256, ...(invite ? { invite } : {}) };
+  const message = { terms: termsSha256, ...(invite ? { invite } : {}) };
   const { device, token } = await transport.enrol(message);
-  return { url, task, device, token, terms: view.terms, limits: chosen, ended: null };
+  return { url, task, device, token, terms: terms.text, limits: chosen, ended: null };
 }

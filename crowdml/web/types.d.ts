@@ -1,5 +1,6 @@
 /** The shapes of what the modules pass to each other. Browsers never load this file. */
 
+import type { Terms } from "./terms.js";
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "./transport.js";
 import type { Waiting } from "./waiting.js";
 
@@ -141,6 +142,14 @@ export interface Sent {
   truth: Summary;
   /** `waiting`, `applied`, `duplicate` or `refused: KIND`. */
   answer: string;
+}
+
+// Consent
+
+/** Terms as they were fetched once, with the hash of their very text. */
+export interface TermsShown {
+  terms: Terms;
+  termsSha256: string;
 }
 
 // Network

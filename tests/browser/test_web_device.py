@@ -19,6 +19,8 @@ HELPERS = """() => {
         for (let i = 0; i < n; i++) outcomes.push(await device.add(X, i % 3));
         return outcomes;
     };
+    globalThis.agree = async () =>
+        device.agree((await device.currentTerms()).termsSha256);
     globalThis.look = async () => ({
         samples: await device.nSamples(),
         pending: await device.pending(),
@@ -248,10 +250,10 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert run(page, "return fill(4);")[-2:] == ["terms changed"] * 2
     assert profile.bodies == []
     assert look(page)["events"] == 0
-    current = run(page, "return (await device.currentTerms()).privacy.epsilon;")
+    current = run(page, "return (await device.currentTerms()).terms.privacy.epsilon;")
     agreed = run(page, "return device.terms.privacy.epsilon;")
     assert (agreed, current) == (1.0, 0.5)
-    run(page, "await device.agree();")
+    run(page, "await agree();")
     assert run(page, "return device.sync();") == "checked in"
     assert run(page, "return (await device.ledger()).perSample;") == pytest.approx(0.5)
     # The other tab goes by what was agreed to in this one.
@@ -300,12 +302,43 @@ def test_other_terms_stay_the_reason_until_the_next_attempt(profile: Tabs, page:
     assert run(page, "return device.retry();") == "checked in"
 
 
+def test_only_what_was_shown_is_agreed_to(profile: Tabs, page: Page) -> None:
+    """The terms change once more between the two calls."""
+    texts = [make_task(profile.task, privacy__epsilon=e).terms.text for e in (0.5, 0.9)]
+    run(page, JOIN)
+    found = run(page, """
+        const pinned = () => device.identity.terms;
+        const joined = pinned();
+        const http = new web.HttpTransport(location.origin, task);
+        const view = await http.task();
+        let calls = 0;
+        http.task = async () => {
+            const terms = given[calls++ % 2];
+            return { ...view, terms, terms_sha256: await web.termsHash(terms) };
+        };
+        device = await web.Device.open(task, { transport: http });
+        const refusal = (error) => error.name;
+        const shown = await device.currentTerms();
+        const changed = await device.agree(shown.termsSha256).catch(refusal);
+        calls = 0;
+        const unseen = await device.agree().catch(refusal);
+        const kept = pinned() === joined;
+        calls = 0;
+        await device.agree(shown.termsSha256);
+        return { changed, unseen, kept, text: shown.terms.text, pinned: pinned() };
+        """, texts)  # fmt: skip
+    assert found == {
+        "changed": "TermsChanged", "unseen": "TermsChanged", "kept": True, "text": texts[0],
+        "pinned": texts[0],
+    }  # fmt: skip
+
+
 def test_no_privacy_cannot_be_agreed_to_in_passing(
     profile: Tabs, page: Page, server: Process
 ) -> None:
     run(page, JOIN)
     claim(page, make_task(profile.task, privacy__epsilon=float("inf")))
-    assert run(page, "return device.agree().catch((error) => error.name);") == "NotPrivate"
+    assert run(page, "return agree().catch((error) => error.name);") == "NotPrivate"
     assert run(page, "return fill(3);")[-1] == "terms changed"
 
 
@@ -314,7 +347,7 @@ def test_samples_that_do_not_fit_new_terms_are_not_mixed_in(
 ) -> None:
     run(page, JOIN + "await fill(2);")
     claim(page, make_task(profile.task, features__count=5))
-    message = run(page, "return device.agree().catch((error) => error.message);")
+    message = run(page, "return agree().catch((error) => error.message);")
     assert message.startswith("2 samples in the buffer do not fit the new terms")
 
 
@@ -379,7 +412,7 @@ def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) 
         globalThis.device = await web.Device.join(task, soon());
         await fill(7);
         await device.setLimits({ perSample: 5, perDevice: 50 });
-        await device.agree();
+        await agree();
         return [...calls].sort();
     """)  # fmt: skip
     assert calls == [

@@ -101,7 +101,8 @@ test("terms must carry the task's name and their own hash", async () => {
   const view = { name: "activity", title: "", objective: "", state: "running", version: 0,
     enrolment: "open", terms: output.text, terms_sha256: output.sha256 }; // prettier-ignore
   const typed = /** @type {import("../../crowdml/web/types.js").TaskView} */ (view);
-  assert.equal((await readTerms(typed, "activity")).task, "activity");
+  const { terms, termsSha256 } = await readTerms(typed, "activity");
+  assert.deepEqual([terms.task, terms.text, termsSha256], ["activity", output.text, output.sha256]);
   await assert.rejects(readTerms(typed, "another"), TermsChanged);
   await assert.rejects(readTerms({ ...typed, terms: output.text + " " }, "activity"), TermsChanged);
 });

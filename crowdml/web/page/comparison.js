@@ -1,13 +1,13 @@
 /** Old and new terms side by side: what would change if the participant agreed. */
 
-import { termsHash } from "../index.js";
 import { any, complain, element, put, row } from "./elements.js";
 
 /** @import { Device } from "../index.js" */
 
 export class Comparison {
   #device;
-  #sha256 = "";
+  /** The hash of the terms on the screen. */
+  #shown = "";
 
   /**
    * @param {Device} device
@@ -17,7 +17,7 @@ export class Comparison {
     this.#device = device;
     any("agree-again").addEventListener("click", async () => {
       try {
-        const terms = await device.agree(this.#sha256);
+        const terms = await device.agree(this.#shown);
         // The new cost of a sample was on the screen: agreeing to it is allowing it.
         await device.setLimits({ ...device.limits, perSample: terms.epsilonPerSample });
         agreed();
@@ -33,8 +33,7 @@ export class Comparison {
     agree.disabled = true;
     any("look-again").hidden = true;
     try {
-      const terms = await this.#device.currentTerms();
-      this.#sha256 = await termsHash(terms.text);
+      const { terms, termsSha256 } = await this.#device.currentTerms();
       const old = flatten(JSON.parse(this.#device.terms.text));
       const asked = flatten(JSON.parse(terms.text));
       const names = [...new Set([...old.keys(), ...asked.keys()])];
@@ -44,8 +43,9 @@ export class Comparison {
           .map((name) => row(name, words(old.get(name)), words(asked.get(name))));
       any("changed").replaceChildren(...rows(false));
       any("unchanged").replaceChildren(...rows(true));
-      put("new-sha256", this.#sha256);
+      put("new-sha256", termsSha256);
       put("new-terms", terms.text);
+      this.#shown = termsSha256;
       agree.disabled = false;
     } catch (error) {
       any("look-again").hidden = false;
@@ -67,7 +67,6 @@ function flatten(value, path = "") {
   ]);
   return new Map(entries);
 }
-
 
 /**
  * A value for people: numbers without the tail that arithmetic leaves.
