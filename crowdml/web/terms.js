@@ -6,8 +6,7 @@
 
 import { CrowdmlError, DeviceError, InvalidInput, InvalidTask } from "./errors.js";
 import { perSample } from "./events.js";
-import { Hinge, Softmax } from "./models/classifiers.js";
-import { Huber, Ridge } from "./models/regression.js";
+import { MODELS } from "./models/index.js";
 import { Sanitizer } from "./sanitizer.js";
 import { flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSOR, checkSensor } from "./sensor.js";
@@ -15,6 +14,7 @@ import { SENSOR, checkSensor } from "./sensor.js";
 /** @import { LinearModel } from "./models/linear.js" */
 /** @import { Rule } from "./types.js" */
 
+const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
 const LARGEST_MODEL = 1_000_000;
 
 const anyText = text(0, 2000);
@@ -39,7 +39,7 @@ const TERMS = section({
     description: otherwise("", anyText),
   }),
   model: section({
-    kind: oneOf("softmax", "hinge", "ridge", "huber"),
+    kind: oneOf(...KINDS),
     clip: positive,
     regularization: otherwise(0, number(0, 1e6)),
     radius: otherwise(1000, positive),
@@ -130,18 +130,7 @@ export class Terms {
 
   /** @returns {LinearModel} */
   makeModel() {
-    const { kind, intercept, delta, tolerance } = this.model;
-    const { count } = this.features;
-    switch (kind) {
-      case "softmax":
-        return new Softmax(count, this.nClasses, intercept);
-      case "hinge":
-        return new Hinge(count, this.nClasses, intercept);
-      case "ridge":
-        return new Ridge(count, intercept, tolerance);
-      case "huber":
-        return new Huber(count, intercept, tolerance, delta);
-    }
+    return MODELS[this.model.kind].make(this.model, this.features.count, this.nClasses);
   }
 
   /** @returns {Sanitizer} */
@@ -181,16 +170,16 @@ export async function termsHash(text) {
  *
  * @param {Terms} terms
  */
-function checkSections({ features, target, model, privacy, collection }) {
+function checkSections(terms) {
+  const { features, target, model, privacy, collection } = terms;
   const { labels } = target;
   if (features.sensor) checkSensor(features.sensor, features.count);
   if (labels.length === 1 || new Set(labels).size < labels.length) {
     throw new InvalidInput("target.labels must be none, or two or more that differ.");
   }
-  const classifier = model.kind === "softmax" || model.kind === "hinge";
-  if (classifier !== labels.length > 0) {
+  if (MODELS[model.kind].classifier !== labels.length > 0) {
     throw new InvalidInput(
-      "target.labels must be there for softmax and hinge and only for them, found " +
+      "target.labels must be there for classifiers and only for them, found " +
         `${labels.length} for ${model.kind}.`,
     );
   }
@@ -200,7 +189,7 @@ function checkSections({ features, target, model, privacy, collection }) {
         `${privacy.epsilon_y} with ${labels.length} labels.`,
     );
   }
-  const size = (features.count + Number(model.intercept)) * Math.max(labels.length, 1);
+  const { size } = terms.makeModel();
   if (size > LARGEST_MODEL) {
     throw new InvalidInput(`a model may have at most ${LARGEST_MODEL} parameters, found ${size}.`);
   }

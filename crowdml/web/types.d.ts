@@ -1,5 +1,6 @@
 /** The shapes of what the modules pass to each other. Browsers never load this file. */
 
+import type { LinearModel } from "./models/linear.js";
 import type { Terms } from "./terms.js";
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "./transport.js";
 import type { Waiting } from "./waiting.js";
@@ -23,6 +24,23 @@ export interface Chance extends Draw {
   token(): string;
   /** Adds independent discrete Laplace noise of a level to integers. */
   addLaplace(values: readonly number[], level: Level): number[];
+}
+
+// Models
+
+/** What a model is told by the `model` section of the terms. */
+export interface ModelSpec {
+  readonly intercept: boolean;
+  /** A real target is missed when the prediction is off by more than this. */
+  readonly tolerance: number;
+  /** δ of the Huber loss. */
+  readonly delta: number;
+}
+
+export interface ModelKind {
+  /** Whether the target is one of C labels, and not a real number. */
+  readonly classifier: boolean;
+  make(spec: ModelSpec, nFeatures: number, nClasses: number): LinearModel;
 }
 
 // Releases and the ledger

@@ -44,7 +44,7 @@ const WRONG = [
   ["features", { sensor: { kind: "motion", transform: "values" } }, /sensor.transform/],
   ["target", { labels: ["one"] }, /target.labels/],
   ["target", { labels: ["a", "a"] }, /target.labels/],
-  ["target", { labels: [] }, /target.labels must be there for softmax/],
+  ["target", { labels: [] }, /target.labels must be there for classifiers and only for them, found 0 for softmax/],
   ["target", { labels: ["a", ""] }, /target.labels\[1\] must be 1 … 80/],
   ["model", { kind: "forest" }, /model.kind must be one of softmax/],
   ["model", { clip: 0 }, /model.clip/],

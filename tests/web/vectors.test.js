@@ -6,14 +6,11 @@ import { test } from "node:test";
 
 import {
   Agreement,
-  Hinge,
-  Huber,
   LimitReached,
   Ledger,
-  Ridge,
+  MODELS,
   Sanitizer,
   Sensing,
-  Softmax,
   Terms,
   boundFeatures,
   chooseGrid,
@@ -44,6 +41,11 @@ test("no vector is left out", () => {
   assert.deepEqual(names.sort(), Object.keys(CHECKS).sort());
 });
 
+test("every kind of model has vectors", () => {
+  const kinds = new Set(vectors("gradients").map(({ input }) => input.kind));
+  assert.deepEqual([...kinds].sort(), Object.keys(MODELS).sort());
+});
+
 /** @param {any} input @param {any} output */
 function grid({ clip, largest, n, epsilon }, output) {
   assert.equal(chooseGrid(clip, largest, n, asNumber(epsilon)), output.grid);
@@ -64,20 +66,10 @@ function features({ x }, output) {
   assert.deepEqual(Array.from(boundFeatures(x, x.length)), output.bounded);
 }
 
-/** @param {any} input */
-function modelOf({ kind, n_features: d, n_classes: c, intercept, tolerance, delta }) {
-  const kinds = {
-    softmax: () => new Softmax(d, c, intercept),
-    hinge: () => new Hinge(d, c, intercept),
-    ridge: () => new Ridge(d, intercept, tolerance),
-    huber: () => new Huber(d, intercept, tolerance, delta),
-  };
-  return kinds[/** @type {keyof typeof kinds} */ (kind)]();
-}
-
 /** @param {any} input @param {any} output */
 function gradients(input, output) {
-  const model = modelOf(input);
+  const kind = /** @type {keyof typeof MODELS} */ (input.kind);
+  const model = MODELS[kind].make(input, input.n_features, input.n_classes);
   const w = Float64Array.from(input.w);
   const x = input.x.map((/** @type {number[]} */ row) => Float64Array.from(row));
   x.forEach((/** @type {Float64Array} */ row, /** @type {number} */ i) => {

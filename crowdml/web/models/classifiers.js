@@ -2,12 +2,8 @@
 
 import { LinearModel, at } from "./linear.js";
 
-/**
- * Multiclass logistic regression, the paper's Table I; loss −w_y'x + log Σ_l exp(w_l'x).
- *
- * The slopes P − e_y have L1 norm 2(1 − P_y), hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
- */
-export class Softmax extends LinearModel {
+/** Its loss has slopes with an L1 norm of at most 2. */
+class Classifier extends LinearModel {
   /**
    * @param {number} nFeatures
    * @param {number} nClasses
@@ -24,7 +20,14 @@ export class Softmax extends LinearModel {
   predictScores(s) {
     return best(s);
   }
+}
 
+/**
+ * Multiclass logistic regression, the paper's Table I; loss −w_y'x + log Σ_l exp(w_l'x).
+ *
+ * The slopes P − e_y have L1 norm 2(1 − P_y), hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+ */
+export class Softmax extends Classifier {
   /**
    * @override
    * @param {Float64Array} s
@@ -44,24 +47,7 @@ export class Softmax extends LinearModel {
  *
  * The slopes are 1 for the strongest rival and −1 for the true class, or 0: ‖g‖₁ ≤ 2.
  */
-export class Hinge extends LinearModel {
-  /**
-   * @param {number} nFeatures
-   * @param {number} nClasses
-   * @param {boolean} intercept
-   */
-  constructor(nFeatures, nClasses, intercept) {
-    super(nFeatures, nClasses, intercept, 2);
-  }
-
-  /**
-   * @override
-   * @param {Float64Array} s
-   */
-  predictScores(s) {
-    return best(s);
-  }
-
+export class Hinge extends Classifier {
   /**
    * @override
    * @param {Float64Array} s
