@@ -154,10 +154,6 @@ export class Device extends EventTarget {
     return this.#identity;
   }
 
-  get limits() {
-    return this.#identity.limits;
-  }
-
   /** Why the device has stopped for good, or null. */
   get ended() {
     return this.#identity.ended;

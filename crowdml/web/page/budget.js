@@ -15,7 +15,7 @@ export class Budget {
   constructor(device, changed) {
     this.#device = device;
     const set = async (/** @type {number} */ checkins) => {
-      await device.setLimits({ ...device.limits, perDevice: checkins * this.#cost });
+      await device.setLimits({ ...device.identity.limits, perDevice: checkins * this.#cost });
       this.#edited = false;
       await changed();
     };
@@ -35,13 +35,13 @@ export class Budget {
   }
 
   get #allowed() {
-    return Math.floor(this.#device.limits.perDevice / this.#cost + 1e-6);
+    return Math.floor(this.#device.identity.limits.perDevice / this.#cost + 1e-6);
   }
 
   async render() {
     const ledger = await this.#device.ledger();
     const cost = this.#cost;
-    const { perDevice: limit } = this.#device.limits;
+    const { perDevice: limit } = this.#device.identity.limits;
     const used = ledger.perDevice;
     const sure = (100 / (1 + Math.exp(-cost))).toFixed(1);
     put("per-sample", `ε = ${epsilon(ledger.perSample)}`);

@@ -19,7 +19,7 @@ export class Comparison {
       try {
         const terms = await device.agree(this.#shown);
         // The new cost of a sample was on the screen: agreeing to it is allowing it.
-        await device.setLimits({ ...device.limits, perSample: terms.epsilonPerSample });
+        await device.setLimits({ ...device.identity.limits, perSample: terms.epsilonPerSample });
         agreed();
       } catch (error) {
         complain(error);
