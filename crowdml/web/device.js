@@ -22,23 +22,13 @@ import { Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
-/**
- * @import {
- *   Identity, Letter, Limits, Options, TermsShown, Transport, Wishes
- * } from "./types.js"
- */
+/** @import { Identity, Letter, Limits, Options, Transport, Wishes } from "./types.js" */
 
 /** Refusals after which this device can never check in again. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
 const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
-
-/** What the other refusals wait for, where it is not just the time. */
-const HOLD_FOR = new Map([
-  ["task-paused", Outcome.PAUSED],
-  ["terms-changed", Outcome.TERMS],
-]);
 
 const LONGEST_WAIT = 3600;
 
@@ -277,11 +267,7 @@ export class Device extends EventTarget {
 
   // What a participant can decide
 
-  /**
-   * The terms that the server has now, which may differ from those agreed to.
-   *
-   * @returns {Promise<TermsShown>}
-   */
+  /** The terms that the server has now, which may be others than those agreed to; their hash. */
   async currentTerms() {
     return readTerms(await this.#transport.task(), this.#identity.task);
   }
@@ -440,7 +426,6 @@ export class Device extends EventTarget {
    */
   async #failed(error) {
     if (error instanceof Rejected) return this.#refused(error);
-    if (!(error instanceof CrowdmlError)) throw error;
     if (error instanceof LimitReached) {
       this.#say(error.message);
       return Outcome.LIMIT;
@@ -466,8 +451,10 @@ export class Device extends EventTarget {
       await this.#end(error.detail);
       return Outcome.ENDED;
     }
-    const why = HOLD_FOR.get(error.kind) ?? Outcome.WAITING;
-    return this.#waiting.hold(why, patience(error.extra["retry_after"]));
+    const atLeast = patience(error.extra["retry_after"]);
+    if (error.kind === "terms-changed") return this.#waiting.hold(Outcome.TERMS, atLeast);
+    const paused = error.kind === "task-paused";
+    return this.#waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
   }
 
   // State

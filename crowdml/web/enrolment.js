@@ -4,7 +4,7 @@ import { NotPrivate, TermsChanged } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { Terms, termsHash } from "./terms.js";
 
-/** @import { Identity, Limits, TaskView, TermsShown, Transport, Wishes } from "./types.js" */
+/** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
 
 /** How many check-ins the device limit allows, where the participant does not say. */
 export const DEFAULT_CHECKINS = 20;
@@ -25,7 +25,6 @@ export function defaultLimits(terms) {
  *
  * @param {TaskView} view
  * @param {string} task
- * @returns {Promise<TermsShown>}
  */
 export async function readTerms(view, task) {
   const terms = Terms.parse(view.terms);

@@ -3,7 +3,7 @@
 import { InvalidSample } from "./errors.js";
 
 /** Beyond this a real target is a unit mistake, and sums of floats would lose meaning. */
-export const LARGEST_TARGET = 1e12;
+const LARGEST_TARGET = 1e12;
 
 /**
  * x, rescaled to ‖x‖₁ = 1 if it is longer; refused if it is not D finite numbers.

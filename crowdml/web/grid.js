@@ -52,15 +52,3 @@ export function quantize(g, grid) {
   const steps = powerOfTwo(-grid);
   return Array.from(g, (value) => roundHalfEven(value * steps));
 }
-
-/**
- * u·2^grid.
- *
- * @param {ArrayLike<number>} u
- * @param {number} grid
- * @returns {Float64Array<ArrayBuffer>}
- */
-export function dequantize(u, grid) {
-  const step = powerOfTwo(grid);
-  return Float64Array.from(u, (value) => value * step);
-}

@@ -8,7 +8,7 @@ export { DEFAULT_CHECKINS, defaultLimits, readTerms } from "./enrolment.js";
 export * from "./errors.js";
 export { perSample, wholeBatch } from "./events.js";
 export { boundFeatures, checkTarget } from "./features.js";
-export { chooseGrid, dequantize, quantize, sensitivitySteps } from "./grid.js";
+export { chooseGrid, quantize, sensitivitySteps } from "./grid.js";
 export { Ledger } from "./ledger.js";
 export { MODELS } from "./models/index.js";
 export { laplaceScale } from "./noise.js";

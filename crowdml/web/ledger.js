@@ -71,14 +71,6 @@ export class Ledger {
       );
     }
   }
-
-  /**
-   * @param {CheckinRelease} event
-   * @returns {Ledger}
-   */
-  charge(event) {
-    return new Ledger([...this.events, event]);
-  }
 }
 
 /** @param {number} value */

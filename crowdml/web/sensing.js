@@ -36,11 +36,6 @@ export class Sensing {
     this.#count = count;
   }
 
-  /** How full the window is, 0 … 1. */
-  get filled() {
-    return this.#window.length / this.#sensor.window;
-  }
-
   /** Readings stop here on purpose: what comes next belongs to a new window, however soon. */
   interrupt() {
     this.#window = [];

@@ -182,7 +182,7 @@ function decode(body, rule) {
  * @param {string} body
  * @returns {Rejected}
  */
-export function readProblem(status, body) {
+function readProblem(status, body) {
   /** @type {Record<string, unknown>} */
   let document = {};
   try {

@@ -1,7 +1,6 @@
 /** The shapes of what the modules pass to each other. Browsers never load this file. */
 
 import type { LinearModel } from "./models/linear.js";
-import type { Terms } from "./terms.js";
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "./transport.js";
 import type { Waiting } from "./waiting.js";
 
@@ -162,14 +161,6 @@ export interface Sent {
   answer: string;
 }
 
-// Consent
-
-/** Terms as they were fetched once, with the hash of their very text. */
-export interface TermsShown {
-  terms: Terms;
-  termsSha256: string;
-}
-
 // Network
 
 export type TaskView = ReturnType<typeof TASK>;
@@ -232,6 +223,15 @@ export interface Options extends TransportOptions {
   chance?: Chance;
   /** When to try again; by default soon, and after each failure later. */
   waiting?: Waiting;
+}
+
+/** In seconds. */
+export interface WaitingSettings {
+  base: number;
+  longest: number;
+  jitter: number;
+  clock(): number;
+  chance: Draw;
 }
 
 /** A sample as it was taken. */

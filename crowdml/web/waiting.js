@@ -4,7 +4,7 @@ import { Chance } from "./chance.js";
 import { Outcome } from "./outcome.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
-/** @import { Draw } from "./types.js" */
+/** @import { WaitingSettings } from "./types.js" */
 
 const PARTS = 1_000_000;
 
@@ -14,33 +14,19 @@ const PARTS = 1_000_000;
  * a check-in does not tell when its last sample was taken.
  */
 export class Waiting {
-  #base;
-  #longest;
-  #jitter;
-  #clock;
-  #chance;
+  #settings;
   #failures = 0;
   #postponed = false;
   #notBefore = -Infinity;
   /** @type {OutcomeName} */
   #why = Outcome.WAITING;
 
-  /**
-   * @param {{base?: number, longest?: number, jitter?: number, clock?: () => number,
-   *   chance?: Draw}} [options] In seconds.
-   */
-  constructor({
-    base = 1,
-    longest = 300,
-    jitter = 0,
-    clock = () => performance.now() / 1000,
-    chance = new Chance(),
-  } = {}) {
-    this.#base = base;
-    this.#longest = longest;
-    this.#jitter = jitter;
-    this.#clock = clock;
-    this.#chance = chance;
+  /** @param {Partial<WaitingSettings>} [settings] */
+  constructor(settings = {}) {
+    const clock = () => performance.now() / 1000;
+    const standard = { base: 1, longest: 300, jitter: 0, clock, chance: new Chance() };
+    /** @type {WaitingSettings} */
+    this.#settings = { ...standard, ...settings };
   }
 
   /** Whether the time for an attempt has come. */
@@ -50,7 +36,7 @@ export class Waiting {
 
   /** Seconds until the next attempt. */
   get seconds() {
-    return Math.max(0, this.#notBefore - this.#clock());
+    return Math.max(0, this.#notBefore - this.#settings.clock());
   }
 
   /** What the next attempt waits for. */
@@ -66,7 +52,8 @@ export class Waiting {
    * @returns {OutcomeName} The same.
    */
   hold(why, atLeast = 0) {
-    const delay = Math.min(this.#longest, this.#base * 2 ** Math.min(this.#failures, 30));
+    const { base, longest } = this.#settings;
+    const delay = Math.min(longest, base * 2 ** Math.min(this.#failures, 30));
     this.#failures++;
     this.#postpone(Math.max(delay * (0.5 + this.#part()), atLeast));
     this.#why = why;
@@ -75,7 +62,7 @@ export class Waiting {
 
   /** A minibatch is full; said again of the same one, it changes nothing. */
   batchFilled() {
-    if (!this.#postponed) this.#postpone(this.#jitter * this.#part());
+    if (!this.#postponed) this.#postpone(this.#settings.jitter * this.#part());
     this.#postponed = true;
   }
 
@@ -89,11 +76,11 @@ export class Waiting {
 
   /** @param {number} seconds */
   #postpone(seconds) {
-    this.#notBefore = Math.max(this.#notBefore, this.#clock() + seconds);
+    this.#notBefore = Math.max(this.#notBefore, this.#settings.clock() + seconds);
   }
 
   /** 0 … 1, all parts equally likely. */
   #part() {
-    return this.#chance.below(PARTS) / PARTS;
+    return this.#settings.chance.below(PARTS) / PARTS;
   }
 }

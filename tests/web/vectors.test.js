@@ -75,7 +75,7 @@ function gradients(input, output) {
   x.forEach((/** @type {Float64Array} */ row, /** @type {number} */ i) => {
     assert.equal(model.predict(w, row), output.predictions[i]);
     assert.equal(model.isMistake(w, row, input.y[i]), output.mistakes[i]);
-    close(model.gradient(w, row, input.y[i]), output.gradients[i]);
+    close(model.meanGradient(w, [row], [input.y[i]], 1e9), output.gradients[i]);
   });
   close(model.meanGradient(w, x, input.y, input.clip), output.mean);
 }

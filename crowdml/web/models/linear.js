@@ -90,21 +90,7 @@ export class LinearModel {
   }
 
   /**
-   * ∇_w l(h(x; w), y), not clipped.
-   *
-   * @param {Float64Array} w
-   * @param {Float64Array} x
-   * @param {number} y
-   * @returns {Float64Array<ArrayBuffer>}
-   */
-  gradient(w, x, y) {
-    const g = new Float64Array(this.size);
-    this.#accumulate(g, this.slopes(this.scores(w, x), y), x, 1);
-    return g;
-  }
-
-  /**
-   * The average of the per-sample gradients, each first shrunk to ‖g_i‖₁ ≤ clip.
+   * The average of the per-sample gradients ∇_w l(h(x; w), y), each first shrunk to ‖g_i‖₁ ≤ clip.
    *
    * @param {Float64Array} w
    * @param {Rows} x
