@@ -60,15 +60,14 @@ export class Agreement {
   }
 
   /**
-   * What a check-in of so many samples will cost; `LimitReached` if that is too much.
+   * What a check-in of so many samples will tell; `LimitReached` if that is too much.
    *
    * @param {Ledger} ledger
    * @param {number} nSamples
    * @returns {CheckinRelease}
    */
   requireBudget(ledger, nSamples) {
-    const nHeldout = this.terms.nHeldout(nSamples);
-    const event = this.#sanitizer.event(nSamples - nHeldout, nHeldout);
+    const event = this.terms.event(nSamples);
     ledger.require(event, this.#limits);
     return event;
   }
@@ -76,7 +75,7 @@ export class Agreement {
   /**
    * A minibatch as a letter that may leave, and what it tells; undefined for fewer than b.
    *
-   * The event that the ledger approves is the one whose noise is added, and that is to be booked.
+   * The ledger approves one event; the noise is that event's, and the caller books it.
    *
    * @param {number} version
    * @param {Float64Array} w

@@ -283,7 +283,7 @@ export class Device extends EventTarget {
       const { terms, termsSha256: found } = await this.currentTerms();
       if (termsSha256 !== found) {
         throw new TermsChanged(
-          `the terms must be those that were shown, ${termsSha256}, found ${found}. Read them ` +
+          `the terms shown were ${termsSha256}, the server now has ${found}. Read them again ` +
             "before agreeing.",
         );
       }

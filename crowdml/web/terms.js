@@ -114,18 +114,18 @@ export class Terms {
 
   /** What one check-in costs each of its samples, computed and not merely claimed. */
   get epsilonPerSample() {
-    const { batch } = this.collection;
-    const nHeldout = this.nHeldout(batch);
-    return perSample(this.sanitizer().event(batch - nHeldout, nHeldout));
+    return perSample(this.event(this.collection.batch));
   }
 
   /**
-   * How many of n_s samples are set aside: ⌊heldout·n_s⌋.
+   * What a check-in of n_s samples tells, of which ⌊heldout·n_s⌋ are set aside: known before
+   * anything is told.
    *
-   * @param {number} nSamples
+   * @param {number} nSamples n_s.
    */
-  nHeldout(nSamples) {
-    return Math.floor(this.collection.heldout * nSamples);
+  event(nSamples) {
+    const nHeldout = Math.floor(this.collection.heldout * nSamples);
+    return this.sanitizer().event(nSamples - nHeldout, nHeldout);
   }
 
   /** @returns {LinearModel} */

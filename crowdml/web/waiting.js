@@ -16,7 +16,7 @@ const PARTS = 1_000_000;
 export class Waiting {
   #settings;
   #failures = 0;
-  #postponed = false;
+  #batchIsKnown = false;
   #notBefore = -Infinity;
   /** @type {OutcomeName} */
   #why = Outcome.WAITING;
@@ -52,31 +52,29 @@ export class Waiting {
    * @returns {OutcomeName} The same.
    */
   hold(why, atLeast = 0) {
-    const { base, longest } = this.#settings;
+    const { base, longest, clock } = this.#settings;
     const delay = Math.min(longest, base * 2 ** Math.min(this.#failures, 30));
     this.#failures++;
-    this.#postpone(Math.max(delay * (0.5 + this.#part()), atLeast));
+    this.#notBefore = clock() + Math.max(delay * (0.5 + this.#part()), atLeast);
     this.#why = why;
     return why;
   }
 
   /** A minibatch is full; said again of the same one, it changes nothing. */
   batchFilled() {
-    if (!this.#postponed) this.#postpone(this.#settings.jitter * this.#part());
-    this.#postponed = true;
+    const { jitter, clock } = this.#settings;
+    if (jitter && !this.#batchIsKnown) {
+      this.#notBefore = Math.max(this.#notBefore, clock() + jitter * this.#part());
+    }
+    this.#batchIsKnown = true;
   }
 
   /** An attempt succeeded, or may do so now: nothing is waited for. */
   clear() {
     this.#failures = 0;
-    this.#postponed = false;
+    this.#batchIsKnown = false;
     this.#notBefore = -Infinity;
     this.#why = Outcome.WAITING;
-  }
-
-  /** @param {number} seconds */
-  #postpone(seconds) {
-    this.#notBefore = Math.max(this.#notBefore, this.#settings.clock() + seconds);
   }
 
   /** 0 … 1, all parts equally likely. */
