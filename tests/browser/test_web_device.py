@@ -302,6 +302,21 @@ def test_other_terms_stay_the_reason_until_the_next_attempt(profile: Tabs, page:
     assert run(page, "return device.retry();") == "checked in"
 
 
+def test_a_refusal_says_how_long_and_what_for(page: Page) -> None:
+    run(page, JOIN_FOR_EVER)
+    problems = [
+        {"type": "urn:crowdml:problem:too-frequent", "retry_after": 500},
+        {"type": "urn:crowdml:problem:terms-changed"},
+    ]
+    page.route("**/checkins", lambda route: route.fulfill(status=409, json=problems.pop(0)))
+    assert run(page, "return fill(3);")[-1] == "waiting to retry"
+    assert run(page, "return device.wait;") == 500
+    assert look(page)["pending"]
+    assert run(page, "return device.retry();") == "terms changed"
+    assert look(page)["answers"] == ["refused: terms-changed"]
+    assert run(page, "return [device.wait < 500, device.waitsFor];") == [True, "terms changed"]
+
+
 def test_only_what_was_shown_is_agreed_to(profile: Tabs, page: Page) -> None:
     """The terms change once more between the two calls."""
     texts = [make_task(profile.task, privacy__epsilon=e).terms.text for e in (0.5, 0.9)]
