@@ -80,7 +80,7 @@ def typed() -> list[tuple[str, str]]:
         lines = [line for block in blocks(text) for line in block.splitlines()]
         lines += inline(text)
         for line in lines:
-            if re.match(r"crowdml [a-z-]", line):
+            if re.match(r"crowdml [a-z]", line):
                 found.append((name, line.split("#")[0].split(">")[0].strip()))
     return sorted(set(found))
 
