@@ -10,6 +10,7 @@ from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
 from crowdml.privacy import Epsilon, Sanitizer
 from crowdml.simulation import kernel
 from crowdml.simulation.arrivals import Presence
+from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.delays import Delay
 
 __all__ = ["Crowd", "Learning"]
@@ -116,6 +117,9 @@ class Learning:
             return self.own_model(n_features, n_classes)
         settings = {"delta": self.delta, "tolerance": self.tolerance}
         return MODELS[self.model].model(n_features, n_classes, self.intercept, **settings)
+
+    def model_for(self, data: Dataset) -> Model:
+        return self.make_model(data.x_train.shape[1], len(data.labels))
 
     def make_optimizer(self) -> Optimizer:
         if self.own_optimizer is not None:
