@@ -39,9 +39,9 @@ def reproduce(
         bar = progress.add_task("reading data", total=1.0)
         found = run(
             figures,
-            trials,
-            seed,
-            lambda name, share: progress.update(bar, description=name, completed=share),
+            trials=trials,
+            seed=seed,
+            progress=lambda name, share: progress.update(bar, description=name, completed=share),
         )
     report = write_report(found, out)
     if json:
