@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import JSON, SEED
+from crowdml.cli.output import print_json
 from crowdml.cli.simulated import Setting, Simulated
 from crowdml.errors import InvalidInput
 
@@ -93,11 +94,11 @@ def simulate_command(
         float | None, typer.Option(help="Devices of unequal size: σ of a log-normal law.")
     ] = None,
     points: Annotated[int, typer.Option(help="Points of a curve.")] = 30,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same curves.")] = 0,
+    seed: SEED = 0,
     engine: Annotated[
         str | None, typer.Option(help="ray or dask, with =ADDRESS for an existing cluster.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JSON = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the curves: .png, .svg or .pdf.")] = None,
 ) -> None:
     """Simulate a crowd before asking one.
@@ -177,7 +178,7 @@ def simulate_command(
     if plot is not None:
         save_curves(plot, found.labelled(), found.title)
     if json:
-        print(msgspec.json.encode(found.document()).decode())
+        print_json(found.document())
     else:
         found.print_table(Console())
 

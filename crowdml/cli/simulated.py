@@ -41,7 +41,10 @@ class Simulated:
         """One setting as it is, several as a list of runs."""
         common = {"dataset": self.dataset, "trials": self.trials, "seed": self.seed}
         runs = [
-            {**_numbers(plan, curve), "setting": _finite(setting)}
+            {
+                **_numbers(plan, curve),
+                "setting": {name: setting[name] for name in setting if name not in CHOSEN},
+            }
             for setting, plan, curve in self.results
         ]
         seconds = round(self.seconds, 3)
@@ -102,22 +105,14 @@ def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
             [int(samples), float(mean), float(std)]
             for samples, mean, std in zip(curve.samples, curve.mean, curve.std, strict=True)
         ],
-        "epsilon": _finite(
-            {"per_sample": curve.epsilon_per_sample, "per_device": curve.epsilon_per_device}
-        ),
+        "epsilon": {
+            "per_sample": curve.epsilon_per_sample,
+            "per_device": curve.epsilon_per_device,
+        },
         "checkins": curve.checkins,
         "seconds": round(curve.seconds, 3),
         "rate": plan.learning.c if plan.uses_rate else None,
         "reg": plan.learning.regularization,
-    }
-
-
-def _finite(fields: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity: it is written "inf"."""
-    return {
-        name: "inf" if value == math.inf else value
-        for name, value in fields.items()
-        if name not in CHOSEN
     }
 
 

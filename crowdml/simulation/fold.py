@@ -14,15 +14,9 @@ from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Learning
 from crowdml.types import Array, Ints
 
-__all__ = ["OPTIMIZER_CODES", "fold_slowly", "laplace_scales", "learn"]
+__all__ = ["fold_slowly", "laplace_scales", "learn"]
 
 Float32s = npt.NDArray[np.float32]
-
-OPTIMIZER_CODES = {
-    (optimizer, rate): OPTIMIZERS[rate if optimizer == "sgd" else optimizer]
-    for optimizer in ("sgd", "adagrad", "dual-averaging", "auto")
-    for rate in ("sqrt", "constant", "inverse")
-}
 
 
 def learn(
@@ -50,7 +44,7 @@ def learn(
         np.float32(learning.l1_limit(model)),
         np.float32(learning.delta),
         np.float32(learning.tolerance),
-        OPTIMIZER_CODES[learning.optimizer, learning.rate],
+        OPTIMIZERS[learning.step],
         learning.c,
         np.float32(learning.regularization),
         learning.radius,

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
+from crowdml.optim import OPTIMIZERS
 from crowdml.simulation.settings import Crowd, Learning
 
 __all__ = ["APPROACHES", "Plan"]
@@ -45,7 +46,7 @@ class Plan:
 
     @property
     def uses_rate(self) -> bool:
-        return self.approach != "central-batch" and self.learning.optimizer != "auto"
+        return self.approach != "central-batch" and OPTIMIZERS[self.learning.optimizer].needs_c
 
     @property
     def shared(self) -> Hashable:

@@ -120,6 +120,13 @@ def test_noise_has_the_devices_scale(fast: bool) -> None:
     assert abs((z**2).mean() - 2) < 7 * math.sqrt(20 / z.size)
 
 
+def test_a_model_must_fit_what_is_predicted() -> None:
+    with pytest.raises(InvalidInput, match=r"takes no labels, found 3. Use softmax or hinge\."):
+        Learning(model="ridge").make_model(2, 3)
+    with pytest.raises(InvalidInput, match=r"needs some, found 0. Use ridge or huber\."):
+        Learning(model="hinge").make_model(2, 0)
+
+
 def test_without_noise_only_a_given_clip_counts() -> None:
     model = Learning(model="ridge").make_model(3, 0)
     assert Learning(model="ridge").l1_limit(model) > 1e20
