@@ -5,9 +5,7 @@ import sys
 import time
 
 from crowdml.bench.simulator import samples
-from crowdml.simulation.delays import uniform_delay
-from crowdml.simulation.settings import Crowd, Learning
-from crowdml.simulation.trial import run_trial
+from crowdml.simulation import Crowd, Learning, Plan, simulate, uniform_delay
 
 __all__ = ["bench_million"]
 
@@ -21,12 +19,12 @@ def bench_million(devices: int = 1_000_000, per_device: int = 10) -> dict[str, f
     data_s, data_mb = time.perf_counter() - before, _peak_mb()
     crowd = Crowd(devices=devices, batch=BATCH, delay=uniform_delay(TAU))
     before = time.perf_counter()
-    (lane,) = run_trial(data, crowd, [Learning(epsilon=10.0, c=30.0)], (0,), points=10)
+    (curve,) = simulate(data, [Plan(crowd, Learning(epsilon=10.0, c=30.0))], points=10)
     return {
         "devices": devices,
         "samples": len(data.y_train),
-        "checkins": lane.checkins,
-        "online_error": float(lane.online_errors[-1]),
+        "checkins": curve.checkins,
+        "online_error": float(curve.online_errors[0, -1]),
         "data_s": data_s,
         "run_s": time.perf_counter() - before,
         "samples_mb": (data.x_train.nbytes + data.y_train.nbytes) / 1e6,

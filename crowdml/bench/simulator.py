@@ -16,10 +16,10 @@ from crowdml.bench.task import CLASSES, FEATURES
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fast_noise import seed_streams
+from crowdml.simulation.fold import fold_slowly, laplace_scales
 from crowdml.simulation.kernel import MODELS, OPTIMIZERS, fold, pad
-from crowdml.simulation.schedule import Schedule
+from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Learning
-from crowdml.simulation.trial import fold_slowly, laplace_scales
 from crowdml.types import Array
 
 __all__ = [
@@ -42,7 +42,7 @@ C_FLAGS = ("-O3", "-march=native", f"-DFEATURES={FEATURES}", f"-DCLASSES={CLASSE
 
 @dataclass(frozen=True)
 class Case:
-    """One way to learn: b, ε and c."""
+    """One setting: b, ε and c."""
 
     batch: int
     epsilon: float
@@ -50,9 +50,9 @@ class Case:
 
     def scale(self) -> float:
         """The Laplace scale of a check-in, in units of the gradient."""
-        way = Learning(epsilon=self.epsilon, clip=CLIP)
-        model = way.make_model(FEATURES, CLASSES)
-        return float(laplace_scales(way, model, _schedule(self.batch, self.batch))[-1])
+        learning = Learning(epsilon=self.epsilon, clip=CLIP)
+        model = learning.make_model(FEATURES, CLASSES)
+        return float(laplace_scales(learning, model, one_by_one(self.batch, self.batch))[-1])
 
 
 CASES = {
@@ -145,7 +145,7 @@ def samples(n: int) -> Dataset:
 
 def fold_in_numba(data: Dataset, case: Case) -> Folded:
     """The simulator's own."""
-    schedule = _schedule(len(data.y_train), case.batch)
+    schedule = one_by_one(len(data.y_train), case.batch)
     x, y = pad(data.x_train), data.y_train.astype(np.float32)
     l1_norms = np.abs(x).sum(axis=1)
     scales = np.full(case.batch + 1, case.scale(), np.float32)
@@ -164,12 +164,11 @@ def fold_in_numba(data: Dataset, case: Case) -> Folded:
 def fold_in_numpy(data: Dataset, case: Case, most: int = 1000) -> float:
     """Seconds per check-in of the plain reference, over the first few."""
     n = min(len(data.y_train), most * case.batch)
-    schedule = _schedule(n, case.batch)
-    way = Learning(epsilon=case.epsilon, c=case.c, clip=CLIP)
-    model = way.make_model(FEATURES, CLASSES)
+    schedule = one_by_one(n, case.batch)
+    learning = Learning(epsilon=case.epsilon, c=case.c, clip=CLIP)
     stops = np.array([schedule.n_checkins])
     before = time.thread_time()
-    fold_slowly(data, schedule, way, model, stops, np.random.default_rng(0))
+    fold_slowly(data, schedule, learning, stops, np.random.default_rng(0))
     return (time.thread_time() - before) / schedule.n_checkins
 
 
@@ -199,14 +198,6 @@ def fold_in_c(program: Path, file: Path, n: int, case: Case) -> Folded:
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, wrong, *w = printed.split()
     return Folded(float(seconds), int(wrong), np.array(w, dtype=float))
-
-
-def _schedule(n: int, batch: int) -> Schedule:
-    """Check-ins one after the other, none delayed."""
-    steps = n // batch
-    start = np.arange(steps + 1, dtype=np.int64) * batch
-    version, device = np.arange(steps, dtype=np.int64), np.zeros(steps, np.int32)
-    return Schedule(start, np.arange(steps * batch, dtype=np.int32), version, start[1:], device)
 
 
 def _median(values: list[float]) -> float | None:

@@ -4,13 +4,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import JSON, SEED
+from crowdml.cli.output import print_json
 
 __all__ = ["reproduce"]
 
@@ -21,8 +22,8 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path(
         "crowdml-reproduction"
     ),
-    seed: Annotated[int, typer.Option(help="The same seed gives the same curves.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    seed: SEED = 0,
+    json: JSON = False,
 ) -> None:
     """The paper's figures, ours beside the paper's read-off values, and one HTML report."""
     with needs("sim"):
@@ -39,13 +40,13 @@ def reproduce(
         bar = progress.add_task("reading data", total=1.0)
         found = run(
             figures,
-            trials,
-            seed,
-            lambda name, share: progress.update(bar, description=name, completed=share),
+            trials=trials,
+            seed=seed,
+            progress=lambda name, share: progress.update(bar, description=name, completed=share),
         )
     report = write_report(found, out)
     if json:
-        print(msgspec.json.encode(found.summary()).decode())
+        print_json(found.summary())
         return
     console = Console()
     for name, curves in found.summary().items():

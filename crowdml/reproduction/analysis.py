@@ -51,7 +51,7 @@ class Analysis(msgspec.Struct, frozen=True):
 def analyse(data: Dataset, devices: int = 1000, repeats: int = 20, seed: int = 0) -> Analysis:
     """Measure all three on a data set, with the device's own mechanism and messages."""
     rng = np.random.default_rng(seed)
-    model = Learning().make_model(data.x_train.shape[1], len(data.labels))
+    model = Learning().model_for(data)
     return Analysis(
         n_features=model.n_features,
         n_classes=len(data.labels),

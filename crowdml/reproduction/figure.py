@@ -1,23 +1,17 @@
 """What a figure shows: lines of errors over samples, ours and the paper's."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
 
 import msgspec
 import numpy as np
 
 from crowdml.reproduction.paper import Reading, readings_of
 from crowdml.reproduction.plan import CurvePlan, FigurePlan
-from crowdml.types import Array, Ints
+from crowdml.reproduction.samples import collected
+from crowdml.simulation import Curve, Data, Dataset, simulate
 
-__all__ = ["Figure", "Line", "Run", "make_line"]
-
-
-class Run(NamedTuple):
-    """Errors, trials × points, and how many check-ins there were, if any."""
-
-    samples: Ints
-    errors: Array
-    checkins: float = 0.0
+__all__ = ["Figure", "Line", "run_figure"]
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -54,13 +48,39 @@ class Figure(msgspec.Struct, frozen=True):
         return next(line for line in self.lines if line.plan.key == key)
 
 
-def make_line(figure: str, curve: CurvePlan, run: Run) -> Line:
-    """A curve of the paper's figure of this name, from all its trials."""
+def run_figure(
+    name: str,
+    plan: FigurePlan,
+    data: Dataset,
+    trials: int,
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Figure:
+    """All curves of a figure, from the simulator; with other people in each trial if so planned."""
+    people: Data = data
+    if plan.first is not None:
+        people = partial(collected, data, plan.devices, plan.first, plan.shuffled)
+    found = simulate(
+        people,
+        [plan.simulated(curve) for curve in plan.curves],
+        trials=trials,
+        seed=seed,
+        points=plan.points,
+        progress=lambda done, total: progress(done / total),
+    )
+    pairs = zip(plan.curves, found, strict=True)
+    return Figure(name, plan, tuple(_line(name, plan, curve, ours) for curve, ours in pairs))
+
+
+def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> Line:
+    online = plan.measure == "online"
+    first = 1 if online else 0  # before the first sample there is nothing to average
+    errors = (found.online_errors if online else found.errors)[:, first:]
     return Line(
         curve,
-        run.samples.tolist(),
-        run.errors.mean(axis=0).tolist(),
-        run.errors.std(axis=0).tolist(),
-        readings_of(figure, curve.key),
-        float(run.samples[-1]) / run.checkins if run.checkins else 0.0,
+        found.samples[first:].tolist(),
+        errors.mean(axis=0).tolist(),
+        errors.std(axis=0).tolist(),
+        readings_of(plan.beside or name, curve.key),
+        float(found.samples[-1]) / found.checkins if found.checkins else 0.0,
     )

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["PRECISION", "READINGS", "Reading", "final_reading", "readings_of"]
+__all__ = ["PRECISION", "READINGS", "Reading", "readings_of"]
 
 PRECISION = 0.02
 """A curve is at or below the paper's if it exceeds the reading by at most this."""
@@ -83,9 +83,3 @@ def readings_of(figure: str, curve: str) -> tuple[Reading, ...]:
     0.095
     """
     return READINGS.get(figure, {}).get(curve, ())
-
-
-def final_reading(figure: str, curve: str) -> Reading | None:
-    """The last reading of a curve: its value when the paper's experiment ends."""
-    readings = readings_of(figure, curve)
-    return readings[-1] if readings else None

@@ -1,20 +1,16 @@
 """What to run for each figure, read from the plans beside this file."""
 
 import math
-from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
-from crowdml.simulation import Crowd, Delay, Learning, uniform_delay
+from crowdml.simulation import Crowd, Learning, Plan, uniform_delay
 
 __all__ = ["CurvePlan", "FigurePlan", "load_plans"]
 
 GROUPS = ("activity", "mnist", "cifar10")
-
-# Crowds are equal, and share their schedules, only if their delay is the same function.
-_uniform = cache(uniform_delay)
 
 
 class CurvePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -23,7 +19,7 @@ class CurvePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     Args:
         key: Its name in JSON and in the table of readings.
         label: Its name in the legend.
-        approach: Who learns, and from what.
+        approach: One of the simulator's.
         c: The rate's constant, η = c/√t.
         regularization: λ.
         batch: b.
@@ -34,18 +30,13 @@ class CurvePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     key: str
     label: str
-    approach: Literal["crowd", "central-batch", "central-sgd", "decentral"]
+    approach: str
     c: float = 1.0
     regularization: float = 0.0
     batch: int = 1
     epsilon: float = math.inf
     delay: float = 0.0
     panel: str = ""
-
-    def learning(self) -> Learning:
-        """The crowd's own noise if it is a crowd; otherwise the data are what is noisy."""
-        epsilon = self.epsilon if self.approach == "crowd" else math.inf
-        return Learning(epsilon=epsilon, c=self.c, regularization=self.regularization)
 
 
 class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -77,10 +68,14 @@ class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     first: int | None = None
     shuffled: bool = False
 
-    def crowd(self, curve: CurvePlan) -> Crowd:
-        delay: Delay | None = _uniform(curve.delay) if curve.delay else None
-        devices = 1 if curve.approach == "central-sgd" else self.devices
-        return Crowd(devices=devices, batch=curve.batch, delay=delay, passes=self.passes)
+    def simulated(self, curve: CurvePlan) -> Plan:
+        """A curve as the simulator knows it."""
+        delay = uniform_delay(curve.delay) if curve.delay else None
+        return Plan(
+            crowd=Crowd(self.devices, curve.batch, delay=delay, passes=self.passes),
+            learning=Learning(curve.epsilon, curve.c, regularization=curve.regularization),
+            approach=curve.approach,
+        )
 
 
 def load_plans() -> dict[str, FigurePlan]:

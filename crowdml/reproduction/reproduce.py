@@ -8,8 +8,7 @@ import msgspec
 from crowdml.errors import InvalidInput
 from crowdml.reproduction.analysis import Analysis, Measured, analyse
 from crowdml.reproduction.claims import Claim, check_claims
-from crowdml.reproduction.curves import run_figure
-from crowdml.reproduction.figure import Figure
+from crowdml.reproduction.figure import Figure, run_figure
 from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.spectrum import load_data
 from crowdml.simulation import Dataset

@@ -1,4 +1,4 @@
-"""The data of one trial, where trials differ in more than chance inside the simulator."""
+"""The people of one trial, where each trial has others."""
 
 from dataclasses import replace
 
@@ -9,11 +9,11 @@ from crowdml.simulation import Dataset
 from crowdml.simulation.datasets import on_label_change
 from crowdml.types import Ints
 
-__all__ = ["collected", "within_unit_ball"]
+__all__ = ["collected"]
 
 
 def collected(
-    data: Dataset, n_people: int, first: int, rng: np.random.Generator, shuffled: bool = False
+    data: Dataset, n_people: int, first: int, shuffled: bool, rng: np.random.Generator
 ) -> Dataset:
     """The first samples that a few people's phones collect, equally many from each.
 
@@ -41,13 +41,3 @@ def collected(
     return replace(
         data, x_train=data.x_train[kept], y_train=data.y_train[kept], person=data.person[kept]
     )
-
-
-def within_unit_ball(data: Dataset) -> tuple[Dataset, float]:
-    """Data whose features are too long scaled by 1/s so that ‖x‖₁ ≤ 1, and s.
-
-    The simulator clips gradients at the bound for such x. On x/s, plain SGD at the rate c·s² takes
-    the same steps as on x at the rate c, and nothing is clipped.
-    """
-    s = max(1.0, float(np.abs(data.x_train).sum(axis=1).max()))
-    return replace(data, x_train=data.x_train / s, x_test=data.x_test / s), s

@@ -7,15 +7,16 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.models import Model
+from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.schedule import Schedule
+from crowdml.simulation.fold import learn
+from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Crowd, Learning
-from crowdml.simulation.trial import Lane, learn
 from crowdml.types import Array
 
 __all__ = ["central_batch", "decentralized", "error_rate", "perturb"]
 
-MOST_TESTS = 2000
+MOST_POINTS, MOST_TESTS = 6, 2000
 
 
 def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Array:
@@ -62,38 +63,29 @@ def perturb(data: Dataset, epsilon: float, rng: np.random.Generator) -> Dataset:
 
 
 def decentralized(
-    data: Dataset, crowd: Crowd, way: Learning, seed: tuple[int, ...], points: int = 10
-) -> Lane:
+    data: Dataset, crowd: Crowd, learning: Learning, seed: tuple[int, ...], points: int
+) -> Curve:
     """Every device learns alone from its own samples; errors are averaged over devices.
 
-    Nothing leaves a device, so there is no noise, and ε is 0. Errors are measured on at most
-    2,000 test samples.
+    Nothing leaves a device, so there is no noise, and ε is 0. Since every device has a model of its
+    own to test, errors are measured at no more than 6 points, on at most 2,000 test samples.
 
     Paper: Section V-C, "Decentral (SGD)".
     """
     rng = np.random.default_rng(seed)
-    way = replace(way, epsilon=math.inf)
+    learning = replace(learning, epsilon=math.inf)
     hands = data.deal(crowd.devices, rng, crowd.skew, crowd.spread)
-    model = way.make_model(data.x_train.shape[1], len(data.labels))
+    model = learning.model_for(data)
     x_test, y_test = data.x_test[:MOST_TESTS], data.y_test[:MOST_TESTS]
-    shares = np.linspace(0.0, 1.0, points + 1)
-    errors, online = np.zeros(points + 1), np.zeros(points + 1)
+    shares = np.linspace(0.0, 1.0, min(points, MOST_POINTS) + 1)
+    errors, online = np.zeros(len(shares)), np.zeros(len(shares))
     orders = [np.concatenate([rng.permutation(own) for _ in range(crowd.passes)]) for own in hands]
     for rows in orders:
-        schedule = _alone(len(rows), crowd.batch)
+        schedule = one_by_one(len(rows), crowd.batch)
         stops = (shares * schedule.n_checkins).astype(np.int64)
         alone = replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows])
-        w, wrong = learn(alone, schedule, way, model, stops, rng)
-        errors += [model.mistakes(row, x_test, y_test).mean() for row in w]
+        w, wrong = learn(alone, schedule, learning, stops, rng)
+        errors += [error_rate(model, row, x_test, y_test) for row in w]
         online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
     samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
-    n = len(hands)
-    return Lane(samples, errors / n, online / n, w[-1], 0, 0.0, 0.0)
-
-
-def _alone(n: int, batch: int) -> Schedule:
-    """One device that uses n samples in order, a batch at a time, each on the newest version."""
-    steps = n // batch
-    start = np.arange(steps + 1, dtype=np.int64) * batch
-    version, device = np.arange(steps, dtype=np.int64), np.zeros(steps, np.int32)
-    return Schedule(start, np.arange(steps * batch, dtype=np.int32), version, start[1:], device)
+    return Curve(samples, errors[None] / len(hands), online[None] / len(hands))

@@ -1,7 +1,11 @@
-"""How long messages take, in ticks of the sample clock (Δ)."""
+"""How long messages take, in ticks of the sample clock (Δ).
+
+Equal delays are one and the same function, so that crowds with them are equal and share schedules.
+"""
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +19,7 @@ Delay: TypeAlias = Callable[[np.random.Generator, int], npt.ArrayLike]
 """`delay(rng, n)` draws n delays; any function of the generator will do."""
 
 
+@cache
 def uniform_delay(longest: float) -> Delay:
     """Uniform on [0, τ], the paper's choice.
 
@@ -24,16 +29,19 @@ def uniform_delay(longest: float) -> Delay:
     return lambda rng, n: rng.uniform(0.0, longest, n)
 
 
+@cache
 def constant_delay(ticks: float) -> Delay:
     _check(ticks)
     return lambda rng, n: np.full(n, ticks)
 
 
+@cache
 def exponential_delay(mean: float) -> Delay:
     _check(mean)
     return lambda rng, n: rng.exponential(mean, n)
 
 
+@cache
 def lognormal_delay(median: float, sigma: float = 1.0) -> Delay:
     _check(median)
     return lambda rng, n: median * rng.lognormal(0.0, sigma, n)

@@ -13,25 +13,16 @@ from crowdml.simulation.lanes import (
     as_floats,
     as_words,
     load,
-    load_words,
-    splat,
+    polynomial,
+    polynomial_of,
     store,
-    store_words,
     to_floats,
 )
 
 __all__ = ["fill_laplace", "seed_streams"]
 
 LN2 = np.float32(np.log(2.0))
-
-
-def _log_polynomial(degree: int = 8) -> tuple[np.float32, ...]:
-    """Coefficients, highest first, of log(1 + f) for f in [0, 1), best at Chebyshev's points."""
-    nodes = (np.cos(np.pi * (np.arange(64) + 0.5) / 64) + 1.0) / 2.0
-    return tuple(np.polyfit(nodes, np.log1p(nodes), degree).astype(np.float32))
-
-
-P0, P1, P2, P3, P4, P5, P6, P7, P8 = _log_polynomial()
+LOG1P = polynomial_of(np.log1p, 8)
 
 
 def seed_streams(rng: np.random.Generator) -> npt.NDArray[np.uint32]:
@@ -45,8 +36,8 @@ def fill_laplace(out, size, scale, streams):  # type: ignore[no-untyped-def]
 
     |z| = −scale·log(u) with u uniform on 2²³ equally likely values, and a sign bit of its own.
     """
-    a, b = load_words(streams, 0), load_words(streams, LANES)
-    c, d = load_words(streams, 2 * LANES), load_words(streams, 3 * LANES)
+    a, b = load(streams, 0), load(streams, LANES)
+    c, d = load(streams, 2 * LANES), load(streams, 3 * LANES)
     for at in range(0, size, LANES):
         word = _rotate(a + d, 7) + a
         shifted = b << 9
@@ -59,10 +50,10 @@ def fill_laplace(out, size, scale, streams):  # type: ignore[no-untyped-def]
         u = to_floats(word >> 9) + np.float32(0.5)
         signed = as_floats(as_words(_minus_log(u)) ^ (word << 31))
         store(out, at, load(out, at) + signed * scale)
-    store_words(streams, 0, a)
-    store_words(streams, LANES, b)
-    store_words(streams, 2 * LANES, c)
-    store_words(streams, 3 * LANES, d)
+    store(streams, 0, a)
+    store(streams, LANES, b)
+    store(streams, 2 * LANES, c)
+    store(streams, 3 * LANES, d)
 
 
 @njit(forceinline=True, cache=True)
@@ -76,13 +67,4 @@ def _minus_log(u):  # type: ignore[no-untyped-def]
     word = as_words(u)
     exponent = np.float32(127 + 23) - to_floats(word >> 23)
     f = as_floats((word & 0x7FFFFF) | 0x3F800000) - np.float32(1.0)
-    p = splat(P0)
-    p = p * f + P1
-    p = p * f + P2
-    p = p * f + P3
-    p = p * f + P4
-    p = p * f + P5
-    p = p * f + P6
-    p = p * f + P7
-    p = p * f + P8
-    return exponent * LN2 - p
+    return exponent * LN2 - polynomial(LOG1P, f)

@@ -26,6 +26,8 @@ from crowdml.simulation.lanes import (
     larger,
     load,
     one_at,
+    polynomial,
+    polynomial_of,
     root,
     splat,
     spread,
@@ -49,15 +51,7 @@ BLOCK = 4
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 NO_SCORE = np.float32(-1e30)
 LOG2E = np.float32(1.0 / math.log(2.0))
-
-
-def _exp2_polynomial(degree: int = 6) -> tuple[np.float32, ...]:
-    """Coefficients, highest first, of 2^f for f in [0, 1), best at Chebyshev's points."""
-    nodes = (np.cos(np.pi * (np.arange(64) + 0.5) / 64) + 1.0) / 2.0
-    return tuple(np.polyfit(nodes, np.exp2(nodes), degree).astype(np.float32))
-
-
-E0, E1, E2, E3, E4, E5, E6 = _exp2_polynomial()
+EXP2 = polynomial_of(np.exp2, 6)
 
 
 def pad(x: npt.ArrayLike) -> npt.NDArray[np.float32]:
@@ -352,14 +346,7 @@ def _exp(v):  # type: ignore[no-untyped-def]
     v = larger(v * LOG2E, np.float32(-100.0))
     n = floor(v)
     f = v - n
-    p = splat(E0)
-    p = p * f + E1
-    p = p * f + E2
-    p = p * f + E3
-    p = p * f + E4
-    p = p * f + E5
-    p = p * f + E6
-    return p * as_floats((to_words(n) + 127) << 23)
+    return polynomial(EXP2, f) * as_floats((to_words(n) + 127) << 23)
 
 
 @njit(fastmath=True, forceinline=True, cache=True)

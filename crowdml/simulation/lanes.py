@@ -10,14 +10,17 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
+from crowdml.types import Array
+
 __all__ = [
     "LANES", "absolute", "as_floats", "as_words", "beaten", "floor", "keep", "larger", "load",
-    "load_words", "one_at", "root", "splat", "spread", "store", "store_words", "to_floats",
+    "one_at", "polynomial", "polynomial_of", "root", "splat", "spread", "store", "to_floats",
     "to_words", "top", "total",
 ]  # fmt: skip
 
@@ -115,44 +118,27 @@ def _place(context: Any, builder: Any, signature: Any, values: Any, kind: Any) -
     return builder.bitcast(builder.gep(array.data, [values[1]]), kind.as_pointer())
 
 
-def _load_lanes(array: Any, vector: Any, kind: Any) -> Any:
+@intrinsic  # type: ignore[untyped-decorator]
+def load(context: Any, array: Any, at: Any) -> Any:
+    """array[at : at + 16], as Words if it holds uint32, otherwise as Floats."""
+    vector, kind = (Words, WORDS) if array.dtype == types.uint32 else (Floats, FLOATS)
+
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.load(_place(context, builder, signature, values, kind), align=4)
 
     return vector(array, types.int64), generate
 
 
-def _store_lanes(array: Any, vector: Any, kind: Any) -> Any:
+@intrinsic  # type: ignore[untyped-decorator]
+def store(context: Any, array: Any, at: Any, v: Any) -> Any:
+    """array[at : at + 16] = v."""
+
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        place = _place(context, builder, signature, values, kind)
+        place = _place(context, builder, signature, values, values[2].type)
         builder.store(values[2], place, align=4)
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, vector), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load(context: Any, array: Any, at: Any) -> Any:
-    """array[at : at + 16], of float32."""
-    return _load_lanes(array, Floats, FLOATS)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store(context: Any, array: Any, at: Any, v: Any) -> Any:
-    """array[at : at + 16] = v, of float32."""
-    return _store_lanes(array, Floats, FLOATS)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load_words(context: Any, array: Any, at: Any) -> Any:
-    """array[at : at + 16], of uint32."""
-    return _load_lanes(array, Words, WORDS)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store_words(context: Any, array: Any, at: Any, v: Any) -> Any:
-    """array[at : at + 16] = v, of uint32."""
-    return _store_lanes(array, Words, WORDS)
+    return types.void(array, types.int64, v), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -202,6 +188,27 @@ def floor(context: Any, v: Any) -> Any:
 def root(context: Any, v: Any) -> Any:
     """√v."""
     return _emit(Floats(Floats), lambda b, v: _call(b, "llvm.sqrt.v16f32", FLOATS, v))
+
+
+def polynomial_of(function: Callable[[Array], Array], degree: int) -> tuple[np.float32, ...]:
+    """Coefficients, highest first, of a function of f in [0, 1), best at Chebyshev's points."""
+    nodes = (np.cos(np.pi * (np.arange(64) + 0.5) / 64) + 1.0) / 2.0
+    return tuple(np.polyfit(nodes, function(nodes), degree).astype(np.float32))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def polynomial(context: Any, coefficients: Any, v: Any) -> Any:
+    """c₀vⁿ + c₁vⁿ⁻¹ + … + cₙ."""
+
+    def code(builder: Any, values: Any, v: Any) -> Any:
+        first, *rest = (
+            _all_lanes(builder, builder.extract_value(values, k)) for k in range(len(coefficients))
+        )
+        for c in rest:
+            first = builder.fadd(builder.fmul(first, v, flags=FAST), c, flags=FAST)
+        return first
+
+    return _emit(Floats(coefficients, Floats), code)
 
 
 def _number(builder: Any) -> Any:

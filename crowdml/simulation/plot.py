@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation.simulate import Curve
+from crowdml.simulation.curve import Curve
 
-__all__ = ["FORMATS", "draw_curves", "save_curves"]
+__all__ = ["FORMATS", "check_format", "draw_curves", "save_curves"]
 
 FORMATS = (".pdf", ".png", ".svg")
 

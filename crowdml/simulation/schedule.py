@@ -13,7 +13,7 @@ from crowdml.errors import InvalidInput
 from crowdml.simulation.arrivals import Arrivals
 from crowdml.simulation.delays import Delay, draw
 
-__all__ = ["Schedule", "make_schedule"]
+__all__ = ["Schedule", "make_schedule", "one_by_one"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -46,6 +46,18 @@ class Schedule(NamedTuple):
     def staleness(self) -> Int64s:
         """How many updates each check-in missed."""
         return np.arange(self.n_checkins) - self.version
+
+
+def one_by_one(n: int, batch: int) -> Schedule:
+    """One device that uses n samples in order, a batch at a time, each on the newest version.
+
+    >>> one_by_one(5, batch=2).used.tolist()
+    [0, 1, 2, 3]
+    """
+    steps = n // batch
+    start = np.arange(steps + 1, dtype=np.int64) * batch
+    version, device = np.arange(steps, dtype=np.int64), np.zeros(steps, np.int32)
+    return Schedule(start, np.arange(steps * batch, dtype=np.int32), version, start[1:], device)
 
 
 def make_schedule(

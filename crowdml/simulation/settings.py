@@ -10,6 +10,7 @@ from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
 from crowdml.privacy import Epsilon, Sanitizer
 from crowdml.simulation import kernel
 from crowdml.simulation.arrivals import Presence
+from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.delays import Delay
 
 __all__ = ["Crowd", "Learning"]
@@ -105,17 +106,33 @@ class Learning:
                 )
 
     @property
+    def step(self) -> str:
+        """What the kernel calls the optimizer: plain SGD by its rate, others by their name."""
+        return self.rate if self.optimizer == "sgd" else self.optimizer
+
+    @property
     def compiled(self) -> bool:
         """Whether the fold runs compiled; what is one's own, or not in the kernel, does not."""
         own = self.own_model is not None or self.own_optimizer is not None
-        step = self.rate if self.optimizer == "sgd" else self.optimizer
-        return not own and self.model in kernel.MODELS and step in kernel.OPTIMIZERS
+        return not own and self.model in kernel.MODELS and self.step in kernel.OPTIMIZERS
 
     def make_model(self, n_features: int, n_classes: int) -> Model:
         if self.own_model is not None:
             return self.own_model(n_features, n_classes)
+        kind = MODELS[self.model]
+        if kind.classifier != (n_classes > 0):
+            what = "labels and needs some" if kind.classifier else "a number and takes no labels"
+            fitting = [
+                name for name, other in MODELS.items() if other.classifier == (n_classes > 0)
+            ]
+            raise InvalidInput(
+                f"{self.model} predicts {what}, found {n_classes}. Use {' or '.join(fitting)}."
+            )
         settings = {"delta": self.delta, "tolerance": self.tolerance}
-        return MODELS[self.model].model(n_features, n_classes, self.intercept, **settings)
+        return kind.model(n_features, n_classes, self.intercept, **settings)
+
+    def model_for(self, data: Dataset) -> Model:
+        return self.make_model(data.x_train.shape[1], len(data.labels))
 
     def make_optimizer(self) -> Optimizer:
         if self.own_optimizer is not None:

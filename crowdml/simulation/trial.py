@@ -1,80 +1,59 @@
-"""One trial: deal the samples, make a schedule, fold it for each way of learning, test."""
+"""One trial, by any of the approaches that the paper compares."""
 
 import math
 import time
-import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.models import LinearModel, Model
 from crowdml.simulation.arrivals import arrive
+from crowdml.simulation.baselines import central_batch, decentralized, error_rate, perturb
+from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.fast_noise import seed_streams
-from crowdml.simulation.kernel import MODELS, OPTIMIZERS, fold, gather
+from crowdml.simulation.fold import learn
+from crowdml.simulation.plan import Plan
 from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd, Learning
-from crowdml.types import Array, Ints
 
-__all__ = ["OPTIMIZER_CODES", "Lane", "fold_slowly", "learn", "prepare", "run_trial"]
+__all__ = ["DATA_STREAM", "Data", "prepare", "run_trial"]
 
-Float32s = npt.NDArray[np.float32]
+Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
+"""The same samples in every trial, or a function that draws those of one."""
 
-OPTIMIZER_CODES = {
-    (optimizer, rate): OPTIMIZERS[rate if optimizer == "sgd" else optimizer]
-    for optimizer in ("sgd", "adagrad", "dual-averaging", "auto")
-    for rate in ("sqrt", "constant", "inverse")
-}
-
-
-@dataclass(frozen=True)
-class Lane:
-    """What one trial of one setting gave.
-
-    Args:
-        samples: The clock at each point: samples generated so far.
-        errors: The test error there.
-        online_errors: The time-averaged error of predictions made before learning from them.
-        w: The parameters in the end.
-        checkins: How many there were.
-        epsilon_per_sample: What the most used sample lost.
-        epsilon_per_device: What the busiest device spent over its check-ins.
-        seconds: How long the fold and the tests took.
-    """
-
-    samples: Ints
-    errors: Array
-    online_errors: Array
-    w: Array
-    checkins: int
-    epsilon_per_sample: float
-    epsilon_per_device: float
-    seconds: float = 0.0
+DATA_STREAM = 2**32 - 1
+"""Of a trial's chance: what the data are. 1, 2, … are the noise of its plans."""
 
 
 def run_trial(
-    data: Dataset,
-    crowd: Crowd,
-    ways: list[Learning],
-    seed: tuple[int, ...],
-    points: int = 30,
-    first: int = 0,
-) -> list[Lane]:
-    """All ways of learning on the same schedule, each with noise of its own.
+    data: Data, plans: Sequence[Plan], seed: tuple[int, ...], points: int = 30, first: int = 0
+) -> list[Curve]:
+    """A curve of one trial for each plan; all plans have the same `shared`.
 
-    The noise is that of the ways' numbers, which begin with `first`: a part of a longer list of
-    ways gives the same as the whole list.
+    The noise is that of the plans' numbers, which begin with `first`: a part of a longer list of
+    plans gives the same as the whole list.
     """
-    rng = np.random.default_rng(seed)
-    schedule = prepare(data, crowd, rng)
-    ticks = len(data.y_train) * crowd.passes
-    samples = np.linspace(0, ticks, points + 1).astype(np.int64)
-    stops = np.searchsorted(schedule.tick, samples, side="right")
-    return [
-        _run_lane(data, schedule, way, samples, stops, np.random.default_rng([*seed, 1 + number]))
-        for number, way in enumerate(ways, start=first)
-    ]
+    rng = np.random.default_rng([*seed, DATA_STREAM])
+    if not isinstance(data, Dataset):
+        data = data(rng)
+    if plans[0].central:
+        data = perturb(data, plans[0].learning.epsilon, rng)
+    elif plans[0].approach == "crowd":
+        schedule = prepare(data, plans[0].crowd, np.random.default_rng(seed))
+    curves = []
+    for number, plan in enumerate(plans, start=first):
+        began = time.perf_counter()
+        if plan.central:
+            curve = _central(data, plan, seed, points)
+        elif plan.approach == "decentral":
+            curve = decentralized(data, plan.crowd, plan.learning, seed, points)
+        else:
+            noise = np.random.default_rng([*seed, 1 + number])
+            curve = _crowd(data, schedule, plan, points, noise)
+        curves.append(replace(curve, seconds=time.perf_counter() - began))
+    return curves
 
 
 def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
@@ -84,138 +63,47 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
     return make_schedule(arrivals, crowd.devices, crowd.batch, crowd.delay, crowd.buffer, rng)
 
 
-def _run_lane(
-    data: Dataset,
-    schedule: Schedule,
-    way: Learning,
-    samples: Ints,
-    stops: Ints,
-    rng: np.random.Generator,
-) -> Lane:
-    began = time.perf_counter()
-    model = way.make_model(data.x_train.shape[1], len(data.labels))
-    w, wrong = learn(data, schedule, way, model, stops, rng)
-    errors = np.array([model.mistakes(row, data.x_test, data.y_test).mean() for row in w])
+def _crowd(
+    data: Dataset, schedule: Schedule, plan: Plan, points: int, rng: np.random.Generator
+) -> Curve:
+    samples = np.linspace(0, len(data.y_train) * plan.crowd.passes, points + 1).astype(np.int64)
+    stops = np.searchsorted(schedule.tick, samples, side="right")
+    w, wrong = learn(data, schedule, plan.learning, stops, rng)
+    model = plan.learning.model_for(data)
+    errors = [error_rate(model, row, data.x_test, data.y_test) for row in w]
     used = np.concatenate([[0], schedule.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
-    per_checkin = np.bincount(schedule.device) if schedule.n_checkins else np.zeros(1, np.int64)
-    uses = np.bincount(schedule.used) if len(schedule.used) else np.zeros(1, np.int64)
-    return Lane(
+    return Curve(
         samples=samples,
-        errors=errors,
-        online_errors=counted / np.maximum(used, 1),
-        w=w[-1],
+        errors=np.array([errors]),
+        online_errors=(counted / np.maximum(used, 1))[None],
         checkins=schedule.n_checkins,
-        epsilon_per_sample=_times(way.epsilon, int(uses.max())),
-        epsilon_per_device=_times(way.epsilon, int(per_checkin.max())),
-        seconds=time.perf_counter() - began,
+        epsilon_per_sample=_most(schedule.used, plan.learning),
+        epsilon_per_device=_most(schedule.device, plan.learning),
     )
 
 
-def _times(epsilon: float, n: int) -> float:
-    """n·ε, and 0 if nothing was sent at all."""
-    return n * epsilon if n else 0.0
+def _most(who: npt.NDArray[np.int32], learning: Learning) -> float:
+    """ε times how often the most frequent one occurs, and 0 if nothing was sent at all."""
+    return learning.epsilon * int(np.bincount(who).max()) if len(who) else 0.0
 
 
-def learn(
-    data: Dataset,
-    schedule: Schedule,
-    way: Learning,
-    model: Model,
-    stops: Ints,
-    rng: np.random.Generator,
-) -> tuple[Array, Ints]:
-    """The parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
-    if not way.compiled:
-        what = "this model or optimizer" if way.own_model or way.own_optimizer else way.optimizer
-        warnings.warn(f"{what} is not compiled and runs in plain NumPy, slowly.", stacklevel=2)
-        return fold_slowly(data, schedule, way, model, stops, rng)
-    assert isinstance(model, LinearModel)
-    return _fold_fast(data, schedule, way, model, stops, rng)
-
-
-def _fold_fast(
-    data: Dataset,
-    schedule: Schedule,
-    way: Learning,
-    model: LinearModel,
-    stops: Ints,
-    rng: np.random.Generator,
-) -> tuple[Array, Ints]:
-    x, l1_norms = gather(data.x_train, schedule.used, model.intercept)
-    wrong = np.zeros(schedule.n_checkins, np.int64)
-    w = fold(
-        x,
-        model.n_features + model.intercept,
-        data.y_train[schedule.used].astype(np.float32),
-        l1_norms,
-        schedule.start,
-        schedule.version,
-        MODELS[way.model],
-        model.n_scores,
-        np.float32(way.l1_limit(model)),
-        np.float32(way.delta),
-        np.float32(way.tolerance),
-        OPTIMIZER_CODES[way.optimizer, way.rate],
-        way.c,
-        np.float32(way.regularization),
-        way.radius,
-        -1.0 if way.averaging is None else way.averaging,
-        laplace_scales(way, model, schedule),
-        seed_streams(rng),
-        stops,
-        wrong,
+def _central(data: Dataset, plan: Plan, seed: tuple[int, ...], points: int) -> Curve:
+    """Learn from data as they are: a server does not know whose they are, nor adds noise."""
+    learning, n_samples = replace(plan.learning, epsilon=math.inf), len(data.y_train)
+    if plan.approach == "central-sgd":
+        server = Crowd(devices=1, batch=plan.crowd.batch, passes=plan.crowd.passes)
+        pooled = replace(data, person=np.zeros(n_samples, np.int64))
+        curve = run_trial(pooled, [Plan(server, learning)], seed, points)[0]
+    else:
+        model = learning.model_for(data)
+        w = central_batch(model, data.x_train, data.y_train, learning.regularization)
+        errors = np.full((1, 2), error_rate(model, w, data.x_test, data.y_test))
+        curve = Curve(np.array([0, n_samples * plan.crowd.passes]), errors, errors)
+    epsilon, devices = plan.learning.epsilon, min(plan.crowd.devices, n_samples)
+    return replace(
+        curve,
+        checkins=n_samples,
+        epsilon_per_sample=epsilon,
+        epsilon_per_device=epsilon * math.ceil(n_samples / devices),
     )
-    return _in_model_order(w.astype(np.float64), model), wrong
-
-
-def laplace_scales(way: Learning, model: Model, schedule: Schedule) -> Float32s:
-    """The scale of the device's own noise for every n that occurs, in units of the gradient."""
-    sizes = np.unique(np.diff(schedule.start))
-    scales = np.zeros(int(sizes.max(initial=0)) + 1, np.float32)
-    if math.isinf(way.epsilon):
-        return scales
-    sanitizer = way.sanitizer(model)
-    for n in sizes.tolist():
-        release = sanitizer.event(n, 0).releases[0]
-        scales[n] = math.ldexp(release.sensitivity / release.epsilon, sanitizer.grid(n))
-    return scales
-
-
-def _in_model_order(w: Array, model: LinearModel) -> Array:
-    """From K×(D+1) with the intercept last in each row to K×D, then the K intercepts."""
-    if not model.intercept:
-        return w
-    cube = w.reshape(len(w), model.n_scores, model.n_features + 1)
-    return np.hstack([cube[:, :, :-1].reshape(len(w), -1), cube[:, :, -1]])
-
-
-def fold_slowly(
-    data: Dataset,
-    schedule: Schedule,
-    way: Learning,
-    model: Model,
-    stops: Ints,
-    rng: np.random.Generator,
-) -> tuple[Array, Ints]:
-    """The same fold in plain NumPy, with any model and any optimizer: the obvious version."""
-    optimizer, limit = way.make_optimizer(), way.l1_limit(model)
-    scales = laplace_scales(way, model, schedule)
-    w = np.zeros(model.size)
-    state, versions = optimizer.init(w), [w]
-    oldest, depth = 0, int(schedule.staleness.max(initial=0)) + 1
-    out, wrong = np.zeros((len(stops), model.size)), np.zeros(schedule.n_checkins, np.int64)
-    for i in range(schedule.n_checkins):
-        rows = schedule.used[schedule.start[i] : schedule.start[i + 1]]
-        x, y, then = data.x_train[rows], data.y_train[rows], versions[schedule.version[i] - oldest]
-        wrong[i] = model.mistakes(then, x, y).sum()
-        g = model.mean_gradient(then, x, y, limit) + way.regularization * then
-        if scales[len(rows)] > 0:
-            g = g + rng.laplace(0.0, scales[len(rows)], model.size)
-        state, w = optimizer.update(state, w, g, int(schedule.device[i]))
-        versions.append(w)
-        if len(versions) > depth:
-            versions.pop(0)
-            oldest += 1
-        out[stops == i + 1] = optimizer.model(state, w)
-    return out, wrong

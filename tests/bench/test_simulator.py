@@ -24,8 +24,9 @@ from crowdml.bench.simulator import (
 )
 from crowdml.cli import app
 from crowdml.errors import InvalidInput
+from crowdml.simulation.fold import fold_slowly
+from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Learning
-from crowdml.simulation.trial import fold_slowly
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
@@ -99,14 +100,10 @@ def test_c_draws_the_same_noise(tmp_path: Path) -> None:
 def test_the_case_is_that_of_the_settings(name: str) -> None:
     """What is measured learns what the package's own settings learn."""
     case, data = CASES[name], samples(500)
-    way = Learning(c=case.c)
-    model = way.make_model(data.x_train.shape[1], len(data.labels))
     quiet = Case(case.batch, math.inf, case.c)
-    from crowdml.bench.simulator import _schedule
-
-    schedule = _schedule(500, case.batch)
+    schedule = one_by_one(500, case.batch)
     stops = np.array([schedule.n_checkins])
-    w, _ = fold_slowly(data, schedule, way, model, stops, np.random.default_rng(0))
+    w, _ = fold_slowly(data, schedule, Learning(c=case.c), stops, np.random.default_rng(0))
     ours = fold_in_numba(data, quiet).w
     np.testing.assert_allclose(ours, w[-1], atol=1e-4 * np.abs(w).max())
 

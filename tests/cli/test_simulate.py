@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdml.simulation import Crowd, Learning, load_digits, simulate
+from crowdml.simulation import Crowd, Learning, Plan, load_digits, simulate
 from tests.cli.command import Command, Ran
 
 Quick = Callable[..., Ran]
@@ -27,9 +27,8 @@ def test_one_setting_has_the_promised_fields(crowdml: Command) -> None:
     assert (samples, mean, std) == (3 * 1437, found["error"], found["std"])
     assert found["errors"][0][0] == 0
     assert found["setting"]["batch"] == 2
-    curve = simulate(
-        load_digits(), [(Crowd(50, 2, passes=3), Learning(epsilon=10.0, c=30.0))], trials=2, seed=1
-    )[0]
+    plan = Plan(Crowd(50, 2, passes=3), Learning(epsilon=10.0, c=30.0))
+    curve = simulate(load_digits(), [plan], trials=2, seed=1)[0]
     assert found["error"] == curve.final
     assert found["checkins"] == curve.checkins
 

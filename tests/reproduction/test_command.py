@@ -17,7 +17,7 @@ def test_json_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     from crowdml.reproduction import load_plans, reproduce
     from crowdml.simulation import load_activity
 
-    def small(names: list[str], *arguments: object) -> object:
+    def small(names: list[str], **options: object) -> object:
         plans = {"fig3": load_plans()["fig3"]}
         return reproduce(names, trials=1, load=lambda name: load_activity(), plans=plans)
 

@@ -50,6 +50,10 @@ def test_how_rates_were_chosen_is_said(plan: FigurePlan) -> None:
     assert len({curve.key for curve in plan.curves}) == len(plan.curves)
 
 
-def test_equal_delays_share_schedules() -> None:
-    plan = PLANS["fig6"]
-    assert plan.crowd(plan.curves[0]) == plan.crowd(plan.curves[0])
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_every_curve_is_one_of_the_simulators(plan: FigurePlan) -> None:
+    for curve in plan.curves:
+        found = plan.simulated(curve)
+        assert found == plan.simulated(curve), "equal delays must be one, to share schedules"
+        assert (found.approach, found.learning.c) == (curve.approach, curve.c)
+        assert (found.crowd.devices, found.crowd.batch) == (plan.devices, curve.batch)

@@ -1,12 +1,16 @@
 """Every figure, made small."""
 
 import math
+from functools import partial
 
 import msgspec
 import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.reproduction import FIGURES, Reproduction, load_plans, reproduce
+from crowdml.reproduction.figure import run_figure
+from crowdml.reproduction.samples import collected
+from crowdml.simulation import Crowd, Data, Learning, Plan, simulate
 from tests.reproduction.small import load_small, small_plans
 
 
@@ -35,6 +39,31 @@ def test_learning_happens(found: Reproduction) -> None:
     """Chance is 0.67 with three classes; without noise these are easy."""
     assert found.figures["fig4"]["crowd"].ours < 0.1
     assert found.figures["fig4"]["central_batch"].ours < 0.1
+
+
+@pytest.mark.parametrize("name", ["fig3", "fig4", "fig5"])
+def test_every_curve_is_the_simulators(name: str) -> None:
+    """The reproduction has no approach of its own."""
+    plan = small_plans()[name]
+    data = load_small(plan.dataset)
+    figure = run_figure(name, plan, data, trials=2, seed=3)
+    people: Data = data
+    if plan.first is not None:
+        people = partial(collected, data, plan.devices, plan.first, plan.shuffled)
+    plans = [
+        Plan(
+            Crowd(plan.devices, curve.batch, passes=plan.passes),
+            Learning(curve.epsilon, curve.c, regularization=curve.regularization),
+            curve.approach,
+        )
+        for curve in plan.curves
+    ]
+    curves = simulate(people, plans, trials=2, seed=3, points=plan.points)
+    for line, curve in zip(figure.lines, curves, strict=True):
+        errors = curve.online_errors[:, 1:] if plan.measure == "online" else curve.errors
+        assert line.mean == errors.mean(axis=0).tolist()
+        assert line.std == errors.std(axis=0).tolist()
+        assert line.samples == curve.samples[-len(line.mean) :].tolist()
 
 
 def test_progress_goes_from_nothing_to_all(shares: list[float]) -> None:

@@ -8,8 +8,17 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation import Crowd, Learning, central_batch, decentralized, error_rate, perturb
-from crowdml.simulation.approaches import Plan, run_plans
+from crowdml.simulation import (
+    APPROACHES,
+    Crowd,
+    Learning,
+    Plan,
+    central_batch,
+    error_rate,
+    perturb,
+    simulate,
+)
+from crowdml.simulation.baselines import decentralized
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 
@@ -74,10 +83,10 @@ def test_decentralized_is_a_loop_over_devices(
     batch: int, intercept: bool, averaging: float | None
 ) -> None:
     data = classes()
-    way = Learning(c=5.0, regularization=0.01, intercept=intercept, averaging=averaging)
+    learning = Learning(c=5.0, regularization=0.01, intercept=intercept, averaging=averaging)
     crowd = Crowd(devices=12, batch=batch, passes=2)
-    lane = decentralized(data, crowd, way, (3,), points=1)
-    model, optimizer = way.make_model(7, 3), way.make_optimizer()
+    curve = decentralized(data, crowd, learning, (3,), points=1)
+    model, optimizer = learning.make_model(7, 3), learning.make_optimizer()
     rng, errors = np.random.default_rng((3,)), []
     hands = data.deal(12, rng)
     for rows in [np.concatenate([rng.permutation(own) for _ in range(2)]) for own in hands]:
@@ -88,16 +97,15 @@ def test_decentralized_is_a_loop_over_devices(
             g = model.gradients(w, data.x_train[used], data.y_train[used]).mean(axis=0)
             state, w = optimizer.update(state, w, g + 0.01 * w, 0)
         errors.append(error_rate(model, optimizer.model(state, w), data.x_test, data.y_test))
-    assert lane.errors[-1] == pytest.approx(np.mean(errors), abs=0.002)
-    assert (lane.epsilon_per_sample, lane.epsilon_per_device, lane.checkins) == (0, 0, 0)
+    assert curve.final == pytest.approx(np.mean(errors), abs=0.002)
+    assert (curve.epsilon_per_sample, curve.epsilon_per_device, curve.checkins) == (0, 0, 0)
 
 
 def test_orderings_of_the_paper_on_toy_data() -> None:
     data = classes(n=1500)
-    crowd, way = Crowd(devices=150), Learning(c=30.0)
-    names = ("crowd", "central-batch", "central-sgd", "decentral")
-    found = run_plans(data, [Plan(name, crowd, way) for name in names], trials=2)
-    error = {plan.approach: curve.final for plan, curve in found}
+    crowd, learning = Crowd(devices=150), Learning(c=30.0)
+    curves = simulate(data, [Plan(crowd, learning, name) for name in APPROACHES], trials=2)
+    error = {name: curve.final for name, curve in zip(APPROACHES, curves, strict=True)}
     assert error["crowd"] < error["central-batch"] + 0.06
     assert error["central-sgd"] < error["central-batch"] + 0.06
     assert error["decentral"] > error["crowd"] + 0.05
@@ -105,8 +113,8 @@ def test_orderings_of_the_paper_on_toy_data() -> None:
 
 @pytest.mark.parametrize("approach", ["central-batch", "central-sgd"])
 def test_central_approaches_cost_epsilon_once_whatever_the_passes(approach: str) -> None:
-    plan = Plan(approach, Crowd(devices=30, passes=3), Learning(epsilon=4.0, regularization=0.01))
-    curve = run_plans(classes(), [plan])[0][1]
+    plan = Plan(Crowd(devices=30, passes=3), Learning(epsilon=4.0, regularization=0.01), approach)
+    curve = simulate(classes(), [plan])[0]
     assert (curve.epsilon_per_sample, curve.epsilon_per_device) == (4.0, 40.0)
     assert curve.checkins == 300
     assert curve.samples[-1] == 900
@@ -115,12 +123,13 @@ def test_central_approaches_cost_epsilon_once_whatever_the_passes(approach: str)
 def test_central_sgd_does_not_clip_perturbed_samples() -> None:
     """Their ‖x‖₁ is far above 1, and so are their gradients, which nobody has to hide any more."""
     data = classes()
-    crowd, way = Crowd(devices=30), Learning(epsilon=1.0, c=0.01)
-    free = run_plans(data, [Plan("central-sgd", crowd, way)])[0][1]
-    clipped = run_plans(data, [Plan("central-sgd", crowd, replace(way, clip=2.0))])[0][1]
+    crowd, learning = Crowd(devices=30), Learning(epsilon=1.0, c=0.01)
+    free, clipped = simulate(
+        data, [Plan(crowd, replace(learning, clip=clip), "central-sgd") for clip in (None, 2.0)]
+    )
     assert (free.errors != clipped.errors).any()
 
 
 def test_unknown_approach_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"approach must be one of crowd, .* found 'magic'"):
-        Plan("magic", Crowd(), Learning())
+        Plan(Crowd(), Learning(), "magic")

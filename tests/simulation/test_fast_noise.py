@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from crowdml.simulation import Crowd, Learning
-from crowdml.simulation.trial import learn, prepare
+from crowdml.simulation.fold import learn
+from crowdml.simulation.trial import prepare
 from crowdml.types import Array
 from tests.simulation.toy import numbers
 
@@ -25,10 +26,9 @@ RARE = 1e-9
 def draws(seed: int = 0, steps: int = STEPS) -> Array:
     """steps × SIZE draws of scale 1."""
     data = replace(numbers(steps, SIZE), x_train=np.zeros((steps, SIZE)))
-    way = Learning(epsilon=1.0, c=1.0, rate="constant", model="huber", delta=0.5, clip=0.5)
+    learning = Learning(epsilon=1.0, c=1.0, rate="constant", model="huber", delta=0.5, clip=0.5)
     schedule = prepare(data, Crowd(devices=1), np.random.default_rng(0))
-    model = way.make_model(SIZE, 0)
-    w, _ = learn(data, schedule, way, model, np.arange(steps + 1), np.random.default_rng(seed))
+    w, _ = learn(data, schedule, learning, np.arange(steps + 1), np.random.default_rng(seed))
     return np.diff(w, axis=0)
 
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation import Crowd, Learning, uniform_delay
-from crowdml.simulation.trial import Lane, fold_slowly, learn, prepare, run_trial
+from crowdml.simulation import Crowd, Learning, Plan, uniform_delay
+from crowdml.simulation.fold import fold_slowly, learn
+from crowdml.simulation.trial import prepare, run_trial
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 
@@ -20,18 +21,18 @@ OPTIMIZERS = [*SGD, ("adagrad", "sqrt"), ("dual-averaging", "sqrt"), ("auto", "s
 CROWD = Crowd(devices=20, batch=3, delay=uniform_delay(20), passes=2)
 
 
-def both(way: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array, Array, Lane]:
-    """The parameters of the compiled fold, of the obvious one, and the whole lane."""
-    data = classes() if way.model in ("softmax", "hinge") else numbers()
-    lane = run_trial(data, crowd, [way], (seed,), points=4)[0]
+def both(learning: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array, Array]:
+    """The parameters of the compiled fold and of the obvious one."""
+    data = classes() if learning.model in ("softmax", "hinge") else numbers()
+    curve = run_trial(data, [Plan(crowd, learning)], (seed,), points=4)[0]
     schedule = prepare(data, crowd, np.random.default_rng((seed,)))
-    model = way.make_model(data.x_train.shape[1], len(data.labels))
-    stops = np.searchsorted(schedule.tick, lane.samples, side="right")
-    w, wrong = fold_slowly(data, schedule, way, model, stops, np.random.default_rng(0))
+    stops = np.searchsorted(schedule.tick, curve.samples, side="right")
+    fast, _ = learn(data, schedule, learning, stops, np.random.default_rng(0))
+    slow, wrong = fold_slowly(data, schedule, learning, stops, np.random.default_rng(0))
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
     used = np.maximum(schedule.start[stops], 1)
-    np.testing.assert_allclose(lane.online_errors, counted / used, atol=0.02)
-    return lane.w, w[-1], lane
+    np.testing.assert_allclose(curve.online_errors, [counted / used], atol=0.02)
+    return fast[-1], slow[-1]
 
 
 @pytest.mark.parametrize(
@@ -43,15 +44,15 @@ def test_fold_is_the_obvious_one(
 ) -> None:
     """To the rounding of single precision, with and without λ, clip and intercept."""
     c = 0.3 if model == "hinge" else 2.0
-    way = Learning(
+    learning = Learning(
         c=c, optimizer=optimizer[0], rate=optimizer[1], model=model, averaging=averaging, delta=0.2
     )
     # Single precision may decide otherwise where sums are 0 but for rounding: labels that cancel
     # at w = 0 under AdaGrad, rivals with equal scores. These sizes of minibatches avoid that.
     crowd = replace(CROWD, batch=4) if model == "softmax" else CROWD
     for strength, clip, intercept in itertools.product((0.0, 0.01), (None, 0.15), (False, True)):
-        one = replace(way, regularization=strength, clip=clip, intercept=intercept)
-        fast, slow, _ = both(one, crowd)
+        one = replace(learning, regularization=strength, clip=clip, intercept=intercept)
+        fast, slow = both(one, crowd)
         assert np.abs(slow).max() > 0.01
         np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
 
@@ -68,25 +69,26 @@ def test_fold_follows_any_schedule(
     devices: int, batch: int, delay: int, passes: int, seed: int
 ) -> None:
     crowd = Crowd(devices, batch, None, uniform_delay(delay) if delay else None, passes)
-    fast, slow, _ = both(Learning(c=5.0), crowd, seed)
+    fast, slow = both(Learning(c=5.0), crowd, seed)
     np.testing.assert_allclose(fast, slow, atol=3e-4 * max(1.0, np.abs(slow).max()))
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_radius_holds(optimizer: tuple[str, str]) -> None:
-    way = Learning(c=50.0, optimizer=optimizer[0], rate=optimizer[1], radius=0.7)
-    fast, slow, _ = both(way)
+    learning = Learning(c=50.0, optimizer=optimizer[0], rate=optimizer[1], radius=0.7)
+    fast, slow = both(learning)
     assert np.linalg.norm(fast) <= 0.7 * (1 + 1e-5)
     np.testing.assert_allclose(fast, slow, atol=1e-3)
 
 
 def test_average_gradient_runs_slowly_and_says_so() -> None:
+    plan = Plan(CROWD, Learning(c=5.0, optimizer="average-gradient"))
     with pytest.warns(UserWarning, match="average-gradient .* slowly"):
-        lane = run_trial(classes(), CROWD, [Learning(c=5.0, optimizer="average-gradient")], (0,))[0]
-    assert lane.errors[-1] < lane.errors[0]
+        curve = run_trial(classes(), [plan], (0,))[0]
+    assert curve.final < curve.mean[0]
 
 
-def one_step(way: Learning, n: int, fast: bool) -> Array:
+def one_step(learning: Learning, n: int, fast: bool) -> Array:
     """w after one check-in of four samples, n times: rows of independent parameters.
 
     Every check-in of a long constant-rate run with x = 0 is one step from the last, so that
@@ -95,9 +97,8 @@ def one_step(way: Learning, n: int, fast: bool) -> Array:
     zeros = replace(numbers(4 * n, n_features=8), x_train=np.zeros((4 * n, 8)))
     crowd = Crowd(devices=1, batch=4)
     schedule = prepare(zeros, crowd, np.random.default_rng(0))
-    model = way.make_model(8, 0)
     fold = learn if fast else fold_slowly
-    w, _ = fold(zeros, schedule, way, model, np.arange(n + 1), np.random.default_rng(7))
+    w, _ = fold(zeros, schedule, learning, np.arange(n + 1), np.random.default_rng(7))
     return np.diff(w, axis=0)
 
 
@@ -110,13 +111,20 @@ def test_noise_has_the_devices_scale(fast: bool) -> None:
     for 2e-9 (N is large enough for the normal law at that distance).
     """
     n = 10_000
-    way = Learning(epsilon=2.0, c=0.5, rate="constant", model="huber", delta=0.2, clip=0.1)
-    z = one_step(way, n, fast).ravel() / (0.5 * 2 * 0.1 / (4 * 2.0))
+    learning = Learning(epsilon=2.0, c=0.5, rate="constant", model="huber", delta=0.2, clip=0.1)
+    z = one_step(learning, n, fast).ravel() / (0.5 * 2 * 0.1 / (4 * 2.0))
     delta = math.sqrt(2 * math.log(2 / 1e-8) / z.size) * 1.05
     assert abs(np.abs(z).mean() - 1) < delta
     assert abs(z.mean()) < 6 * math.sqrt(2 / z.size)
     # E z⁴ = 4!, E z⁸ = 8!, so the standard error of the variance is √(20/N).
     assert abs((z**2).mean() - 2) < 7 * math.sqrt(20 / z.size)
+
+
+def test_a_model_must_fit_what_is_predicted() -> None:
+    with pytest.raises(InvalidInput, match=r"takes no labels, found 3. Use softmax or hinge\."):
+        Learning(model="ridge").make_model(2, 3)
+    with pytest.raises(InvalidInput, match=r"needs some, found 0. Use ridge or huber\."):
+        Learning(model="hinge").make_model(2, 0)
 
 
 def test_without_noise_only_a_given_clip_counts() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from crowdml.models import Softmax
 from crowdml.optim import Optimizer, State
-from crowdml.simulation import Crowd, Learning, load_digits, simulate
+from crowdml.simulation import Crowd, Learning, Plan, load_digits, simulate
 from crowdml.types import Array
 
 CROWD = Crowd(devices=50, batch=5)
@@ -32,8 +32,8 @@ def test_own_model_is_the_one_that_learns() -> None:
     """Half the gradient at twice the rate is the same path, to single precision."""
     own = Learning(c=100.0, own_model=lambda d, c: Cautious(d, c))
     with pytest.warns(UserWarning, match="not compiled and runs in plain NumPy"):
-        slow = simulate(load_digits(), [(CROWD, own)], seed=3)[0]
-    fast = simulate(load_digits(), [(CROWD, Learning(c=50.0))], seed=3)[0]
+        slow = simulate(load_digits(), [Plan(CROWD, own)], seed=3)[0]
+    fast = simulate(load_digits(), [Plan(CROWD, Learning(c=50.0))], seed=3)[0]
     assert slow.errors == pytest.approx(fast.errors, abs=0.02)
     assert slow.final < 0.5
 
@@ -41,5 +41,5 @@ def test_own_model_is_the_one_that_learns() -> None:
 def test_own_optimizer_is_the_one_that_steps() -> None:
     own = Learning(own_optimizer=sign_descent(0.05))
     with pytest.warns(UserWarning, match="this model or optimizer"):
-        curve = simulate(load_digits(), [(CROWD, own)], seed=3)[0]
+        curve = simulate(load_digits(), [Plan(CROWD, own)], seed=3)[0]
     assert curve.final < 0.5

@@ -1,6 +1,7 @@
 """The compiled schedule is the reference's, check-in by check-in."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,50 +60,54 @@ def reference(
     return run_crowd(pairs, n_devices, batch, (drawn[0], drawn[1], drawn[2]), room)
 
 
+class Case(NamedTuple):
+    size: tuple[int, int, int]
+    batch: int
+    delay: Delay | None
+    spare: int | None
+    presence: Presence | None
+    seed: int
+
+    @property
+    def room(self) -> int | None:
+        return None if self.spare is None else self.batch + self.spare
+
+    def run(self) -> tuple[Arrivals, Schedule]:
+        arrivals = random_arrivals(self.size, self.presence, np.random.default_rng(self.seed))
+        rng = np.random.default_rng(self.seed)
+        schedule = make_schedule(arrivals, self.size[0], self.batch, self.delay, self.room, rng)
+        return arrivals, schedule
+
+
+spares = st.none() | st.integers(0, 4)
+cases = st.builds(Case, sizes, st.integers(1, 7), delays, spares, presences, st.integers(0))
+
+
 @settings(deadline=None, max_examples=400)
-@given(sizes, st.integers(1, 7), delays, st.none() | st.integers(0, 4), presences, st.integers(0))
-def test_schedule_is_the_references(
-    size: tuple[int, int, int],
-    batch: int,
-    delay: Delay | None,
-    spare: int | None,
-    presence: Presence | None,
-    seed: int,
-) -> None:
-    arrivals = random_arrivals(size, presence, np.random.default_rng(seed))
-    room = None if spare is None else batch + spare
-    rng = np.random.default_rng(seed)
-    schedule = make_schedule(arrivals, size[0], batch, delay, room, rng)
-    assert as_checkins(schedule) == reference(arrivals, size[0], batch, delay, room, seed)
+@given(cases)
+def test_schedule_is_the_references(case: Case) -> None:
+    arrivals, schedule = case.run()
+    expected = reference(arrivals, case.size[0], case.batch, case.delay, case.room, case.seed)
+    assert as_checkins(schedule) == expected
 
 
 @settings(deadline=None, max_examples=100)
-@given(sizes, st.integers(1, 7), delays, st.none() | st.integers(0, 4), presences, st.integers(0))
-def test_samples_are_used_once_per_arrival_on_a_version_that_existed(
-    size: tuple[int, int, int],
-    batch: int,
-    delay: Delay | None,
-    spare: int | None,
-    presence: Presence | None,
-    seed: int,
-) -> None:
-    rng = np.random.default_rng(seed)
-    arrivals = random_arrivals(size, presence, rng)
-    room = None if spare is None else batch + spare
-    schedule = make_schedule(arrivals, size[0], batch, delay, room, rng)
-    n = size[1]
+@given(cases)
+def test_samples_are_used_once_per_arrival_on_a_version_that_existed(case: Case) -> None:
+    arrivals, schedule = case.run()
+    n = case.size[1]
     arrived, used = (np.bincount(s, minlength=n) for s in (arrivals.sample, schedule.used))
     assert (used <= arrived).all()
     owner = dict(zip(arrivals.sample.tolist(), arrivals.device.tolist(), strict=True))
     for checkin in as_checkins(schedule):
-        assert batch <= len(checkin.samples) <= (room or math.inf)
+        assert case.batch <= len(checkin.samples) <= (case.room or math.inf)
         assert {owner[sample] for sample in checkin.samples} == {checkin.device}
     assert (schedule.version >= 0).all()
     assert (schedule.staleness >= 0).all()
     assert (np.diff(schedule.tick) >= 0).all()
-    if delay is None:
+    if case.delay is None:
         assert (schedule.staleness == 0).all()
-        assert (np.diff(schedule.start) == batch).all()
+        assert (np.diff(schedule.start) == case.batch).all()
 
 
 def test_staleness_is_as_the_paper_says() -> None:

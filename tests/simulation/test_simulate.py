@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,18 +12,20 @@ import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation import (
+    APPROACHES,
     Crowd,
     Dataset,
     Learning,
+    Plan,
     Presence,
     Schedule,
+    central_batch,
     make_schedule,
+    perturb,
     simulate,
-    tune,
     uniform_delay,
-    validation_split,
 )
-from crowdml.simulation.approaches import Plan, Tuning, run_plans
+from crowdml.simulation.trial import DATA_STREAM
 from tests.simulation.toy import classes, numbers
 
 CROWD = Crowd(devices=30, batch=2, delay=uniform_delay(10))
@@ -30,7 +33,7 @@ NOISY = Learning(epsilon=5.0, c=3.0)
 
 
 def test_same_seed_same_curves() -> None:
-    runs = [(CROWD, NOISY), (replace(CROWD, batch=5), NOISY)]
+    runs = [Plan(CROWD, NOISY), Plan(replace(CROWD, batch=5), NOISY)]
     one, two, other = (simulate(classes(), runs, trials=2, seed=seed) for seed in (4, 4, 5))
     for a, b, c in zip(one, two, other, strict=True):
         np.testing.assert_array_equal(a.errors, b.errors)
@@ -43,7 +46,7 @@ def test_same_seed_same_curves() -> None:
 def test_curves_do_not_depend_on_the_number_of_cores(
     cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = [(CROWD, replace(NOISY, c=c)) for c in (0.5, 1.0, 2.0, 4.0)]
+    runs = [Plan(CROWD, replace(NOISY, c=c)) for c in (0.5, 1.0, 2.0, 4.0)]
     here = simulate(classes(), runs, trials=2)
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     there = simulate(classes(), runs, trials=2)
@@ -60,9 +63,8 @@ def test_runs_of_a_crowd_share_schedules_and_not_noise(monkeypatch: pytest.Monke
         return make_schedule(*arguments)
 
     monkeypatch.setattr("crowdml.simulation.trial.make_schedule", counted)
-    one, two, three = simulate(
-        classes(), [(CROWD, NOISY), (CROWD, replace(NOISY, epsilon=5.01)), (CROWD, Learning(c=3.0))]
-    )
+    learnings = [NOISY, replace(NOISY, epsilon=5.01), Learning(c=3.0)]
+    one, two, three = simulate(classes(), [Plan(CROWD, learning) for learning in learnings])
     assert len(made) == 1
     assert one.checkins == two.checkins == three.checkins
     assert (one.errors != two.errors).any()
@@ -71,7 +73,7 @@ def test_runs_of_a_crowd_share_schedules_and_not_noise(monkeypatch: pytest.Monke
 def test_every_pass_costs_epsilon_again() -> None:
     for passes in (1, 3):
         crowd = Crowd(devices=30, batch=2, passes=passes)
-        curve = simulate(classes(), [(crowd, NOISY)])[0]
+        curve = simulate(classes(), [Plan(crowd, NOISY)])[0]
         assert curve.epsilon_per_sample == 5.0 * passes
         # 10 samples a pass in minibatches of 2, each a check-in that costs ε.
         assert curve.epsilon_per_device == 5.0 * 5 * passes
@@ -79,9 +81,9 @@ def test_every_pass_costs_epsilon_again() -> None:
 
 
 def test_no_noise_is_an_infinite_epsilon_unless_nothing_is_sent() -> None:
-    curve = simulate(classes(), [(Crowd(devices=30), Learning())])[0]
+    curve = simulate(classes(), [Plan(Crowd(devices=30), Learning())])[0]
     assert curve.epsilon_per_sample == curve.epsilon_per_device == math.inf
-    silent = simulate(classes(), [(Crowd(devices=30, batch=100), Learning())])[0]
+    silent = simulate(classes(), [Plan(Crowd(devices=30, batch=100), Learning())])[0]
     assert (silent.checkins, silent.epsilon_per_sample, silent.epsilon_per_device) == (0, 0, 0)
     assert (silent.errors == silent.errors[:, :1]).all()
 
@@ -90,7 +92,7 @@ def test_progress_ends_with_all_jobs_done() -> None:
     told: list[tuple[int, int]] = []
     simulate(
         classes(),
-        [(CROWD, NOISY), (replace(CROWD, batch=3), NOISY)],
+        [Plan(CROWD, NOISY), Plan(replace(CROWD, batch=3), NOISY)],
         trials=3,
         progress=lambda *done: told.append(done),
     )
@@ -99,59 +101,90 @@ def test_progress_ends_with_all_jobs_done() -> None:
 
 def test_trials_must_be_positive() -> None:
     with pytest.raises(InvalidInput, match="trials must be at least 1, found 0"):
-        simulate(classes(), [(CROWD, NOISY)], trials=0)
-    with pytest.raises(InvalidInput, match="trials must be at least 1, found 0"):
-        run_plans(classes(), [Plan("crowd", CROWD, NOISY)], trials=0)
+        simulate(classes(), [Plan(CROWD, NOISY)], trials=0)
 
 
-@pytest.mark.parametrize("people", [1, 10])
-def test_validation_split_never_sees_the_test_set(people: int) -> None:
-    data = replace(classes(), person=np.arange(300) % people)
-    split = validation_split(data)
-    rows = {tuple(row) for row in data.x_train}
-    seen = [tuple(row) for row in np.concatenate([split.x_train, split.x_test])]
-    assert set(seen) == rows
-    assert len(seen) == 300
-    assert 0.05 < len(split.x_test) / 300 < 0.3
-    if people > 1:
-        assert len(np.unique(split.person)) == 8
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_every_approach_has_one_door(approach: str) -> None:
+    """A plan gives the same alone as among others; trials differ only where there is chance."""
+    plans = [Plan(CROWD, NOISY, name) for name in APPROACHES]
+    among = dict(zip(APPROACHES, simulate(classes(), plans, trials=2), strict=True))[approach]
+    alone = simulate(classes(), [Plan(CROWD, NOISY, approach)], trials=2)[0]
+    np.testing.assert_array_equal(among.errors, alone.errors)
+    assert (alone.errors[0] != alone.errors[1]).any()
+    assert alone.samples[-1] == 300
+    assert alone.final < (0.75 if approach == "crowd" else 0.6)
 
 
-def scrambled(data: Dataset) -> Dataset:
-    """The same training data with another test set."""
-    return replace(data, x_test=-data.x_test[::-1], y_test=data.y_test[::-1])
+def test_central_sgd_is_one_device_on_perturbed_samples() -> None:
+    data = replace(classes(), person=np.arange(300) % 4)
+    found = simulate(data, [Plan(CROWD, NOISY, "central-sgd")], seed=2)[0]
+    noisy = perturb(data, 5.0, np.random.default_rng([2, 0, DATA_STREAM]))
+    server = Plan(Crowd(devices=1, batch=2), replace(NOISY, epsilon=math.inf))
+    pooled = replace(noisy, person=np.zeros(300, np.int64))
+    np.testing.assert_array_equal(found.errors, simulate(pooled, [server], seed=2)[0].errors)
 
 
-@pytest.mark.parametrize("approach", ["crowd", "central-batch", "central-sgd", "decentral"])
-def test_tuning_looks_at_the_test_set_only_when_told_to(
-    approach: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = classes(n=600)
-    plan = Plan(approach, Crowd(devices=40, passes=2), Learning(epsilon=20.0))
-    honest, blind = (
-        run_plans(one, [plan], lambda plan: Tuning(True, True))[0][0]
-        for one in (data, scrambled(data))
-    )
-    assert honest == blind
-    splits: list[Dataset] = []
-    monkeypatch.setattr("crowdml.simulation.approaches.validation_split", splits.append)
-    papers, curve = run_plans(data, [plan], lambda plan: Tuning(True, True, on_test=True))[0]
-    assert not splits
-    worst = run_plans(data, [replace(papers, way=replace(papers.way, c=1e-6))])[0][1]
-    assert curve.final <= worst.final
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The expensive steps of the central approaches, in order, on one core."""
+    made: list[str] = []
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            made.append(function.__name__)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    for function in (perturb, central_batch):
+        monkeypatch.setattr(f"crowdml.simulation.trial.{function.__name__}", counted(function))
+    return made
 
 
-def test_tuning_finds_a_rate_that_learns() -> None:
-    data = classes(n=600)
-    way = tune(validation_split(data), Crowd(devices=40, passes=3), Learning(c=1e-3))
-    assert way.c > 0.1
-    private = tune(validation_split(data), Crowd(devices=40), Learning(epsilon=5.0, c=1e-3))
-    assert private.c < way.c
+def test_samples_are_perturbed_once_for_all_central_plans_of_a_trial(calls: list[str]) -> None:
+    plans = [
+        Plan(replace(CROWD, batch=batch), NOISY, name)
+        for batch in (1, 2)
+        for name in ("central-sgd", "central-batch")
+    ]
+    simulate(classes(), plans, trials=3)
+    assert calls == ["perturb", "central_batch", "central_batch"] * 3
 
 
-def test_nothing_is_tuned_when_all_is_given() -> None:
-    plan = Plan("crowd", CROWD, NOISY)
-    assert run_plans(classes(), [plan])[0][0] == plan
+def test_what_cannot_differ_between_trials_is_run_once(calls: list[str]) -> None:
+    certain = Plan(CROWD, Learning(), "central-batch")
+    curves = simulate(classes(), [certain, Plan(CROWD, Learning())], trials=3)
+    assert calls.count("central_batch") == 1
+    assert [len(curve.errors) for curve in curves] == [1, 3]
+    simulate(lambda rng: classes(seed=int(rng.integers(100))), [certain], trials=3)
+    assert calls.count("central_batch") == 1 + 3
+
+
+def test_each_trial_may_draw_its_own_data() -> None:
+    drawn: list[Dataset] = []
+
+    def draw(rng: np.random.Generator) -> Dataset:
+        drawn.append(classes(n=40, seed=int(rng.integers(1000))))
+        return drawn[-1]
+
+    plans = [Plan(Crowd(devices=4, batch=batch), Learning()) for batch in (1, 2)]
+    curves = simulate(draw, plans, trials=3)
+    of_trial = {data.x_train.tobytes() for data in drawn}
+    assert (len(drawn), len(of_trial)) == (6, 3), "plans of a trial see the same data"
+    again = simulate(draw, plans[:1], trials=3)[0]
+    np.testing.assert_array_equal(again.errors, curves[0].errors)
+
+
+def test_without_noise_features_may_have_any_length() -> None:
+    """s·x at the rate c/s² takes the same steps as x at the rate c, to single precision."""
+    data, s = classes(), 1000.0
+    long = replace(data, x_train=s * data.x_train, x_test=s * data.x_test)
+    short = simulate(data, [Plan(CROWD, Learning(c=3.0))])[0]
+    found = simulate(long, [Plan(CROWD, Learning(c=3.0 / s**2))])[0]
+    np.testing.assert_allclose(found.errors, short.errors, atol=0.02)
+    np.testing.assert_allclose(found.online_errors, short.online_errors, atol=0.02)
 
 
 def test_unequal_crowds_learn_too() -> None:
@@ -159,21 +192,21 @@ def test_unequal_crowds_learn_too() -> None:
         devices=20, batch=2, buffer=6, delay=uniform_delay(30), passes=4,
         presence=Presence(0.5, 0.5), skew=0.5, spread=1.0,
     )  # fmt: skip
-    curve = simulate(classes(), [(crowd, Learning(c=20.0))], trials=3)[0]
+    curve = simulate(classes(), [Plan(crowd, Learning(c=20.0))], trials=3)[0]
     assert curve.final < curve.mean[0] - 0.1
     assert curve.epsilon_per_sample == math.inf
 
 
 def test_regression_learns() -> None:
-    way = Learning(model="ridge", c=3.0, tolerance=0.25, intercept=True)
-    curve = simulate(numbers(), [(Crowd(devices=20, passes=3), way)])[0]
+    learning = Learning(model="ridge", c=3.0, tolerance=0.25, intercept=True)
+    curve = simulate(numbers(), [Plan(Crowd(devices=20, passes=3), learning)])[0]
     assert curve.final < curve.mean[0] - 0.2
 
 
 LARGE_CROWD = """
 import resource
 import numpy as np
-from crowdml.simulation import Crowd, Dataset, Learning, simulate, uniform_delay
+from crowdml.simulation import Crowd, Dataset, Learning, Plan, simulate, uniform_delay
 
 def run(devices, samples):
     rng = np.random.default_rng(0)
@@ -181,7 +214,7 @@ def run(devices, samples):
     labels = tuple(str(label) for label in range(250))
     data = Dataset("large", labels, x, y, np.zeros(samples, np.int64), x[:10], y[:10])
     crowd = Crowd(devices=devices, batch=2, delay=uniform_delay(100))
-    curve = simulate(data, [(crowd, Learning(epsilon=1.0))], points=2)[0]
+    curve = simulate(data, [Plan(crowd, Learning(epsilon=1.0))], points=2)[0]
     return curve.checkins, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 small = run(1000, 2000)

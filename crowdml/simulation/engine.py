@@ -1,0 +1,75 @@
+"""Where jobs run: over the cores of this machine, or on a cluster."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import joblib
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from crowdml.errors import InvalidInput
+
+__all__ = ["run_jobs"]
+
+PATIENCE = 10.0
+"""Seconds until a cluster counts as unreachable."""
+
+
+def run_jobs(calls: Iterable[Any], engine: str | None, data: Any) -> Iterator[Any]:
+    """Threads on this machine (the compiled fold lets go of the interpreter), or a cluster.
+
+    `data`, which all calls share, are sent once to each worker of a Dask cluster.
+    """
+    if engine is None:
+        parallel = joblib.Parallel(
+            n_jobs=os.cpu_count() or 1, prefer="threads", return_as="generator"
+        )
+        with threadpool_limits(limits=1):
+            yield from parallel(calls)
+        return
+    with _cluster(engine, data):
+        yield from joblib.Parallel(n_jobs=-1)(calls)
+
+
+def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
+    """joblib's backend for an existing cluster."""
+    name, _, address = engine.partition("=")
+    try:
+        if name == "ray":
+            import ray
+            from ray.util.joblib import register_ray
+
+            if not ray.is_initialized():
+                ray.init(address=address or None, log_to_driver=False)
+            register_ray()
+            backend: AbstractContextManager[Any] = joblib.parallel_config(backend="ray")
+            return backend
+        if name == "dask":
+            from distributed import Client
+
+            return _DaskCluster(Client(address or None, timeout=PATIENCE), data)
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            f"--engine {name} needs {error.name}, which is not installed. "
+            f"Run: pip install {'ray' if name == 'ray' else 'distributed'}"
+        ) from error
+    except OSError as error:
+        raise InvalidInput(f"no {name} cluster answers at {address}: {error}.") from error
+    raise InvalidInput(f"engine must be ray or dask, perhaps with =ADDRESS, found {engine!r}.")
+
+
+class _DaskCluster(AbstractContextManager[None]):
+    """joblib on Dask, for as long as the client lives."""
+
+    def __init__(self, client: Any, data: Any) -> None:
+        self._client, self._data = client, data
+        self._config: AbstractContextManager[Any] = nullcontext()
+
+    def __enter__(self) -> None:
+        self._config = joblib.parallel_config(backend="dask", scatter=[self._data])
+        self._config.__enter__()
+
+    def __exit__(self, *details: Any) -> None:
+        self._config.__exit__(*details)
+        self._client.close()

@@ -1,0 +1,56 @@
+"""What one curve stands for: who takes part, how it is learnt, and where the samples go."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from crowdml.errors import InvalidInput
+from crowdml.optim import OPTIMIZERS
+from crowdml.simulation.settings import Crowd, Learning
+
+__all__ = ["APPROACHES", "Plan"]
+
+APPROACHES = ("crowd", "central-batch", "central-sgd", "decentral")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One curve to be drawn.
+
+    Args:
+        crowd: Who takes part. Central approaches have no delays, and b is the server's minibatch.
+        learning: How it learns. Where all data are in one place, ε is that of the samples sent
+            there; where every device learns alone, nothing is sent and there is no noise.
+        approach: crowd, central-batch, central-sgd or decentral.
+    """
+
+    crowd: Crowd
+    learning: Learning
+    approach: str = "crowd"
+
+    def __post_init__(self) -> None:
+        if self.approach not in APPROACHES:
+            raise InvalidInput(
+                f"approach must be one of {', '.join(APPROACHES)}, found {self.approach!r}."
+            )
+
+    @property
+    def central(self) -> bool:
+        """Whether samples are perturbed and sent to one place."""
+        return self.approach.startswith("central")
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing is left to chance, given the data."""
+        return self.approach == "central-batch" and math.isinf(self.learning.epsilon)
+
+    @property
+    def uses_rate(self) -> bool:
+        return self.approach != "central-batch" and OPTIMIZERS[self.learning.optimizer].needs_c
+
+    @property
+    def shared(self) -> Hashable:
+        """Plans with the same run together: a trial perturbs data, or makes a schedule, once."""
+        if self.certain:
+            return self
+        return self.learning.epsilon if self.central else (self.approach, self.crowd)

@@ -1,0 +1,94 @@
+"""Choosing c and λ by trying, on samples set aside for that."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crowdml.simulation.baselines import perturb
+from crowdml.simulation.datasets import Dataset
+from crowdml.simulation.plan import Plan
+from crowdml.simulation.simulate import simulate
+from crowdml.simulation.trial import DATA_STREAM
+
+__all__ = ["RATES", "REGULARIZATIONS", "tune", "validation_split"]
+
+RATES = tuple(float(c) for c in np.geomspace(0.01, 1000, 11))
+REGULARIZATIONS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+VALIDATION = 0.15
+
+
+def tune(
+    data: Dataset,
+    plan: Plan,
+    rate: bool = True,
+    regularization: bool = True,
+    on_test: bool = False,
+    seed: int = 0,
+    engine: str | None = None,
+) -> Plan:
+    """The plan with the best c of `RATES`, then the best λ of `REGULARIZATIONS`.
+
+    Args:
+        data: What is learnt.
+        plan: For which curve.
+        rate: Whether c is chosen, if there is one.
+        regularization: Whether λ is chosen.
+        on_test: The paper's choice, which sees the test set. Otherwise it sees some of the
+            training samples, which are set aside while choosing.
+        seed: The same seed gives the same choice.
+        engine: As for `simulate`.
+    """
+    wanted: dict[str, Sequence[float]] = {}
+    if rate and plan.uses_rate:
+        wanted["c"] = RATES
+    if regularization:
+        wanted["regularization"] = REGULARIZATIONS
+    if not wanted:
+        return plan
+    tried = plan
+    if plan.central:
+        # A server has nothing but noisy samples to choose on.
+        data = perturb(data, plan.learning.epsilon, np.random.default_rng([seed, 0, DATA_STREAM]))
+        tried = _with(tried, epsilon=math.inf)
+    seen = data if on_test else validation_split(data, seed)
+    tried = replace(tried, crowd=replace(plan.crowd, devices=_devices(plan, data, seen)))
+    chosen: dict[str, float] = {}
+    for name, values in wanted.items():
+        plans = [_with(tried, **chosen, **{name: value}) for value in values]
+        curves = simulate(seen, plans, seed=seed, points=1, engine=engine)
+        chosen[name] = values[int(np.argmin([curve.final for curve in curves]))]
+    return _with(plan, **chosen)
+
+
+def _with(plan: Plan, **changes: Any) -> Plan:
+    return replace(plan, learning=replace(plan.learning, **changes))
+
+
+def _devices(plan: Plan, data: Dataset, seen: Dataset) -> int:
+    """As many samples for each device as there will be, at least a device for each person."""
+    n = len(seen.y_train)
+    share = round(plan.crowd.devices * n / len(data.y_train))
+    return min(max(share, len(np.unique(seen.person))), n)
+
+
+def validation_split(data: Dataset, seed: int = 0) -> Dataset:
+    """The training samples alone, some of them set aside for testing; whole people where there
+    are enough of them."""
+    rng = np.random.default_rng(seed)
+    people = np.unique(data.person)
+    if len(people) >= 5:
+        chosen = rng.permutation(people)[: math.ceil(VALIDATION * len(people))]
+        aside = np.isin(data.person, chosen)
+    else:
+        aside = rng.random(len(data.y_train)) < VALIDATION
+    return replace(
+        data,
+        x_train=data.x_train[~aside],
+        y_train=data.y_train[~aside],
+        person=data.person[~aside],
+        x_test=data.x_train[aside],
+        y_test=data.y_train[aside],
+    )

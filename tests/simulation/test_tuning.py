@@ -1,0 +1,87 @@
+"""c and λ are chosen on samples set aside, unless told otherwise."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from crowdml.simulation import (
+    APPROACHES,
+    Crowd,
+    Dataset,
+    Learning,
+    Plan,
+    simulate,
+    tune,
+    validation_split,
+)
+from crowdml.simulation.tuning import RATES, REGULARIZATIONS
+from tests.simulation.toy import classes
+
+CROWD = Crowd(devices=40, passes=2)
+
+
+@pytest.mark.parametrize("people", [1, 10])
+def test_validation_split_never_sees_the_test_set(people: int) -> None:
+    data = replace(classes(), person=np.arange(300) % people)
+    split = validation_split(data)
+    rows = {tuple(row) for row in data.x_train}
+    seen = [tuple(row) for row in np.concatenate([split.x_train, split.x_test])]
+    assert set(seen) == rows
+    assert len(seen) == 300
+    assert 0.05 < len(split.x_test) / 300 < 0.3
+    if people > 1:
+        assert len(np.unique(split.person)) == 8
+
+
+def scrambled(data: Dataset) -> Dataset:
+    """The same training data, and a test set that calls every class by the next one's name."""
+    return replace(data, y_test=(data.y_test + 1) % len(data.labels))
+
+
+@pytest.mark.parametrize("approach", APPROACHES)
+def test_the_test_set_has_no_say(approach: str) -> None:
+    data, plan = classes(n=600), Plan(CROWD, Learning(epsilon=20.0), approach)
+    honest, blind = (tune(one, plan) for one in (data, scrambled(data)))
+    assert honest == blind
+    assert honest.learning.epsilon == 20.0
+    assert honest.crowd == CROWD
+
+
+@pytest.mark.parametrize("approach", ["crowd", "central-sgd", "decentral"])
+def test_the_test_set_chooses_when_told_to(approach: str) -> None:
+    data, plan = classes(n=600), Plan(CROWD, Learning(), approach)
+    papers, misled = (tune(one, plan, on_test=True) for one in (data, scrambled(data)))
+    assert papers != misled
+    ours, theirs = simulate(data, [papers, misled])
+    assert ours.final < theirs.final
+
+
+@pytest.mark.parametrize("on_test", [False, True])
+def test_the_best_of_the_grid_is_chosen(on_test: bool) -> None:
+    data = classes(n=600)
+    seen = data if on_test else validation_split(data)
+    crowd = replace(CROWD, devices=round(40 * len(seen.y_train) / 600))
+    curves = simulate(seen, [Plan(crowd, Learning(c=c)) for c in RATES], points=1)
+    best = RATES[int(np.argmin([curve.final for curve in curves]))]
+    plan = tune(data, Plan(CROWD, Learning()), regularization=False, on_test=on_test)
+    assert plan == Plan(CROWD, Learning(c=best))
+
+
+def test_a_rate_is_found_that_learns() -> None:
+    data = classes(n=600)
+    free = tune(data, Plan(Crowd(devices=40, passes=3), Learning(c=1e-3)))
+    assert free.learning.c > 0.1
+    private = tune(data, Plan(Crowd(devices=40), Learning(epsilon=5.0, c=1e-3)))
+    assert private.learning.c < free.learning.c
+
+
+def test_only_what_is_asked_for_is_chosen() -> None:
+    data, given = classes(), Plan(CROWD, Learning(epsilon=5.0, c=123.0, regularization=0.5))
+    assert tune(data, given, rate=False, regularization=False) == given
+    assert tune(data, given, regularization=False).learning.regularization == 0.5
+    assert tune(data, given, regularization=False).learning.c in RATES
+    assert tune(data, given, rate=False).learning.c == 123.0
+    assert tune(data, given, rate=False).learning.regularization in REGULARIZATIONS
+    batch = replace(given, approach="central-batch")
+    assert tune(data, batch).learning.c == 123.0, "central batch has no c"
