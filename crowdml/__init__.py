@@ -5,9 +5,10 @@
 <class 'crowdml.device.device.Device'>
 """
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.device import Device, Outcome
@@ -28,22 +29,19 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = {
-    "CrowdmlError": "crowdml.errors",
-    "Device": "crowdml.device",
-    "Ledger": "crowdml.privacy",
-    "Limits": "crowdml.privacy",
-    "Outcome": "crowdml.device",
-    "Task": "crowdml.protocol",
-    "Terms": "crowdml.protocol",
-}
+_load = lazy(
+    __name__,
+    {
+        "CrowdmlError": "crowdml.errors",
+        "Device": "crowdml.device",
+        "Ledger": "crowdml.privacy",
+        "Limits": "crowdml.privacy",
+        "Outcome": "crowdml.device",
+        "Task": "crowdml.protocol",
+        "Terms": "crowdml.protocol",
+    },
+)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used, so that importing the package is quick."""
-    if name == "__version__":
-        return version("crowdml")
-    try:
-        return getattr(import_module(_HOMES[name]), name)
-    except KeyError:
-        raise AttributeError(f"module 'crowdml' has no attribute {name!r}") from None
+    return version("crowdml") if name == "__version__" else _load(name)

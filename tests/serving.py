@@ -10,7 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from crowdml.server import Address, Settings, Store, serve
+from crowdml.server import Address, Settings, Store
+from crowdml.server.log import Log
+from crowdml.server.serve import serve
 
 
 def main() -> None:
@@ -25,12 +27,12 @@ def main() -> None:
 
 
 def break_writes(flag: Path) -> None:
-    for name in ("append", "enrol", "set_device_status"):
-        setattr(Store, name, unless(flag, getattr(Store, name)))
+    for owner, name in ((Log, "append"), (Store, "enrol"), (Store, "set_device_status")):
+        setattr(owner, name, unless(flag, getattr(owner, name)))
 
 
 def unless(flag: Path, method: Callable[..., Any]) -> Callable[..., Any]:
-    def failing(self: Store, *arguments: Any) -> Any:
+    def failing(self: object, *arguments: Any) -> Any:
         if flag.exists():
             raise OSError("no space left on device")
         return method(self, *arguments)

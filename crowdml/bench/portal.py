@@ -13,6 +13,7 @@ import numpy as np
 
 from crowdml.protocol import Task
 from crowdml.server import ServerProcess, Store
+from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.learner import Learner
 
 __all__ = ["bench_portal"]
@@ -72,24 +73,23 @@ def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
             "INSERT INTO tasks (name, document, terms, state, created_at) VALUES (?,?,?,?,0)",
             [(t.name, msgspec.json.encode(t).decode(), t.terms.text, "running") for t in made],
         )
-        db.executemany(
-            f"INSERT INTO checkins VALUES ({','.join('?' * 12)})", _log(made[0], checkins)
-        )
+        places = ",".join("?" * len(LogEntry._fields))
+        db.executemany(f"INSERT INTO checkins VALUES ({places})", _log(made[0], checkins))
     with closing(Store(server.database)) as store:
-        learner = Learner(store.task("bench-0"), store, snapshot_every=1)
-        learner.save_snapshot()
+        row = store.task("bench-0")
+        Learner(row, store.log(row.id), snapshot_every=1).save_snapshot()
 
 
-def _log(task: Task, checkins: int) -> Iterator[tuple[object, ...]]:
+def _log(task: Task, checkins: int) -> Iterator[LogEntry]:
     rng = np.random.default_rng(0)
     grid, size = task.terms.sanitizer().grid(10), task.terms.make_model().size
-    now = int(time.time()) // 60 * 60
+    now = this_minute()
     gradients = rng.integers(-(2**20), 2**20, size=(256, size), dtype=np.int32)
     for seq in range(1, checkins + 1):
-        minute = now - (checkins - seq) // 100 * 60
+        at = now - (checkins - seq) // 100 * 60
         gradient = gradients[seq % 256].astype("<i4").tobytes()
-        row = (1, seq, seq % 1000, f"bench-{seq:016}", seq - 1, 10, 0, 4, "[5,5]", grid)
-        yield (*row, gradient, minute)
+        key = (1, seq, seq % 1000, f"bench-{seq:016}")
+        yield LogEntry(*key, at, seq - 1, 10, 0, 4, "[5,5]", grid, gradient)
 
 
 def _measure(server: ServerProcess) -> dict[str, list[float]]:

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.bench.task import bench_task
-from crowdml.server import Address, ServerProcess, Settings, Store, serve
+from crowdml.server import Address, ServerProcess, Settings, Store
+from crowdml.server.serve import serve
 
 __all__ = ["BenchServer", "bench_server_process"]
 

@@ -1,12 +1,15 @@
 """What every server store must pass."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
 
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
-from crowdml.server.store import DeviceRow, LogEntry, Store
+from crowdml.server import Store
+from crowdml.server.entry import LogEntry
+from crowdml.server.log import DeviceTotals
+from crowdml.server.store import DeviceRow
 from crowdml.server.tokens import token_sha256
 
 __all__ = ["check_store"]
@@ -38,6 +41,7 @@ def check_store(make_store: Callable[[], Store]) -> None:
         check_invites(store)
         check_log(store)
         check_failing_append(store)
+        check_device_totals(store)
         check_snapshots(store)
         with closing(make_store()) as other:
             check_changes_are_noticed(store, other)
@@ -94,26 +98,29 @@ def check_invites(store: Store) -> None:
 
 def check_log(store: Store) -> None:
     first, second = (row.id for row in store.tasks())
-    assert list(store.log(first)) == [], "the log of a new task is empty"
+    log = store.log(first)
+    assert (list(log), len(log)) == ([], 0), "the log of a new task is empty"
     entries = [_entry(first, seq) for seq in range(1, 3 * PAGE + 2)]
-    store.append(entries[:1])
-    store.append(entries[1:])
-    store.append([_entry(second, 1)])
+    log.append(entries[:1])
+    log.append(entries[1:])
+    store.log(second).append([_entry(second, 1)])
+    assert len(log) == len(entries)
     for page in (1, PAGE, 1000):
-        assert list(store.log(first, page=page)) == entries, "pages must join without a seam"
-    assert list(store.log(first, after=PAGE, page=PAGE)) == entries[PAGE:]
-    assert list(store.log(first, after=len(entries))) == []
-    wanted = [entries[0].id, entries[-1].id, "unknown"]
+        assert list(log.after(0, page)) == entries, "pages must join without a seam"
+    assert list(log.after(PAGE, PAGE)) == entries[PAGE:]
+    assert list(log.after(len(entries))) == []
+    wanted = [(0, entries[0].id), (0, entries[-1].id), (0, "unknown"), (1, entries[1].id)]
     expected = {(0, entry.id): entry.seq for entry in (entries[0], entries[-1])}
-    assert store.find(first, wanted) == expected, "find gives sequence numbers by device and id"
-    assert store.find(second, [entries[1].id]) == {}, "find must stay within the task"
-    assert store.find(first, []) == {}
+    assert log.seen(wanted) == expected, "a check-in is known by its device and its id"
+    assert store.log(second).seen([(0, entries[1].id)]) == {}, "an id belongs to its task"
+    assert log.seen([]) == {}
 
 
 def check_failing_append(store: Store) -> None:
     """A group is stored whole or not at all, so that no acknowledged check-in stands on air."""
     first = store.tasks()[0].id
-    before = list(store.log(first))
+    log = store.log(first)
+    before = list(log)
     seq = before[-1].seq + 1
     fresh = _entry(first, seq)
     groups = {
@@ -125,25 +132,39 @@ def check_failing_append(store: Store) -> None:
         refused = True
         # Which error it is depends on the database behind the store.
         with suppress(Exception):
-            store.append(group)
+            log.append(group)
             refused = False
         assert refused, f"append must refuse {what}"
-        assert list(store.log(first)) == before, f"{what} must leave nothing behind"
+        assert list(log) == before, f"{what} must leave nothing behind"
     same_id = before[0].id
-    store.append([fresh._replace(device=1, id=same_id)])
-    found = store.find(first, [same_id])
-    assert found == {(0, same_id): before[0].seq, (1, same_id): seq}, "ids belong to a device"
+    log.append([fresh._replace(device=1, id=same_id)])
+    expected = {(0, same_id): before[0].seq, (1, same_id): seq}
+    assert log.seen(list(expected)) == expected, "ids belong to a device"
+
+
+def check_device_totals(store: Store) -> None:
+    log = store.log(store.tasks()[0].id)
+    for first, last in ((0, 1), (1, 5), (2, 9)):
+        expected = {}
+        for device in range(first, last + 1):
+            entries = [entry for entry in log if entry.device == device]
+            if entries:
+                late = sum(entry.staleness for entry in entries) / len(entries)
+                samples = sum(entry.samples for entry in entries)
+                newest = max(entry.at for entry in entries)
+                expected[device] = DeviceTotals(len(entries), samples, late, newest)
+        assert log.by_device(first, last) == expected, "totals are those of the log"
 
 
 def check_snapshots(store: Store) -> None:
-    first, second = (row.id for row in store.tasks())
-    assert store.snapshot(first) is None
+    first, second = (store.log(row.id) for row in store.tasks())
+    assert first.snapshot() is None
     for seq in (1, 5, 9):
-        store.save_snapshot(first, seq, bytes([seq]))
-        assert store.snapshot(first) == (seq, bytes([seq])), "the newest snapshot counts"
-    assert store.snapshot(second) is None, "a snapshot belongs to its task"
-    store.save_snapshot(first, 9, b"again")
-    assert store.snapshot(first) == (9, b"again"), "a snapshot may be taken again"
+        first.save_snapshot(seq, bytes([seq]))
+        assert first.snapshot() == (seq, bytes([seq])), "the newest snapshot counts"
+    assert second.snapshot() is None, "a snapshot belongs to its task"
+    first.save_snapshot(9, b"again")
+    assert first.snapshot() == (9, b"again"), "a snapshot may be taken again"
 
 
 def check_changes_are_noticed(store: Store, other: Store) -> None:
@@ -170,14 +191,14 @@ def _entry(task: int, seq: int) -> LogEntry:
         seq=seq,
         device=0,
         id=f"checkin-{seq:08d}",
-        version=seq - 1,
+        at=1_700_000_040 + 60 * (seq % 4),
+        version=seq // 2,
         samples=seq + 20,
         heldout=2,
         errors=-seq,
         labels=f"[{seq}, -7]",
         grid=-20,
         gradient=bytes([seq % 256, 0, 255]),
-        minute=1_700_000_040,
     )
 
 
@@ -192,9 +213,6 @@ def _must_refuse(call: Callable[[], object], what: str) -> None:
 def _everything(store: Store) -> list[object]:
     kept: list[object] = [store.tasks(), store.count_devices()]
     for row in store.tasks():
-        kept += _whole(row.id, store)
+        log = store.log(row.id)
+        kept += [store.devices(row.id), list(log), log.snapshot()]
     return kept
-
-
-def _whole(task: int, store: Store) -> Iterable[object]:
-    return [store.devices(task), list(store.log(task)), store.snapshot(task)]

@@ -219,13 +219,13 @@ def export(
         if kind not in EXPORTS:
             raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
         row = store.task(name)
-        learner = Learner(row, store, snapshot_every=1000)
-        model = export_model(row.task, learner.version, learner.published_model(), kind)
+        fold = Learner(row, store.log(row.id), snapshot_every=1000).settled()
+        model = export_model(fold, kind)
     try:
         out.write_bytes(model)
     except OSError as error:
         raise InvalidInput(f"cannot write the model to {out}: {error.strerror}.") from error
-    print(f"wrote version {learner.version} of {name} to {out}")
+    print(f"wrote version {fold.version} of {name} to {out}")
 
 
 def _set_state(database: str, name: str, state: str) -> None:
@@ -243,6 +243,6 @@ def _summary(store: "Store", row: Any, devices: int) -> dict[str, Any]:
         "state": row.state,
         "epsilon": row.task.terms.privacy.epsilon,
         "devices": devices,
-        "checkins": store.count_checkins(row.id),
+        "checkins": len(store.log(row.id)),
         "terms_sha256": terms_hash(row.terms),
     }

@@ -1,6 +1,5 @@
 """The charts of a task: what each one says, its numbers, and its drawing by Matplotlib."""
 
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from crowdml.portal.drawing import Theme, empty, figure, tidy
 from crowdml.portal.words import count, estimate
 from crowdml.protocol import Statistics, Task
-from crowdml.server.learner import Course
+from crowdml.server.entry import this_minute
+from crowdml.server.reports import Course
 from crowdml.server.totals import error_estimate
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ def draw_labels(facts: Facts, theme: Theme) -> "Figure":
 
 
 def pace_rows(facts: Facts) -> list[tuple[float, ...]]:
-    return [(minute, n) for minute, n in sorted(facts.course.minutes.items())]
+    return [(minute, n) for minute, n in sorted(facts.course.by_minute.items())]
 
 
 def draw_pace(facts: Facts, theme: Theme) -> "Figure":
-    now = int(time.time()) // 60 * 60
+    now = this_minute()
     recent = [(m, n) for m, n in pace_rows(facts) if m > now - 60 * HOUR]
     if not recent:
         return empty(theme, "No check-ins in the last hour")

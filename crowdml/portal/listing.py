@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crowdml.protocol import State
+from crowdml.protocol import State, Task
 from crowdml.server.learner import Learner
 
 __all__ = ["Listing"]
@@ -63,7 +63,7 @@ class Listing:
         others: list[Learner] = []
         for learner in reversed(learners):
             kind = KINDS[learner.state]
-            if (not state or kind == state) and all(word in learner.searchable for word in words):
+            if (not state or kind == state) and _matches(learner.task, words):
                 (joinable if kind == "open" else others).append(learner)
         found = joinable + others
         wanted = parameters.get("page", "1")
@@ -73,3 +73,10 @@ class Listing:
         page = max(page, 1)
         shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
         return cls(shown, len(learners), len(found), query, state, page)
+
+
+def _matches(task: Task, words: Sequence[str]) -> bool:
+    """Whether all words, which are folded, stand somewhere in what the list tells of a task."""
+    told = (task.name, task.title, task.objective, task.terms.sensors, *task.terms.target.labels)
+    text = " ".join(told).casefold()
+    return all(word in text for word in words)

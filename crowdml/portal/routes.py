@@ -9,7 +9,8 @@ from starlette.routing import Route
 from crowdml.portal import owner, participant, pictures, tasks
 from crowdml.portal.page import error_page
 from crowdml.portal.static import STATIC, static_file
-from crowdml.server import Address, Settings, serve
+from crowdml.server import Address, Settings
+from crowdml.server.serve import serve
 
 __all__ = ["portal_routes", "serve_with_portal"]
 

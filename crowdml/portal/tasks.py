@@ -16,6 +16,7 @@ from crowdml.portal.listing import Listing
 from crowdml.portal.noise_picture import Hiding, hiding
 from crowdml.portal.page import HEADERS, render
 from crowdml.protocol import Terms, rejected
+from crowdml.server import reports
 from crowdml.server.learner import Learner
 from crowdml.server.service import Service
 
@@ -32,7 +33,7 @@ async def tasks(request: Request) -> Response:
     service = service_of(request)
     listing = Listing.of(service.learners(), request.query_params)
     statistics = await service.in_store_thread(
-        lambda: [learner.statistics() for learner in listing.shown]
+        lambda: [reports.statistics(learner) for learner in listing.shown]
     )
     cards = list(zip(listing.shown, statistics, strict=True))
     return render(request, "tasks.html", listing=listing, cards=cards)
@@ -46,13 +47,14 @@ async def task(request: Request) -> Response:
 
 async def _example(learner: Learner) -> Example | None:
     """Made anew for each version, off the event loop; None where it would take long."""
-    terms, version, w = learner.task.terms, learner.version, learner.parameters
+    terms, now = learner.task.terms, learner.published
     sensor = terms.features.sensor
     numbers = terms.make_model().size + (sensor.window if sensor else 0)
     if terms.collection.batch * numbers > LARGEST_EXAMPLE:
         return None
     return await EXAMPLES.picture(
-        (learner.id, version), lambda: make_example(terms, learner.terms_sha256, w, version)
+        (learner.id, now.version),
+        lambda: make_example(terms, learner.terms_sha256, now.w, now.version),
     )
 
 
@@ -114,7 +116,7 @@ async def facts_of(request: Request) -> Facts:
     """The numbers behind a task's charts, as of now."""
     learner = learner_of(request)
     return await service_of(request).in_store_thread(
-        lambda: Facts(learner.task, learner.statistics(), learner.course())
+        lambda: Facts(learner.task, reports.statistics(learner), reports.course(learner))
     )
 
 

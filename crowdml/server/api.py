@@ -28,6 +28,7 @@ from crowdml.server.body import decode, read_body
 from crowdml.server.checkin import CheckinEndpoint, bearer_token
 from crowdml.server.export import EXPORTS, export_model
 from crowdml.server.metrics import metrics
+from crowdml.server.reports import statistics, view
 from crowdml.server.service import Live, Service
 from crowdml.server.settings import Settings
 
@@ -41,11 +42,11 @@ ENROL = msgspec.json.Decoder(Enrol)
 
 
 async def list_tasks(request: Request) -> Response:
-    return _json(TaskList(tuple(learner.view() for learner in _service(request).learners())))
+    return _json(TaskList(tuple(view(learner) for learner in _service(request).learners())))
 
 
 async def describe_task(request: Request) -> Response:
-    return _json(_live(request).learner.view())
+    return _json(view(_live(request).learner))
 
 
 async def enrol(request: Request) -> Response:
@@ -63,20 +64,20 @@ async def leave(request: Request) -> Response:
 async def check_out(request: Request) -> Response:
     live = _live(request)
     await _service(request).device(live.learner, bearer_token(request.scope))
-    etag, body = live.learner.checkout()
+    now = live.learner.published
     headers = {
-        "ETag": etag,
+        "ETag": now.etag,
         TERMS_HEADER: live.learner.terms_sha256,
         "Cache-Control": "private, no-cache",
     }
-    if request.headers.get("if-none-match") == etag:
+    if request.headers.get("if-none-match") == now.etag:
         return Response(status_code=304, headers=headers)
-    return Response(body, media_type="application/json", headers=headers)
+    return Response(now.body, media_type="application/json", headers=headers)
 
 
-async def statistics(request: Request) -> Response:
+async def show_statistics(request: Request) -> Response:
     learner = _live(request).learner
-    return _json(await _service(request).in_store_thread(learner.statistics))
+    return _json(await _service(request).in_store_thread(lambda: statistics(learner)))
 
 
 async def events(request: Request) -> Response:
@@ -93,7 +94,7 @@ async def events(request: Request) -> Response:
         service.listeners += 1
         try:
             while service.ready:
-                now = await service.in_store_thread(learner.statistics)
+                now = await service.in_store_thread(lambda: statistics(learner))
                 yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
                 if now.state.final:
                     return
@@ -112,10 +113,12 @@ async def export(request: Request) -> Response:
         raise rejected(
             "invalid-parameter", f"format must be npz, json or onnx, found {kind[:40]!r}."
         )
-    body = await _service(request).in_store_thread(
-        lambda: export_model(learner.task, learner.version, learner.published_model(), kind)
-    )
-    name = f"{learner.task.name}-{learner.version}.{kind}"
+
+    def write() -> tuple[str, bytes]:
+        fold = learner.settled()
+        return f"{learner.task.name}-{fold.version}.{kind}", export_model(fold, kind)
+
+    name, body = await _service(request).in_store_thread(write)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(body, media_type=EXPORTS[kind], headers=headers)
 
@@ -145,7 +148,7 @@ ROUTES = [
     Route("/v1/tasks/{task}/devices/me", leave, methods=["DELETE"]),
     Route("/v1/tasks/{task}/model", check_out),
     Route("/v1/tasks/{task}/checkins", CheckinEndpoint(), methods=["POST"]),
-    Route("/v1/tasks/{task}/stats", statistics),
+    Route("/v1/tasks/{task}/stats", show_statistics),
     Route("/v1/tasks/{task}/events", events),
     Route("/v1/tasks/{task}/export", export),
     Route("/v1/openapi.json", describe_api),

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from crowdml.models import LinearModel
-from crowdml.protocol import Task
+from crowdml.server.fold import Fold
 from crowdml.types import Array
 
 __all__ = ["EXPORTS", "export_model"]
@@ -19,9 +19,9 @@ EXPORTS = {
 }
 
 
-def export_model(task: Task, version: int, w: Array, format: str) -> bytes:
+def export_model(fold: Fold, format: str) -> bytes:
     """Weights K×D, intercepts K, and what is needed to use them."""
-    model = task.terms.make_model()
+    task, model, w = fold.task, fold.model, fold.learnt
     if not isinstance(model, LinearModel):
         raise TypeError(f"only linear models can be exported, found {type(model).__name__}")
     k, d = model.n_scores, model.n_features
@@ -30,7 +30,7 @@ def export_model(task: Task, version: int, w: Array, format: str) -> bytes:
     about: dict[str, Any] = {
         "task": task.name,
         "kind": task.terms.model.kind,
-        "version": version,
+        "version": fold.version,
         "labels": list(task.terms.target.labels),
         "features": task.terms.features.description,
     }

@@ -4,14 +4,14 @@ import io
 from statistics import NormalDist
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from crowdml.optim import State as OptimizerState
 from crowdml.privacy import laplace_variance
 from crowdml.protocol import Estimate, State, Task
+from crowdml.server.active import ActiveDevices
+from crowdml.server.entry import LogEntry
 from crowdml.server.history import History, Point
-from crowdml.server.store import LogEntry
 from crowdml.server.totals import TWO_SIDED_95, Totals, error_estimate
 from crowdml.server.window import Window
 from crowdml.types import Array
@@ -35,7 +35,8 @@ class Fold:
         self.w: Array = np.zeros(self.model.size)
         self.optimizer_state: OptimizerState = self.optimizer.init(self.w)
         self.version = 0
-        self.totals = Totals(self.model.n_classes)
+        self.totals = Totals([0] * self.model.n_classes)
+        self.active = ActiveDevices()
         self.window = Window(task.stop.window)
         self.history = History()
         self.staleness_max = 0
@@ -47,49 +48,37 @@ class Fold:
 
     def apply(self, entry: LogEntry) -> None:
         """Add the counts, take one step, and see whether the target is reached."""
-        evaluated = entry.heldout or entry.samples
-        labels = msgspec.json.decode(entry.labels, type=list[int])
-        staleness = self.version - entry.version
-        self.totals.add(
-            entry.device,
-            entry.minute,
-            samples=entry.samples,
-            evaluated=evaluated,
-            errors=entry.errors,
-            staleness=staleness,
-            labels=labels,
-        )
-        u = np.frombuffer(entry.gradient, dtype="<i4")
-        g = u * 2.0**entry.grid
+        self.totals.add(entry)
+        self.active.add(entry.device)
+        g = np.frombuffer(entry.gradient, dtype="<i4") * 2.0**entry.grid
         self.optimizer_state, self.w = self.optimizer.update(
             self.optimizer_state, self.w, g, entry.device
         )
-        self.staleness_max = max(self.staleness_max, staleness)
-        self.window.add(entry.errors, evaluated)
+        self.staleness_max = max(self.staleness_max, entry.staleness)
+        self.window.add(entry.errors, entry.evaluated)
         self.version = entry.seq
         self.reached = self.reached or self._target_met()
-        self.history.count(entry.minute)
+        self.history.count(entry.at)
         if self.history.wants(entry.seq):
-            self.history.add(self.point(entry.minute))
+            self.history.add(self.point(entry.at))
 
     @property
     def staleness_mean(self) -> float:
-        return float(self.totals.sum[Totals.STALENESS]) / max(self.version, 1)
+        return self.totals.staleness / max(self.version, 1)
 
-    def point(self, minute: int) -> Point:
+    def point(self, at: int) -> Point:
         """Where the task is now."""
-        sums = self.totals.sum.tolist()
         return Point(
             version=self.version,
-            minute=minute,
-            samples=sums[Totals.SAMPLES],
-            errors=sums[Totals.ERRORS],
-            evaluated=sums[Totals.EVALUATED],
+            at=at,
+            samples=self.totals.samples,
+            errors=self.totals.errors,
+            evaluated=self.totals.evaluated,
             recent_errors=self.window.sum[0],
             recent_evaluated=self.window.sum[1],
             recent_checkins=len(self.window),
-            staleness=sums[Totals.STALENESS],
-            active_devices=self.totals.active_devices,
+            staleness=self.totals.staleness,
+            active_devices=self.active.count,
         )
 
     @property
@@ -100,7 +89,7 @@ class Fold:
         return State.EXHAUSTED if self.version >= self.task.stop.updates else State.RUNNING
 
     @property
-    def published(self) -> Array:
+    def learnt(self) -> Array:
         """The model to export: w, or the average of iterates where the task asks for it."""
         return self.optimizer.model(self.optimizer_state, self.w)
 
@@ -122,8 +111,8 @@ class Fold:
         arrays: dict[str, Any] = {f"optimizer_{k}": v for k, v in self.optimizer_state.items()}
         arrays |= {
             "w": self.w,
-            "totals": self.totals.table,
-            "newest": self.totals.minutes,
+            "totals": self.totals.to_array(),
+            "active": self.active.to_array(),
             "window": self.window.to_array(),
             "numbers": np.array([self.version, self.staleness_max, self.reached]),
         }
@@ -139,7 +128,8 @@ class Fold:
             fold.optimizer_state = _prefixed("optimizer_", arrays)
             fold.history = History.from_arrays(**_prefixed("history_", arrays))
             fold.w = arrays["w"]
-            fold.totals = Totals(fold.model.n_classes, arrays["totals"], arrays["newest"])
+            fold.totals = Totals.from_array(arrays["totals"])
+            fold.active = ActiveDevices(arrays["active"])
             for errors, evaluated in arrays["window"].tolist():
                 fold.window.add(errors, evaluated)
             numbers = [int(number) for number in arrays["numbers"]]

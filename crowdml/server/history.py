@@ -16,7 +16,7 @@ class Point(NamedTuple):
     """Where a task was after some check-in: sums since the start, and over the recent window."""
 
     version: int
-    minute: int
+    at: int
     samples: int
     errors: int
     evaluated: int
@@ -29,7 +29,7 @@ class Point(NamedTuple):
 
 class History:
     """Every k-th check-in, with k doubled whenever there are too many; and how many check-ins
-    came in each minute of the last day with any.
+    came in each minute of the last day with any, by its beginning in seconds since 1970.
 
     Both are functions of the log alone, so they are part of the fold.
 
@@ -40,13 +40,13 @@ class History:
     ...     history.count(60 * (version // 100))
     >>> [point.version for point in history.points][:3], len(history.points)
     ([4, 8, 12], 500)
-    >>> history.minutes[60]
+    >>> history.by_minute[60]
     100
     """
 
     def __init__(self) -> None:
         self.points: list[Point] = []
-        self.minutes: dict[int, int] = {}
+        self.by_minute: dict[int, int] = {}
         self._stride = 1
 
     def wants(self, version: int) -> bool:
@@ -58,23 +58,23 @@ class History:
             self._stride *= 2
             self.points = [point for point in self.points if self.wants(point.version)]
 
-    def count(self, minute: int) -> None:
-        """One more check-in in this minute, given in seconds since 1970."""
-        self.minutes[minute] = self.minutes.get(minute, 0) + 1
-        if len(self.minutes) > MOST_MINUTES:
-            del self.minutes[min(self.minutes)]
+    def count(self, at: int) -> None:
+        """One more check-in in the minute that began then."""
+        self.by_minute[at] = self.by_minute.get(at, 0) + 1
+        if len(self.by_minute) > MOST_MINUTES:
+            del self.by_minute[min(self.by_minute)]
 
     def to_arrays(self) -> dict[str, Ints]:
         return {
             "points": np.array(self.points, dtype=np.int64).reshape(-1, len(Point._fields)),
-            "minutes": np.array(list(self.minutes.items()), dtype=np.int64).reshape(-1, 2),
+            "by_minute": np.array(list(self.by_minute.items()), dtype=np.int64).reshape(-1, 2),
             "stride": np.array([self._stride]),
         }
 
     @classmethod
-    def from_arrays(cls, points: Ints, minutes: Ints, stride: Ints) -> "History":
+    def from_arrays(cls, points: Ints, by_minute: Ints, stride: Ints) -> "History":
         history = cls()
         history.points = [Point(*row) for row in points.tolist()]
-        history.minutes = dict(minutes.tolist())
+        history.by_minute = dict(by_minute.tolist())
         history._stride = int(stride[0])
         return history

@@ -65,6 +65,7 @@ checkins = Table(
     Column("seq", Integer, primary_key=True),
     Column("device", Integer, nullable=False),
     Column("id", String(64), nullable=False),
+    Column("at", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
     Column("samples", Integer, nullable=False),
     Column("heldout", Integer, nullable=False),
@@ -72,10 +73,10 @@ checkins = Table(
     Column("labels", Text, nullable=False),
     Column("grid", Integer, nullable=False),
     Column("gradient", LargeBinary, nullable=False),
-    Column("minute", BigInteger, nullable=False),
-    UniqueConstraint("id", "task", "device"),
+    UniqueConstraint("task", "device", "id"),
 )
-"""The log, in the order of application. Times are kept to the minute only."""
+"""The log, in the order of application. Times are kept to the minute only. The gradient comes last,
+so that whoever reads the numbers before it need not go through it."""
 
 snapshots = Table(
     "snapshots",

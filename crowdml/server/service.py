@@ -22,6 +22,9 @@ from crowdml.server.tokens import token_sha256
 __all__ = ["Live", "Service"]
 
 T = TypeVar("T")
+MOST_DEVICES = 65_536
+"""Remembered by their tokens at once; memory must not grow with all who ever joined."""
+
 log = logging.getLogger("crowdml.server")
 
 
@@ -110,11 +113,11 @@ class Service:
         device = self._devices.get(key)
         if device is None:
             device = await self.in_store_thread(lambda: self._store.device(key))
-            if device is None or device.task != learner.id:
-                raise rejected("unauthorized", "the token is unknown to this task. Join again.")
-            self._devices[key] = device
-        elif device.task != learner.id:
+            if len(self._devices) >= MOST_DEVICES:
+                self._devices.clear()
+        if device is None or device.task != learner.id:
             raise rejected("unauthorized", "the token is unknown to this task. Join again.")
+        self._devices[key] = device
         if device.status != "active":
             raise rejected("revoked", f"this device has {_ENDED[device.status]}. Join again.")
         return device
@@ -130,13 +133,14 @@ class Service:
                 f"terms must be {learner.terms_sha256}, found {request.terms[:64]}. "
                 "Read the task's terms again before joining.",
             )
-        invited = learner.task.enrolment.mode == "invite"
-        device, token = await self.in_store_thread(
-            lambda: self._store.enrol(learner.id, request.invite, invited)
-        )
-        self._devices[token_sha256(token)] = device
-        learner.devices += 1
+        device, token = await self.in_store_thread(lambda: self._enrol(learner, request.invite))
         return Enrolled(device.name, token)
+
+    def _enrol(self, learner: Learner, invite: str | None) -> tuple[DeviceRow, str]:
+        invited = learner.task.enrolment.mode == "invite"
+        enrolled = self._store.enrol(learner.id, invite, invited)
+        learner.devices += 1
+        return enrolled
 
     async def leave(self, device: DeviceRow) -> None:
         await self.in_store_thread(lambda: self._store.set_device_status(device.name, "left"))
@@ -230,7 +234,7 @@ class Service:
         """Take in new tasks and changed states."""
         newest = max((live.learner.id for live in self._tasks.values()), default=0)
         for row in self._store.tasks(after=newest):
-            learner = Learner(row, self._store, self.settings.snapshot_every)
+            learner = Learner(row, self._store.log(row.id), self.settings.snapshot_every)
             self._tasks[row.task.name] = Live(
                 learner,
                 Gate(row.task.terms, learner.terms_sha256),
@@ -239,7 +243,7 @@ class Service:
         counts = self._store.count_devices()
         states = self._store.task_states()
         for name, live in self._tasks.items():
-            live.learner.owner_state = State(states[name])
+            live.learner.set_owner_state(State(states[name]))
             live.learner.devices = counts.get(live.learner.id, 0)
 
 

@@ -1,9 +1,7 @@
-"""The durable store: tasks, devices, the log of check-ins, snapshots. SQLAlchemy Core, no ORM."""
+"""The durable store: tasks, devices, invites, and the log of each task. SQLAlchemy Core, no ORM."""
 
-import math
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,18 +12,15 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import Task, rejected
 from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
+from crowdml.server.log import Log
 from crowdml.server.tokens import new_token, token_sha256
 
-__all__ = ["DeviceRow", "DuplicateCheckin", "LogEntry", "Store", "TaskRow"]
+__all__ = ["DeviceRow", "Store", "TaskRow"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0002"
+HEAD = "0003"
 DEEDS = {"running": "resumed", "paused": "paused", "stopped": "stopped"}
 """What an owner does to bring a task into each state that is theirs to choose."""
-
-
-class DuplicateCheckin(CrowdmlError):
-    """The log has an entry of this device with this id, or with this sequence number."""
 
 
 class TaskRow(NamedTuple):
@@ -40,23 +35,6 @@ class DeviceRow(NamedTuple):
     number: int
     name: str
     status: str
-
-
-class LogEntry(NamedTuple):
-    """One line of the log, in the order of its columns."""
-
-    task: int
-    seq: int
-    device: int
-    id: str
-    version: int
-    samples: int
-    heldout: int
-    errors: int
-    labels: str
-    grid: int
-    gradient: bytes
-    minute: int
 
 
 class Store:
@@ -220,58 +198,8 @@ class Store:
                 "invite-required", f"this task needs a valid invite, found {found}. Ask its owner."
             )
 
-    # The log
-
-    def append(self, entries: Sequence[LogEntry]) -> None:
-        """Add check-ins to the log, all or none, and return when they are on disk."""
-        try:
-            with self._connection.begin():
-                # Rows as they are: SQLAlchemy's handling of values would cost more than SQLite.
-                self._connection.exec_driver_sql(APPEND, list(entries))
-        except sa.exc.IntegrityError as error:
-            raise DuplicateCheckin(str(error.orig)) from error
-
-    def find(self, task: int, ids: Iterable[str]) -> dict[tuple[int, str], int]:
-        """Check-ins in the log with one of these ids: sequence numbers by device and id."""
-        with self._connection.begin():
-            found = self._connection.execute(FIND, {"wanted": task, "ids": list(ids)}).all()
-        return {(row.device, row.id): row.seq for row in found}
-
-    def log(self, task: int, after: int = 0, page: int = 1000) -> Iterator[LogEntry]:
-        """The log of a task from `after` on, in order."""
-        c = schema.checkins.c
-        while True:
-            query = sa.select(*schema.checkins.c).where(c.task == task, c.seq > after)
-            with self._connection.begin():
-                rows = self._connection.execute(query.order_by(c.seq).limit(page)).all()
-            yield from (LogEntry(*row) for row in rows)
-            if len(rows) < page:
-                return
-            after = rows[-1].seq
-
-    def count_checkins(self, task: int) -> int:
-        c = schema.checkins.c
-        query = sa.select(sa.func.max(c.seq)).where(c.task == task)
-        with self._connection.begin():
-            return self._connection.execute(query).scalar() or 0
-
-    def save_snapshot(self, task: int, seq: int, fold: bytes) -> None:
-        """Keep this snapshot and the one before it."""
-        c = schema.snapshots.c
-        previous = sa.select(sa.func.max(c.seq)).where(c.task == task, c.seq < seq)
-        with self._connection.begin():
-            keep = self._connection.execute(previous).scalar() or -math.inf
-            old = sa.delete(schema.snapshots).where(c.task == task)
-            self._connection.execute(old.where((c.seq < keep) | (c.seq >= seq)))
-            row = {"task": task, "seq": seq, "fold": fold}
-            self._connection.execute(sa.insert(schema.snapshots), row)
-
-    def snapshot(self, task: int) -> tuple[int, bytes] | None:
-        c = schema.snapshots.c
-        query = sa.select(c.seq, c.fold).where(c.task == task).order_by(c.seq.desc()).limit(1)
-        with self._connection.begin():
-            row = self._connection.execute(query).first()
-        return (row[0], row[1]) if row else None
+    def log(self, task: int) -> Log:
+        return Log(self._connection, task)
 
     # Other processes
 
@@ -297,15 +225,6 @@ class Store:
             config.set_main_option("script_location", str(MIGRATIONS))
             config.attributes["connection"] = self._connection
             command.upgrade(config, "head")
-
-
-FIND = sa.select(schema.checkins.c.device, schema.checkins.c.id, schema.checkins.c.seq).where(
-    schema.checkins.c.task == sa.bindparam("wanted"),
-    schema.checkins.c.id.in_(sa.bindparam("ids", expanding=True)),
-)
-
-
-APPEND = f"INSERT INTO checkins VALUES ({', '.join('?' * len(LogEntry._fields))})"
 
 
 def _sqlite_engine(url: str) -> sa.Engine:

@@ -1,64 +1,57 @@
-"""N_s, N_e and N_y^k of every device, and the estimates made from them."""
+"""N_s, N_e and N_y^k of a task, and the estimates made from them."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from crowdml.protocol import Estimate
+from crowdml.server.entry import LogEntry
 from crowdml.types import Ints
 
-__all__ = ["Totals", "error_estimate", "label_estimates"]
+__all__ = ["TWO_SIDED_95", "Totals", "error_estimate", "label_estimates"]
 
 TWO_SIDED_95 = 1.959964
+LABELS = msgspec.json.Decoder(list[int])
 
 
+@dataclass
 class Totals:
-    """Sums per device, in arrays that grow by doubling.
+    """Sums over all devices; those of one device are a question to the log.
 
-    Columns of `table`: check-ins, n_s, samples behind n_e, n̂_e, staleness, then n̂_y^k for each
-    class. `minutes` has the minute of each device's newest check-in.
+    Args:
+        labels: Σn̂_y^k for each class.
+        samples: Σn_s.
+        evaluated: The samples behind Σn̂_e.
+        errors: Σn̂_e.
+        staleness: Versions late, summed over check-ins.
 
     Paper: Algorithm 2, Server Routine 2.
     """
 
-    CHECKINS, SAMPLES, EVALUATED, ERRORS, STALENESS, LABELS = range(6)
+    labels: list[int]
+    samples: int = 0
+    evaluated: int = 0
+    errors: int = 0
+    staleness: int = 0
 
-    def __init__(
-        self, n_classes: int, table: Ints | None = None, minutes: Ints | None = None
-    ) -> None:
-        empty = np.zeros((0, self.LABELS + n_classes), dtype=np.int64)
-        self._table = empty if table is None else table
-        self.minutes: Ints = np.zeros(0, dtype=np.int64) if minutes is None else minutes
-        self.sum: Ints = self._table.sum(axis=0)
-        self.active_devices = int((self._table[:, self.CHECKINS] > 0).sum())
+    def add(self, entry: LogEntry) -> None:
+        counts = LABELS.decode(entry.labels)
+        self.labels = [total + n for total, n in zip(self.labels, counts, strict=True)]
+        self.samples += entry.samples
+        self.evaluated += entry.evaluated
+        self.errors += entry.errors
+        self.staleness += entry.staleness
 
-    @property
-    def table(self) -> Ints:
-        return self._table
+    def to_array(self) -> Ints:
+        sums = (self.samples, self.evaluated, self.errors, self.staleness)
+        return np.array([*sums, *self.labels], dtype=np.int64)
 
-    def add(
-        self,
-        device: int,
-        minute: int,
-        *,
-        samples: int,
-        evaluated: int,
-        errors: int,
-        staleness: int,
-        labels: Sequence[int],
-    ) -> None:
-        if device >= len(self._table):
-            more = max(16, 2 * device) - len(self._table)
-            room = np.zeros((more, self._table.shape[1]), dtype=np.int64)
-            self._table = np.concatenate([self._table, room])
-            self.minutes = np.concatenate([self.minutes, room[:, 0]])
-        row = np.array([1, samples, evaluated, errors, staleness, *labels])
-        self.minutes[device] = minute
-        totals = self._table[device]
-        self.active_devices += int(totals[self.CHECKINS] == 0)
-        totals += row
-        self.sum += row
+    @classmethod
+    def from_array(cls, sums: Ints) -> "Totals":
+        return cls(sums[4:].tolist(), *sums[:4].tolist())
 
 
 def error_estimate(
@@ -82,8 +75,8 @@ def error_estimate(
 
 
 def label_estimates(
-    counts: Ints, samples: int, checkins: int, noise_variance: float
+    counts: Sequence[int], samples: int, checkins: int, noise_variance: float
 ) -> tuple[Estimate, ...]:
     """Σn̂_y^k/Σn_s for each class, with the same kind of margin."""
-    estimates = (error_estimate(int(count), samples, checkins, noise_variance) for count in counts)
+    estimates = (error_estimate(count, samples, checkins, noise_variance) for count in counts)
     return tuple(estimate for estimate in estimates if estimate is not None)

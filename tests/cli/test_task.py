@@ -11,8 +11,8 @@ import pytest
 
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
+from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
-from crowdml.server.store import LogEntry
 from tests.cli.command import Command, Here
 from tests.servers import checkin, create, make_task, recompute
 
@@ -71,7 +71,7 @@ def database(quick: Here) -> str:
     with closing(Store(database)) as store:
         row = store.task("walks")
         device, _ = store.enrol(row.id, None, invite_required=False)
-        store.append([_entry(task, row.id, device.number, seq) for seq in (1, 2, 3)])
+        store.log(row.id).append([_entry(task, row.id, device.number, seq) for seq in (1, 2, 3)])
     return database
 
 
@@ -81,7 +81,7 @@ def _entry(task: Task, task_id: int, device: int, seq: int) -> LogEntry:
         task=task_id, seq=seq, device=device, id=message["id"], version=0,
         samples=message["samples"], heldout=0, errors=message["errors"],
         labels=json.dumps(message["labels"]), grid=message["grid"],
-        gradient=b64decode(message["gradient"]), minute=0,
+        gradient=b64decode(message["gradient"]), at=0,
     )  # fmt: skip
 
 
@@ -105,8 +105,8 @@ def test_a_model_in_three_formats(quick: Here, database: str, tmp_path: Path) ->
         said = quick("task", "export", "walks", "--out", f"walks.{kind}").said()
         assert said == f"wrote version 3 of walks to walks.{kind}\n"
     fold = recompute(database, "walks")
-    assert fold.published.any()
-    weights, intercepts = fold.published[:12].reshape(3, 4), fold.published[12:]
+    assert fold.learnt.any()
+    weights, intercepts = fold.learnt[:12].reshape(3, 4), fold.learnt[12:]
     document = json.loads((tmp_path / "walks.json").read_bytes())
     np.testing.assert_array_equal(document["weights"], weights)
     np.testing.assert_array_equal(document["intercepts"], intercepts)
@@ -124,7 +124,7 @@ def _check_onnx(file: Path, fold: Fold) -> None:
     session = onnxruntime.InferenceSession(file.read_bytes())
     x = np.random.default_rng(0).uniform(-1, 1, (50, 4)).astype(np.float32)
     (predicted,) = session.run(["prediction"], {"x": x})
-    np.testing.assert_array_equal(predicted, fold.model.predict(fold.published, x.astype(float)))
+    np.testing.assert_array_equal(predicted, fold.model.predict(fold.learnt, x.astype(float)))
 
 
 def test_where_a_model_cannot_go(quick: Here, database: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import crowdml
 from crowdml.device import DeviceStore
 from crowdml.protocol import Task
-from crowdml.server.store import LogEntry
+from crowdml.server.entry import LogEntry
 from crowdml.types import Ints
 from tests.servers import Process, make_task
 

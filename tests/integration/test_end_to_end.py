@@ -43,7 +43,7 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
         assert all("exhausted" in (device.ended or "") for device in devices)
     fold = recompute(server.database)
     assert fold.version == 60
-    assert fold.model.predict(fold.published, np.eye(3)).tolist() == [0, 1, 2]
+    assert fold.model.predict(fold.learnt, np.eye(3)).tolist() == [0, 1, 2]
 
 
 def test_an_outage_of_the_real_server(start: Start, tmp_path: Path) -> None:

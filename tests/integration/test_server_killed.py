@@ -94,7 +94,7 @@ def hammer(start: Start, task: Task, kills: int, seed: int, **settings: Any) -> 
     assert len(found) - len(acknowledged) <= CLIENTS
     fold = recompute(server.database)
     assert document["version"] == statistics["version"] == fold.version == len(log)
-    assert np.array(document["weights"]).tobytes() == fold.published.tobytes()
+    assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
     assert statistics["samples"] == sum(entry.samples for entry in log)
 
 

@@ -13,7 +13,7 @@ from crowdml.portal.drawing import THEMES, save
 from crowdml.portal.example import make_example
 from crowdml.portal.gallery import Gallery
 from crowdml.protocol import Estimate, State, Statistics, terms_hash
-from crowdml.server.learner import Course
+from crowdml.server.reports import Course
 from tests.portal.owner_browser import Portal
 from tests.servers import create, make_task
 

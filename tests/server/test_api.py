@@ -75,13 +75,12 @@ def test_the_live_model_is_the_fold_of_the_log(start: Start) -> None:
         document, statistics = exported(wire), wire.get(STATS).json()
         checkout = wire.get(MODEL, token).json()
     fold = recompute(server.database)
-    assert np.array(document["weights"]).tobytes() == fold.published.tobytes()
+    assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
     assert document["version"] == statistics["version"] == fold.version == 60
     parameters = np.frombuffer(base64.b64decode(checkout["parameters"]), dtype="<f4")
     assert parameters.tobytes() == fold.w.astype("<f4").tobytes()
-    assert statistics["samples"] == fold.totals.sum[fold.totals.SAMPLES]
-    errors, evaluated = fold.totals.sum[fold.totals.ERRORS], fold.totals.sum[fold.totals.EVALUATED]
-    assert statistics["error"]["value"] == errors / evaluated
+    assert statistics["samples"] == fold.totals.samples
+    assert statistics["error"]["value"] == fold.totals.errors / fold.totals.evaluated
     assert statistics["staleness_max"] == fold.staleness_max == 59
     assert server.stop() == 0
     with server.start().connected() as wire:
@@ -389,7 +388,7 @@ def test_the_log_keeps_time_to_the_minute_only(start: Start) -> None:
         token = enrol(wire)
         assert wire.call("POST", CHECKINS, checkin(task), token).status == 200
     with server.store() as store:
-        assert [entry.minute % 60 for entry in store.log(1)] == [0]
+        assert [entry.at % 60 for entry in store.log(1)] == [0]
 
 
 def test_only_so_many_listen(start: Start) -> None:

@@ -9,10 +9,11 @@ import pytest
 
 from crowdml.protocol import encode_gradient
 from crowdml.server import Store
+from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
 from crowdml.server.history import MOST_MINUTES, MOST_POINTS, History, Point
 from crowdml.server.learner import Learner
-from crowdml.server.store import LogEntry
+from crowdml.server.reports import course, devices
 from tests.servers import make_task
 
 
@@ -20,8 +21,8 @@ def entry(seq: int, device: int = 0, late: int = 0) -> LogEntry:
     gradient = encode_gradient(np.zeros(12, dtype=np.int64))
     version = max(0, seq - 1 - late)
     return LogEntry(
-        1, seq, device, f"id-{seq:016}", version, 3, 0, seq % 3, "[1,1,1]", -20, gradient,
-        60 * (seq // 50),
+        1, seq, device, f"id-{seq:016}", 60 * (seq // 50), version, 3, 0, seq % 3, "[1,1,1]", -20,
+        gradient,
     )  # fmt: skip
 
 
@@ -39,8 +40,8 @@ def test_minutes_of_a_day_are_kept() -> None:
     history = History()
     for minute in range(MOST_MINUTES + 100):
         history.count(60 * minute)
-    assert len(history.minutes) == MOST_MINUTES
-    assert min(history.minutes) == 100 * 60
+    assert len(history.by_minute) == MOST_MINUTES
+    assert min(history.by_minute) == 100 * 60
 
 
 def test_points_tell_what_the_log_tells() -> None:
@@ -56,7 +57,7 @@ def test_points_tell_what_the_log_tells() -> None:
         assert point.recent_checkins == min(200, len(so_far))
         assert point.staleness == sum(line.seq - 1 - line.version for line in so_far)
         assert point.active_devices == min(7, len(so_far))
-    assert sum(fold.history.minutes.values()) == 700
+    assert sum(fold.history.by_minute.values()) == 700
 
 
 def test_a_restart_changes_nothing(tmp_path: Path) -> None:
@@ -65,43 +66,43 @@ def test_a_restart_changes_nothing(tmp_path: Path) -> None:
         row = store.create_task(make_task())
         for _ in range(3):
             store.enrol(row.id, None, False)
-        store.append([entry(seq, device=seq % 3, late=1) for seq in range(1, 601)])
-        whole = Learner(row, store, snapshot_every=10**9)
+        log = store.log(row.id)
+        log.append([entry(seq, device=seq % 3, late=1) for seq in range(1, 601)])
+        whole = Learner(row, log, snapshot_every=10**9)
         whole.save_snapshot()
-        store.append([entry(seq, device=seq % 3) for seq in range(601, 1302)])
-        resumed = Learner(row, store, snapshot_every=10**9)
+        log.append([entry(seq, device=seq % 3) for seq in range(601, 1302)])
+        resumed = Learner(row, log, snapshot_every=10**9)
         plain = Fold(row.task)
-        for line in store.log(row.id):
+        for line in log:
             plain.apply(line)
-        assert resumed.course().points[:-1] == plain.history.points
-        assert resumed.course().points[-1].version == 1301
-        assert resumed.course().minutes == plain.history.minutes
-        totals = resumed.devices_from(1, 10)
-        assert [each.device.number for each in totals] == [1, 2]
-        assert [each.checkins for each in totals] == [434, 434]
-        assert totals[0].newest == 60 * (1300 // 50)
-        assert totals[0].samples == 3 * 434
+        assert course(resumed).points[:-1] == plain.history.points
+        assert course(resumed).points[-1].version == 1301
+        assert course(resumed).by_minute == plain.history.by_minute
+        (first, did), (second, other) = devices(store, row.id, 1, 10)
+        assert (first.number, second.number) == (1, 2)
+        assert did == (434, 3 * 434, 199 / 434, 60 * (1300 // 50))
+        assert other == (434, 3 * 434, 200 / 434, 60 * (1301 // 50))
 
 
 def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
     with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
         row = store.create_task(make_task())
         store.enrol(row.id, None, False)
-        learner = Learner(row, store, snapshot_every=10)
-        assert learner.course().points == []
-        (device,) = learner.devices_from(0, 10)
-        assert (device.checkins, device.newest, device.staleness_mean) == (0, None, 0.0)
+        learner = Learner(row, store.log(row.id), snapshot_every=10)
+        assert course(learner).points == []
+        ((_, did),) = devices(store, row.id, 0, 10)
+        assert did == (0, 0, 0.0, None)
 
 
 @pytest.mark.parametrize("damage", ["another format", "not an archive", "cut off"])
 def test_a_snapshot_that_cannot_be_read_costs_nothing(tmp_path: Path, damage: str) -> None:
     with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
         row = store.create_task(make_task())
-        store.append([entry(seq) for seq in range(1, 51)])
-        learner = Learner(row, store, snapshot_every=10**9)
-        whole = learner._settled().to_bytes()
+        log = store.log(row.id)
+        log.append([entry(seq) for seq in range(1, 51)])
+        whole = Learner(row, log, snapshot_every=10**9).settled().to_bytes()
         old = io.BytesIO()
         np.savez(old, w=np.zeros(12), numbers=np.array([50, 0, 0]))
         broken = {"another format": old.getvalue(), "not an archive": b"?", "cut off": whole[:999]}
-        store.save_snapshot(row.id, 50, broken[damage])
-        assert Learner(row, store, snapshot_every=10**9)._settled().to_bytes() == whole
+        log.save_snapshot(50, broken[damage])
+        assert Learner(row, log, snapshot_every=10**9).settled().to_bytes() == whole

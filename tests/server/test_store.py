@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.checks.stores import check_store
+from crowdml.checks import check_store
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
 from tests.servers import make_task
@@ -19,9 +19,9 @@ def test_conformance(tmp_path: Path) -> None:
 def test_two_snapshots_are_kept(store: Store, tmp_path: Path) -> None:
     first = store.create_task(make_task("first")).id
     second = store.create_task(make_task("second")).id
-    store.save_snapshot(second, 1, b"other")
+    store.log(second).save_snapshot(1, b"other")
     for seq in (1, 2, 3, 7):
-        store.save_snapshot(first, seq, bytes([seq]))
+        store.log(first).save_snapshot(seq, bytes([seq]))
     with closing(sqlite3.connect(tmp_path / "store.db")) as database:
         kept = database.execute("SELECT task, seq FROM snapshots ORDER BY task, seq").fetchall()
     assert kept == [(first, 3), (first, 7), (second, 1)]

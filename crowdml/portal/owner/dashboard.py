@@ -7,6 +7,7 @@ from crowdml.portal.listing import Listing
 from crowdml.portal.owner.session import for_owner
 from crowdml.portal.page import render
 from crowdml.portal.tasks import service_of
+from crowdml.server import reports
 
 __all__ = ["dashboard"]
 
@@ -18,7 +19,7 @@ async def dashboard(request: Request) -> Response:
     service = service_of(request)
     listing = Listing.of(service.learners(), request.query_params)
     statistics = await service.in_store_thread(
-        lambda: [learner.statistics() for learner in listing.shown]
+        lambda: [reports.statistics(learner) for learner in listing.shown]
     )
     actions = await service.in_store(lambda store: store.accounts.actions(most=NEWEST))
     tasks = list(zip(listing.shown, statistics, strict=True))

@@ -10,6 +10,7 @@ from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import render
 from crowdml.portal.tasks import learner_of, service_of
+from crowdml.server import reports
 from crowdml.server.accounts import Action
 from crowdml.server.export import EXPORTS
 from crowdml.server.learner import Learner
@@ -96,8 +97,10 @@ async def _page(
 ) -> Response:
     learner, service = learner_of(request), service_of(request)
     first = _whole(request.query_params.get("from", "0"), 10**12) or 0
-    statistics = await service.in_store_thread(learner.statistics)
-    devices = await service.in_store_thread(lambda: learner.devices_from(first, PER_PAGE + 1))
+    statistics = await service.in_store_thread(lambda: reports.statistics(learner))
+    devices = await service.in_store(
+        lambda store: reports.devices(store, learner.id, first, PER_PAGE + 1)
+    )
     actions, invited = await service.in_store(lambda store: _records(store, learner))
     return render(
         request,
@@ -109,7 +112,7 @@ async def _page(
         devices=devices[:PER_PAGE],
         first=first,
         before=max(first - PER_PAGE, 0) if first else None,
-        after=devices[PER_PAGE].device.number if len(devices) > PER_PAGE else None,
+        after=devices[PER_PAGE][0].number if len(devices) > PER_PAGE else None,
         invited=invited,
         actions=actions,
         exports=list(EXPORTS),
