@@ -25,12 +25,13 @@ def test_relative_links(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_files_that_are_named(name: str) -> None:
     named = [text for text in inline(page(name)) if re.fullmatch(r"[\w/]+/[\w.]+\.(py|md)", text)]
+    to_write = re.findall(r"Write\s+`([^`]+)`:", page(name))
     missing = [
         text
         for text in named
         if not (ROOT / text).exists() and not (ROOT / "crowdml" / text).exists()
     ]
-    assert not missing
+    assert set(missing) <= set(to_write)
 
 
 @pytest.mark.parametrize("name", PAGES)

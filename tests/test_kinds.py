@@ -1,0 +1,203 @@
+"""Every kind is known wherever kinds are known, and the way to add one works as it is written."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from textwrap import dedent
+
+import msgspec
+import pytest
+
+from crowdml.models import MODELS
+from crowdml.optim import OPTIMIZERS, RATES
+from crowdml.portal import words
+from crowdml.portal.owner.fields import FIELDS
+from crowdml.protocol import ModelTerms, OptimizerSpec
+
+ROOT = Path(__file__).parents[1]
+NEW = "absolute"
+
+
+def literal(struct: type[msgspec.Struct], field: str) -> Iterable[str]:
+    (found,) = (f for f in msgspec.inspect.type_info(struct).fields if f.name == field)  # type: ignore[attr-defined]
+    values: Iterable[str] = found.type.values
+    return values
+
+
+def choices(key: str) -> Iterable[str]:
+    return [value for value, _ in FIELDS[key].choices]
+
+
+def documented(key: str) -> Iterable[str]:
+    """The names in a field's row of docs/tasks.md, in the table of its own."""
+    table, _, field = key.partition(".")
+    text = (ROOT / "docs/tasks.md").read_text().partition(f"**[{table}]**")[2]
+    (row,) = re.findall(rf"^\| `{field}` \|.*$", text.partition("**[")[0], re.MULTILINE)
+    return re.findall(r"`([\w-]+)`", row)
+
+
+def in_javascript(file: str, name: str) -> Iterable[str]:
+    script = (
+        f"import {{ {name} }} from './{file}'; console.log(JSON.stringify(Object.keys({name})))"
+    )
+    command = ["node", "--input-type=module", "-e", script]
+    found: list[str] = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True).stdout)
+    return found
+
+
+def in_vectors() -> Iterable[str]:
+    cases = json.loads((ROOT / "tests/vectors/gradients.json").read_text())
+    return {case["input"]["kind"] for case in cases}
+
+
+PLACES: list[tuple[str, Iterable[str], Callable[[], Iterable[str]]]] = [
+    ("crowdml/web/models/index.js", MODELS, lambda: in_javascript(
+        "crowdml/web/models/index.js", "MODELS")),
+    ("tests/vectors/gradients.json", MODELS, in_vectors),
+    ("docs/tasks.md, model.kind", MODELS, lambda: documented("model.kind")),
+    ("ModelTerms.kind", MODELS, lambda: literal(ModelTerms, "kind")),
+    ("the owner's form, model.kind", MODELS, lambda: choices("model.kind")),
+    ("the portal's words for models", MODELS, lambda: words.MODELS),
+    ("docs/tasks.md, optimizer.kind", OPTIMIZERS, lambda: documented("optimizer.kind")),
+    ("OptimizerSpec.kind", OPTIMIZERS, lambda: literal(OptimizerSpec, "kind")),
+    ("the owner's form, optimizer.kind", OPTIMIZERS, lambda: choices("optimizer.kind")),
+    ("the portal's words for algorithms", OPTIMIZERS, lambda: words.ALGORITHMS),
+    ("docs/tasks.md, optimizer.rate", RATES, lambda: documented("optimizer.rate")),
+    ("OptimizerSpec.rate", RATES, lambda: literal(OptimizerSpec, "rate")),
+    ("the owner's form, optimizer.rate", RATES, lambda: choices("optimizer.rate")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "kinds", "covered"), PLACES, ids=[place[0] for place in PLACES])
+def test_every_kind_is_covered(
+    place: str, kinds: Iterable[str], covered: Callable[[], Iterable[str]]
+) -> None:
+    missing = set(kinds) - set(covered())
+    assert not missing, f"{place} does not know {', '.join(sorted(missing))}"
+
+
+# "Add a model" in CONTRIBUTING.md, followed to the letter
+
+
+def steps() -> list[tuple[str, str, str]]:
+    """(Write or Add to, the file, the code), in order."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = text.partition("## Add a model\n")[2].partition("\n## ")[0]
+    found = re.findall(
+        r"(Write|Add to)\s+`([^`]+)`:\n\n   ```\w+\n(.*?)\n   ```", section, re.DOTALL
+    )
+    return [(what, file, dedent(code) + "\n") for what, file, code in found]
+
+
+def follow(root: Path, what: str, file: str, code: str) -> None:
+    target = root / file
+    if what == "Write":
+        target.write_text(code)
+        return
+    imports, _, entry = code.partition("\n\n")
+    text = target.read_text()
+    text = re.sub(r"^(import|from crowdml)", rf"{imports}\n\1", text, count=1, flags=re.MULTILINE)
+    start, table, rest = text.partition("MODELS = ")
+    indented = "".join(f"    {line}\n" for line in entry.rstrip().splitlines())
+    rest = re.sub(r"^\}", f"{indented}}}", rest, count=1, flags=re.MULTILINE)
+    target.write_text(start + table + rest)
+
+
+class Copy:
+    """The repository, elsewhere, to be changed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name in ("crowdml", "tests", "docs"):
+            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("CONTRIBUTING.md", "pyproject.toml", "package.json"):
+            shutil.copy(ROOT / name, root / name)
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {
+            "PYTHONPATH": str(self.root),
+            "NODE_OPTIONS": "--experimental-global-webcrypto",
+        }
+        return subprocess.run(
+            command, cwd=self.root, env=environment, capture_output=True, text=True
+        )
+
+    def python(self, code: str) -> str:
+        done = self.run(sys.executable, "-c", code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def uncovered(self) -> list[str]:
+        """The places that the test above names."""
+        test = "tests/test_kinds.py::test_every_kind_is_covered"
+        done = self.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test)
+        return re.findall(rf"AssertionError: (.+) does not know {NEW}", done.stdout)
+
+
+USE = """
+import numpy as np
+from crowdml.checks import check_model
+from crowdml.models import MODELS
+from crowdml.portal import words
+from crowdml.protocol import Task
+
+check_model(MODELS["absolute"].model(3, 0), np.random.default_rng(1))
+task = Task.from_toml('''
+name = "noise"
+title = "Noise"
+objective = "to learn"
+sensors = "microphone"
+features = {count = 3}
+model = {kind = "absolute"}
+privacy = {epsilon = 1.0}
+collection = {batch = 5, buffer = 50}
+''')
+print(task.terms.make_model().__class__.__name__, words.MODELS[task.terms.model.kind])
+"""
+
+LEARN = """
+import warnings
+import numpy as np
+from crowdml.simulation import Crowd, Learning, simulate
+from crowdml.simulation.datasets import Dataset
+
+rng = np.random.default_rng(0)
+x = rng.uniform(-0.3, 0.3, size=(2000, 3))
+y = x @ np.array([1.0, -2.0, 0.5])
+data = Dataset("lines", (), x[:1500], y[:1500], np.zeros(1500, np.int64), x[1500:], y[1500:])
+way = Learning(model="absolute", c=1.0, tolerance=0.1)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    print(simulate(data, [(Crowd(devices=10), way)], points=1)[0].final)
+"""
+
+
+def test_the_way_to_add_a_model(tmp_path: Path) -> None:
+    copy = Copy(tmp_path / "copy")
+    wanted = ["Write", "Write", "Add to", "Add to"]
+    assert sorted(what for what, _, _ in steps()) == sorted(wanted), "the section has other steps"
+    python = [step for step in steps() if step[1].endswith(".py")]
+    javascript = [step for step in steps() if step[1].endswith(".js")]
+    for step in python:
+        follow(copy.root, *step)
+    assert set(copy.uncovered()) == {
+        "crowdml/web/models/index.js",
+        "tests/vectors/gradients.json",
+        "docs/tasks.md, model.kind",
+    }, "each place that needs a hand is named, and no other"
+    for step in javascript:
+        follow(copy.root, *step)
+    page = copy.root / "docs/tasks.md"
+    page.write_text(page.read_text().replace("`ridge`, `huber` |", f"`ridge`, `huber`, `{NEW}` |"))
+    made = copy.run(sys.executable, "-m", "tests.vectors.make")
+    assert made.returncode == 0, made.stderr
+    assert copy.uncovered() == []
+    compared = copy.run("node", "--test", "tests/web/vectors.test.js")
+    assert compared.returncode == 0, compared.stdout
+    assert copy.python(USE) == "Absolute linear regression with absolute error\n"
+    assert float(copy.python(LEARN)) < 0.2
