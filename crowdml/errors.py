@@ -3,7 +3,7 @@
 CrowdmlError
 ├── InvalidInput          a value breaks a rule; nothing was changed
 │   ├── InvalidSample     a sample that the device refuses
-│   └── InvalidTask       a task file with a wrong field
+│   └── InvalidTask       a task or its terms with wrong fields, each a Mistake
 ├── PrivacyError          continuing would break a promise made to the participant
 │   ├── LimitReached      the ledger has no ε left for this release
 │   ├── NotPrivate        the task adds no noise and nobody agreed to that
@@ -16,6 +16,7 @@ CrowdmlError
 A message states the rule, the value found and what to do.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "InvalidSample",
     "InvalidTask",
     "LimitReached",
+    "Mistake",
     "NotPrivate",
     "PrivacyError",
     "Rejected",
@@ -46,8 +48,45 @@ class InvalidSample(InvalidInput):
     """A sample that the device refuses."""
 
 
+@dataclass(frozen=True)
+class Mistake:
+    """A field that breaks a rule.
+
+    Args:
+        field: Its place in the document, such as `privacy.epsilon`.
+        rule: What holds of it, as the name of the field would go on.
+        found: The value found, as a reader should see it.
+        remedy: What to do, as a sentence.
+
+    >>> print(Mistake("privacy.epsilon", "must be above 0", "-1", "Use inf for no noise."))
+    privacy.epsilon must be above 0, found -1. Use inf for no noise.
+    """
+
+    field: str
+    rule: str
+    found: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return self.about(self.field)
+
+    def about(self, name: str) -> str:
+        """The sentence, with another name for the field."""
+        found = f", found {self.found}" if self.found else ""
+        return f"{name} {self.rule}{found}. {self.remedy}".rstrip()
+
+
 class InvalidTask(InvalidInput):
-    """A task file with a wrong field."""
+    """A task or its terms with wrong fields: all of them, a line each.
+
+    Args:
+        mistakes: What is wrong, at least one.
+        start: How each line begins.
+    """
+
+    def __init__(self, *mistakes: Mistake, start: str = ""):
+        super().__init__("\n".join(f"{start}{mistake}" for mistake in mistakes))
+        self.mistakes = mistakes
 
 
 class PrivacyError(CrowdmlError):

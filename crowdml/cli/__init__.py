@@ -9,11 +9,12 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Run a command. Exit codes: 0 done, 1 a clear error in one line, 2 wrong usage."""
+    """Run a command. Exit codes: 0 done, 1 clear errors, one in a line, 2 wrong usage."""
     try:
         app()
     except CrowdmlError as error:
-        print(f"crowdml: {error}", file=sys.stderr)
+        for line in str(error).splitlines():
+            print(f"crowdml: {line}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -2,6 +2,8 @@
 
 import re
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,10 +14,10 @@ from rich.table import Table
 
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import print_json
-from crowdml.errors import InvalidInput
+from crowdml.errors import InvalidInput, Mistake
 
 if TYPE_CHECKING:
-    from crowdml.protocol import Task
+    from crowdml.protocol import Rule
     from crowdml.server import Store
 
 __all__ = ["app"]
@@ -88,8 +90,7 @@ def create(
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
-    task = Task.from_toml(text)
-    _require_own_words(task)
+    task = Task.from_toml(text, *_own_words())
     with open_store(database) as store:
         row = store.create_task(task)
     print(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
@@ -99,20 +100,19 @@ def create(
         print("phones cannot take part: no [features.sensor]")
 
 
-def _require_own_words(task: "Task") -> None:
+def _own_words() -> "Iterator[Rule]":
     """Participants decide by these sentences: those of the template say nothing."""
-    terms = task.terms
-    sentences = {
-        "objective": task.objective,
-        "sensors": terms.sensors,
-        "features.description": terms.features.description,
-    }
-    for field, sentence in sentences.items():
-        if sentence.startswith(tuple(re.findall(r'"(Say [^"]+)"', STARTER))):
-            raise InvalidInput(
-                f"{field} must be your own words, found the template's {sentence!r}. Participants "
-                "read it before they agree."
-            )
+    from crowdml.protocol import Rule
+
+    template = tuple(re.findall(r'"(Say [^"]+)"', STARTER))
+
+    def check(field: str, sentence: str) -> Iterator[Mistake]:
+        if sentence.startswith(template):
+            rule, remedy = "must be your own words", "Participants read it before they agree."
+            yield Mistake(field, rule, f"the template's {sentence!r}", remedy)
+
+    for field in ("objective", "sensors", "features.description"):
+        yield Rule((field,), partial(check, field))
 
 
 @app.command("list")

@@ -12,9 +12,18 @@ from crowdml.privacy.noise import (
     laplace_tail,
     laplace_variance,
 )
-from crowdml.privacy.sanitizer import Epsilon, Sanitized, Sanitizer, Summary
+from crowdml.privacy.sanitizer import (
+    LARGEST_EPSILON,
+    SMALLEST_EPSILON,
+    Epsilon,
+    Sanitized,
+    Sanitizer,
+    Summary,
+)
 
 __all__ = [
+    "LARGEST_EPSILON",
+    "SMALLEST_EPSILON",
     "Chance",
     "CheckinRelease",
     "Epsilon",

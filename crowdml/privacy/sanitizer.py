@@ -12,10 +12,10 @@ from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.noise import NoiseSource, laplace_scale, laplace_tail
 from crowdml.types import Array, Ints
 
-__all__ = ["Epsilon", "Sanitized", "Sanitizer", "Summary"]
+__all__ = ["LARGEST_EPSILON", "SMALLEST_EPSILON", "Epsilon", "Sanitized", "Sanitizer", "Summary"]
 
 INT32_MAX = 2**31 - 1
-SMALLEST, LARGEST = 1e-6, 1e6
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 """Beyond these, noise would not fit the wire's integers, or would be no noise at all."""
 
 ONE_SAMPLE = 1
@@ -36,10 +36,11 @@ class Epsilon:
         for name in ("gradient", "errors", "labels"):
             value = getattr(self, name)
             nothing_sent = name == "labels" and value == 0
-            if not (SMALLEST <= value <= LARGEST or value == math.inf or nothing_sent):
+            noisy = SMALLEST_EPSILON <= value <= LARGEST_EPSILON
+            if not (noisy or value == math.inf or nothing_sent):
                 raise InvalidInput(
-                    f"epsilon for the {name} must lie in {SMALLEST:g} … {LARGEST:g}, found "
-                    f"{value:g}. Use inf for no noise."
+                    f"epsilon for the {name} must lie in {SMALLEST_EPSILON:g} … "
+                    f"{LARGEST_EPSILON:g}, found {value:g}. Use inf for no noise."
                 )
 
 

@@ -6,7 +6,6 @@ from crowdml.protocol.codec import (
     encode_gradient,
     encode_parameters,
 )
-from crowdml.protocol.explain import explain
 from crowdml.protocol.messages import (
     TERMS_HEADER,
     Checkin,
@@ -28,12 +27,15 @@ from crowdml.protocol.problems import (
     read_problem,
     rejected,
 )
+from crowdml.protocol.review import MISSING, Review, Rule, rule
+from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import Sensor
 from crowdml.protocol.task import OptimizerSpec, Task
 from crowdml.protocol.terms import Features, ModelTerms, Terms, make_model, terms_hash
 
 __all__ = [
     "MEDIA_TYPE",
+    "MISSING",
     "PROBLEMS",
     "TERMS_HEADER",
     "Checkin",
@@ -45,6 +47,8 @@ __all__ = [
     "Features",
     "ModelTerms",
     "OptimizerSpec",
+    "Review",
+    "Rule",
     "Sensor",
     "State",
     "Statistics",
@@ -56,11 +60,12 @@ __all__ = [
     "decode_parameters",
     "encode_gradient",
     "encode_parameters",
-    "explain",
     "make_model",
+    "name_is_taken",
     "openapi",
     "problem_document",
     "read_problem",
     "rejected",
+    "rule",
     "terms_hash",
 ]

@@ -27,7 +27,9 @@ LARGEST = 2**31 - 1
 NO_NEWLINE = r"^(?!.*\n)"
 """In Python, `$` alone would let a line feed follow."""
 
-Version = Annotated[int, msgspec.Meta(ge=0, description="How many check-ins w has taken in.")]
+Version = Annotated[
+    int, msgspec.Meta(ge=0, description="the number of check-ins that w has taken in, 0 or more")
+]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
@@ -114,9 +116,21 @@ class Checkin(Request, frozen=True):
         gradient: ĝ, as base64 of little-endian int32.
     """
 
-    id: Annotated[str, msgspec.Meta(pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$")]
+    id: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$",
+            description="16 to 64 letters, digits, hyphens and underscores",
+        ),
+    ]
     version: Version
-    terms: Annotated[str, msgspec.Meta(pattern=NO_NEWLINE + r"[0-9a-f]{64}$")]
+    terms: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=NO_NEWLINE + r"[0-9a-f]{64}$",
+            description="a SHA-256 in 64 lower-case hexadecimal digits",
+        ),
+    ]
     samples: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
     errors: Count

@@ -6,8 +6,6 @@ import msgspec
 
 __all__ = ["Sensor"]
 
-SUMMARY = ("mean", "standard deviation", "smallest", "largest")
-
 
 class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The pipeline from readings to samples.
@@ -43,27 +41,3 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
         msgspec.Meta(max_length=200),
     ] = ()
-
-    def check(self, count: int) -> None:
-        """Raise `ValueError` unless the pipeline makes `count` features."""
-        manual = self.kind == "manual"
-        if manual != (self.transform == "values"):
-            raise ValueError(
-                f'sensor.transform must be "values" for manual and only for it, found '
-                f'"{self.transform}" for {self.kind}'
-            )
-        if manual != bool(self.fields):
-            raise ValueError(
-                "sensor.fields must name the numbers to enter for manual and only for it, found "
-                f"{len(self.fields)} for {self.kind}"
-            )
-        expected = {"summary": len(SUMMARY), "values": len(self.fields)}.get(self.transform)
-        if expected is not None and count != expected:
-            raise ValueError(
-                f"count must be {expected}, the numbers that sensor.transform "
-                f'"{self.transform}" makes, found {count}'
-            )
-        if expected is None and count > self.window:
-            raise ValueError(
-                f"count must be at most {self.window}, the bins of sensor.window, found {count}"
-            )

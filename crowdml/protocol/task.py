@@ -1,12 +1,13 @@
 """A task: what is learnt, on which terms, how the server steps and when it stops."""
 
-import re
+import math
 import tomllib
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from collections.abc import Iterator
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from crowdml.errors import CrowdmlError, InvalidTask
+from crowdml.errors import InvalidTask, Mistake
 from crowdml.optim import (
     Optimizer,
     adagrad,
@@ -19,10 +20,11 @@ from crowdml.optim import (
     inverse_sqrt,
     sgd,
 )
-from crowdml.protocol.explain import explain
+from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
 from crowdml.protocol.messages import NO_NEWLINE
+from crowdml.protocol.review import Rule, read, rule
+from crowdml.protocol.rules import RULES, model_mistakes
 from crowdml.protocol.terms import (
-    LARGEST_EPSILON,
     CollectionTerms,
     Features,
     ModelKind,
@@ -35,10 +37,14 @@ from crowdml.protocol.terms import (
     make_model,
 )
 
-__all__ = ["Enrolment", "OptimizerSpec", "Stop", "Task"]
+__all__ = ["Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
 
+FILE = "the task file"
 SHARE = 0.05
 """The share of ε for each count, where a task does not say: they are for monitoring only."""
+
+EPSILON = f"a number above 0 and at most {LARGEST_EPSILON:,.0f}, or inf for no noise"
+Part: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 
 
 class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,50 +62,24 @@ class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "clip"}
         spec = ModelTerms(clip=self.clip or float("inf"), **fields)
         clip = min(spec.clip, make_model(spec, n_features, n_classes).l1_bound)
-        if clip == float("inf"):
-            raise InvalidTask(
-                f"model.clip must be a positive number for {self.kind}, whose gradient has no "
-                "bound of its own, found none. Set it, say clip = 1.0."
-            )
         return msgspec.structs.replace(spec, clip=clip)
 
 
 class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[privacy]: the total ε of a sample, and if wished how much of it the counts take."""
 
-    epsilon: Annotated[float, msgspec.Meta(gt=0)]
-    epsilon_e: Annotated[float, msgspec.Meta(gt=0, le=LARGEST_EPSILON)] | None = None
-    epsilon_y: Annotated[float, msgspec.Meta(gt=0, le=LARGEST_EPSILON)] | None = None
+    epsilon: Annotated[float, msgspec.Meta(gt=0, description=EPSILON)]
+    epsilon_e: Part | None = None
+    epsilon_y: Part | None = None
 
     def terms(self, n_classes: int, heldout: bool) -> PrivacyTerms:
         """ε_g is what the counts leave; on held-out samples errors cost the gradient nothing."""
-        if self.epsilon_y and not n_classes:
-            raise InvalidTask(
-                f"privacy.epsilon_y is for label counts, found {self.epsilon_y:g} without "
-                "target.labels. Remove it."
-            )
-        if LARGEST_EPSILON < self.epsilon < float("inf"):
-            raise InvalidTask(
-                f"privacy.epsilon must be at most {LARGEST_EPSILON:g}, found {self.epsilon:g}. "
-                "Use inf for no noise."
-            )
-        if self.epsilon == float("inf"):
-            if self.epsilon_e or self.epsilon_y:
-                raise InvalidTask(
-                    "privacy.epsilon = inf means no noise at all, found epsilon_e or epsilon_y "
-                    "beside it. Remove them."
-                )
+        if math.isinf(self.epsilon):
             return PrivacyTerms("inf", "inf", "inf", "inf" if n_classes else 0.0)
         labels = (self.epsilon_y or SHARE * self.epsilon) if n_classes else 0.0
         rest = self.epsilon - labels
         errors = self.epsilon_e or (rest if heldout else SHARE * self.epsilon)
-        gradient = rest if heldout else rest - errors
-        if gradient <= 0 or errors > rest:
-            raise InvalidTask(
-                f"privacy.epsilon must leave something for the gradient, found {self.epsilon:g} "
-                f"with {errors:g} for errors and {labels:g} for labels. Lower these two."
-            )
-        return PrivacyTerms(self.epsilon, gradient, errors, labels)
+        return PrivacyTerms(self.epsilon, rest if heldout else rest - errors, errors, labels)
 
 
 class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,13 +130,21 @@ class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_staleness: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
-class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: Annotated[str, msgspec.Meta(pattern=NO_NEWLINE + r"[a-z0-9][a-z0-9-]{0,62}$")]
+class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a person writes, in the order of docs/tasks.md."""
+
+    name: Annotated[
+        str,
+        msgspec.Meta(
+            pattern=NO_NEWLINE + r"[a-z0-9][a-z0-9-]{0,62}$",
+            description="1 to 63 lower-case letters, digits and hyphens, with no hyphen first",
+        ),
+    ]
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     objective: Text
     sensors: Text
     features: Features
-    target: Target
+    target: Target = Target()
     model: ModelSpec
     privacy: PrivacySpec
     collection: CollectionTerms
@@ -183,20 +171,13 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.optimizer.make(self.terms.model.radius)
 
     @classmethod
-    def from_toml(cls, text: str) -> "Task":
-        """Parse a task file; every wrong field gets its own clear error."""
+    def from_toml(cls, text: str, *rules: Rule) -> "Task":
+        """Parse a task file; `InvalidTask` has every wrong field, by these further rules too."""
         try:
             document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise InvalidTask(f"a task file must be valid TOML: {error}.") from error
-        try:
-            return _task(msgspec.convert(document, TaskFile))
-        except msgspec.ValidationError as error:
-            raise InvalidTask(_hint(explain(error, document))) from error
-        except InvalidTask:
-            raise
-        except CrowdmlError as error:
-            raise InvalidTask(str(error)) from error
+        except (ValueError, RecursionError) as error:
+            raise InvalidTask(Mistake(FILE, f"must be valid TOML: {error}")) from error
+        return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *rules)))
 
 
 def _task(file: TaskFile) -> Task:
@@ -211,36 +192,67 @@ def _task(file: TaskFile) -> Task:
         privacy=file.privacy.terms(n_classes, heldout=n_heldout > 0),
         collection=file.collection,
     )
-    terms.check_cost()
     return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment)
 
 
-def _one_of(path: str) -> str:
-    """The choices of a field.
-
-    >>> _one_of("model.kind")
-    'softmax, hinge, ridge or huber'
-    """
-    hint: Any = TaskFile
-    for name in path.split("."):
-        hint = get_type_hints(hint)[name]
-        # A table that may be left out: Sensor | None.
-        hint = next((part for part in get_args(hint) if hasattr(part, "__struct_fields__")), hint)
-    *most, last = get_args(hint)
-    return f"{', '.join(most)} or {last}"
+@rule("model.kind", "model.clip", "model.intercept", "features.count", "target.labels")
+def _gradients_are_bounded(
+    kind: ModelKind, clip: float | None, intercept: bool, count: int, labels: tuple[str, ...]
+) -> Iterator[Mistake]:
+    suits = not list(model_mistakes(kind, intercept, count, len(labels)))
+    if suits and math.isinf(ModelSpec(kind, clip).terms(count, len(labels)).clip):
+        must = f"must be given for {kind}, whose gradients have no bound of their own"
+        yield Mistake("model.clip", must, remedy="Set it, say clip = 1.0.")
 
 
-def _hint(sentence: str) -> str:
-    """Add what to do to the errors that people make most."""
-    if choice := re.match(r"([\w.]+): invalid enum value", sentence):
-        return f"{sentence} Use {_one_of(choice[1])}."
-    hints = {
-        r"^name: expected `str` matching": "Use lower-case letters, digits and hyphens.",
-        r"^privacy\.epsilon:": "Use inf for no noise.",
-        r"missing required field": "Add it.",
-        r"unknown field": "Check its spelling, or remove it.",
-    }
-    for pattern, hint in hints.items():
-        if re.search(pattern, sentence):
-            return f"{sentence} {hint}"
-    return sentence
+@rule("privacy.epsilon")
+def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
+    if LARGEST_EPSILON < epsilon < math.inf:
+        yield Mistake("privacy.epsilon", f"must be {EPSILON}", f"{epsilon:g}")
+
+
+@rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
+def _parts_have_a_use(
+    epsilon: float, epsilon_e: float | None, epsilon_y: float | None, labels: tuple[str, ...]
+) -> Iterator[Mistake]:
+    if epsilon_y and not labels:
+        must = "is for label counts, and target.labels has none"
+        yield Mistake("privacy.epsilon_y", must, f"{epsilon_y:g}", "Remove it.")
+    for name, part in (("epsilon_e", epsilon_e), ("epsilon_y", epsilon_y)):
+        if part and math.isinf(epsilon):
+            must = "must be left out where privacy.epsilon is inf, which means no noise at all"
+            yield Mistake(f"privacy.{name}", must, f"{part:g}", "Remove it.")
+
+
+@rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels",
+      "collection.batch", "collection.heldout")  # fmt: skip
+def _epsilon_is_enough_for_all(
+    epsilon: float,
+    epsilon_e: float | None,
+    epsilon_y: float | None,
+    labels: tuple[str, ...],
+    batch: int,
+    heldout: float,
+) -> Iterator[Mistake]:
+    n_heldout = CollectionTerms(batch, batch, heldout).n_heldout(batch)
+    levels = PrivacySpec(epsilon, epsilon_e, epsilon_y).terms(len(labels), heldout=n_heldout > 0)
+    g, e, y = (float(level) for level in (levels.epsilon_g, levels.epsilon_e, levels.epsilon_y))
+    sent = {"the gradient": g, "errors": e} | ({"labels": y} if labels else {})
+    least = min(sent, key=sent.__getitem__)
+    if g <= 0 or (n_heldout and e > g):
+        name = "epsilon_e" if (epsilon_e or 0) >= (epsilon_y or 0) else "epsilon_y"
+        must = "must leave a part of privacy.epsilon for the gradient"
+        found = f"{e:g} for errors and {y:g} for labels of {epsilon:g} in all"
+        yield Mistake(f"privacy.{name}", must, found, "Lower it.")
+    elif sent[least] < SMALLEST_EPSILON:
+        must = f"must be enough for all its parts, {SMALLEST_EPSILON:g} or more for each"
+        found = f"{epsilon:g}, which leaves {sent[least]:g} for {least}"
+        yield Mistake("privacy.epsilon", must, found, "Raise it, or use inf for no noise.")
+
+
+TASK_RULES = (
+    _gradients_are_bounded,
+    _finite_epsilon_is_some_noise,
+    _parts_have_a_use,
+    _epsilon_is_enough_for_all,
+)

@@ -9,27 +9,36 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from crowdml.errors import InvalidTask
+from crowdml.errors import InvalidTask, Mistake
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
-from crowdml.privacy import CheckinRelease, Epsilon, Sanitizer
+from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, CheckinRelease, Epsilon, Sanitizer
+from crowdml.protocol.review import read
+from crowdml.protocol.rules import TERMS_RULES, model_mistakes
 from crowdml.protocol.sensor import Sensor
 
 __all__ = [
     "CollectionTerms",
     "Features",
+    "ModelKind",
     "ModelTerms",
+    "Positive",
     "PrivacyTerms",
     "Target",
     "Terms",
+    "Text",
     "make_model",
     "terms_hash",
 ]
 
-LARGEST_MODEL = 1_000_000
-LARGEST_EPSILON = 1e6
+NOT_TERMS = "the server's terms make no sense: "
 
-Level: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
+Level: TypeAlias = (
+    Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)] | Literal["inf"]
+)
 """An ε; JSON has no infinity, so no noise is written "inf" (float() reads both)."""
+
+LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
+"""The ε of the label counts; 0 where there are no labels to count."""
 
 ModelKind: TypeAlias = Literal["softmax", "hinge", "ridge", "huber"]
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
@@ -43,10 +52,6 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     description: Text = ""
     sensor: Sensor | None = None
 
-    def __post_init__(self) -> None:
-        if self.sensor is not None:
-            self.sensor.check(self.count)
-
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """y: the names of the classes 0, 1, …, or none for a real number."""
@@ -56,12 +61,6 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.Meta(max_length=1000),
     ] = ()
     description: Text = ""
-
-    def __post_init__(self) -> None:
-        if len(self.labels) == 1:
-            raise ValueError("labels must be none (a real target) or at least two, found one")
-        if len(set(self.labels)) < len(self.labels):
-            raise ValueError("labels must differ from each other")
 
 
 class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,7 +84,7 @@ class PrivacyTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     epsilon: Level
     epsilon_g: Level
     epsilon_e: Level
-    epsilon_y: Level
+    epsilon_y: LabelLevel
 
 
 class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,12 +93,6 @@ class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.0
-
-    def __post_init__(self) -> None:
-        if self.buffer < self.batch:
-            raise ValueError(
-                f"buffer must hold a whole batch of {self.batch} samples, found {self.buffer}"
-            )
 
     def n_heldout(self, n_samples: int) -> int:
         """How many of n_s samples are set aside: ⌊heldout·n_s⌋."""
@@ -121,10 +114,15 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def parse(cls, text: str) -> "Terms":
         """The terms in a text from a server, which is not trusted to be well-formed."""
         try:
-            terms = msgspec.json.decode(text.encode(), type=cls)
-            terms.check_cost()
-        except (msgspec.DecodeError, ValueError) as error:
-            raise InvalidTask(f"the server's terms make no sense: {error}.") from error
+            document = msgspec.json.decode(text.encode())
+        except (ValueError, RecursionError) as error:
+            raise InvalidTask(Mistake("they", "must be JSON"), start=NOT_TERMS) from error
+        terms = read(document, cls, "they", TERMS_RULES, NOT_TERMS)
+        claimed, cost = float(terms.privacy.epsilon), terms.epsilon_per_sample
+        if cost > claimed * (1 + 1e-9):
+            must = f"must be at least what a check-in costs a sample, {cost:g}"
+            mistake = Mistake("privacy.epsilon", must, f"{claimed:g}")
+            raise InvalidTask(mistake, start=NOT_TERMS)
         return terms
 
     @property
@@ -149,28 +147,14 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         n_heldout = self.collection.n_heldout(n_samples)
         return self.sanitizer().event(n_samples - n_heldout, n_heldout)
 
-    def check_cost(self) -> None:
-        """Raise `InvalidTask` if the parts of ε cost more than is said of the whole."""
-        claimed, cost = float(self.privacy.epsilon), self.epsilon_per_sample
-        if cost > claimed * (1 + 1e-9):
-            raise InvalidTask(
-                f"privacy.epsilon must be at least what a check-in costs a sample, {cost:g}, "
-                f"found {claimed:g}"
-            )
-
     def make_model(self) -> Model:
         return make_model(self.model, self.features.count, self.n_classes)
 
     def sanitizer(self) -> Sanitizer:
         levels, model = self.privacy, self.make_model()
-        labels = float(levels.epsilon_y)
-        if (labels > 0) != (self.n_classes > 0):
-            raise InvalidTask(
-                "epsilon_y must be positive with labels and 0 without, "
-                f"found {levels.epsilon_y} with {self.n_classes} labels."
-            )
+        parts = (levels.epsilon_g, levels.epsilon_e, levels.epsilon_y)
         return Sanitizer(
-            epsilon=Epsilon(float(levels.epsilon_g), float(levels.epsilon_e), labels),
+            epsilon=Epsilon(*map(float, parts)),
             clip=min(self.model.clip, model.l1_bound),
             size=model.size,
             regularization=self.model.regularization,
@@ -179,20 +163,9 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_model(spec: ModelTerms, n_features: int, n_classes: int) -> Model:
-    classifier = spec.kind in ("softmax", "hinge")
-    if classifier and not n_classes:
-        raise InvalidTask(f"model.kind {spec.kind} needs target.labels, found none. List them.")
-    if not classifier and n_classes:
-        raise InvalidTask(
-            f"model.kind {spec.kind} predicts a number and takes no target.labels, found "
-            f"{n_classes}. Remove them, or use softmax or hinge."
-        )
-    size = (n_features + spec.intercept) * max(n_classes, 1)
-    if size > LARGEST_MODEL:
-        raise InvalidTask(
-            f"a model may have at most {LARGEST_MODEL:,} parameters, found {size:,}. "
-            "Use fewer features or labels."
-        )
+    mistakes = tuple(model_mistakes(spec.kind, spec.intercept, n_features, n_classes))
+    if mistakes:
+        raise InvalidTask(*mistakes)
     match spec.kind:
         case "softmax":
             return Softmax(n_features, n_classes, spec.intercept)

@@ -6,11 +6,11 @@ import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from crowdml.protocol import explain, rejected
+from crowdml.protocol import Review, rejected
 
 __all__ = ["decode", "header", "read_body"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -38,18 +38,16 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
-    """A message, or a refusal that names the field, the rule and the value found."""
+    """A message, or a refusal that names each wrong field, its rule and the value found."""
     try:
         return decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise rejected("invalid-request", explain(error, _any_json(body))) from error
     except NOT_JSON as error:
-        raise rejected("invalid-request", f"the body must be JSON: {error}.") from error
+        raise rejected("invalid-request", _explain(decoder.type, body)) from error
 
 
-def _any_json(body: bytes) -> object:
-    """The body as plain data, to show the value found; None where it is not even JSON."""
+def _explain(kind: type[msgspec.Struct], body: bytes) -> str:
     try:
-        return msgspec.json.decode(body)
-    except NOT_JSON:
-        return None
+        document = msgspec.json.decode(body)
+    except NOT_JSON as error:
+        return f"the body must be JSON: {error}."
+    return " ".join(map(str, Review(document, kind, "the body").mistakes))

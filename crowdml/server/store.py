@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from crowdml.errors import CrowdmlError, InvalidInput
-from crowdml.protocol import Task, rejected
+from crowdml.errors import CrowdmlError, InvalidInput, InvalidTask
+from crowdml.protocol import Task, name_is_taken, rejected
 from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
 from crowdml.server.log import Log
@@ -74,7 +74,7 @@ class Store:
         with self._connection.begin():
             taken = sa.select(schema.tasks.c.id).where(schema.tasks.c.name == task.name)
             if self._connection.execute(taken).first():
-                raise InvalidInput(f"there is a task {task.name!r} already. Choose another name.")
+                raise InvalidTask(name_is_taken(task.name))
             self._connection.execute(sa.insert(schema.tasks), row)
             record(self._connection, by, "created", task.name)
         return self.task(task.name)

@@ -117,18 +117,40 @@ def create_task(page: Page, watch: Watch) -> None:
     page.get_by_label("How they are computed").fill(TASK.terms.features.description)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Joining").select_option("invite")
-    page.get_by_label("Samples in a check-in").fill("three")
-    watch.expect("console error: .* 400")
-    page.get_by_role("button", name="Preview").last.click()
-    expect(page.get_by_role("alert")).to_contain_text("collection.batch")
-    expect(page.get_by_label("Samples in a check-in")).to_be_focused()
-    expect(page.get_by_label("Title", exact=True)).to_have_value(TASK.title)
-    page.get_by_label("Samples in a check-in").fill(str(TASK.terms.collection.batch))
+    mend_all_mistakes_in_one_round(page, watch)
     page.get_by_role("button", name="Preview").last.click()
     expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
     examine(page, "owner-preview")
     page.get_by_role("button", name="Create this task").click()
     expect(page.locator(".notice")).to_contain_text("The task is created")
+
+
+def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
+    sentences = {
+        "Labels": ("few", "This must be two or more, or none for a number, found one."),
+        "Samples in a check-in": ("three", 'from 1 to 100,000, found "three".'),
+        "At this confidence": ("2", "This must be a number above 0.5 and below 1, found 2."),
+    }
+    page.get_by_text("End earlier at a target error").click()
+    for label, (value, _) in sentences.items():
+        page.get_by_label(label, exact=True).fill(value)
+    watch.expect("console error: .* 400")
+    page.get_by_role("button", name="Preview").last.click()
+    expect(page.get_by_role("alert")).to_contain_text("3 things are wrong:")
+    expect(page.locator("[aria-invalid=true]")).to_have_count(3)
+    expect(page.get_by_label("Labels", exact=True)).to_be_focused()
+    for label, (value, sentence) in sentences.items():
+        field = page.locator(".field", has=page.get_by_label(label, exact=True))
+        expect(field.locator(".wrong")).to_contain_text(sentence)
+        expect(field.locator(".wrong")).to_be_visible()
+        expect(page.get_by_label(label, exact=True)).to_have_value(value)
+        page.get_by_role("alert").get_by_role("link", name=label, exact=True).click()
+        expect(page.get_by_label(label, exact=True)).to_be_in_viewport()
+    expect(page.get_by_label("Title", exact=True)).to_have_value(TASK.title)
+    examine(page, "owner-mistakes")
+    page.get_by_label("Labels", exact=True).fill("few\nmany")
+    page.get_by_label("Samples in a check-in").fill(str(TASK.terms.collection.batch))
+    page.get_by_label("At this confidence").fill("")
 
 
 def invite_and_revoke(page: Page, portal: Portal) -> None:

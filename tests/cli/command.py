@@ -62,12 +62,17 @@ class Ran:
 
     def error(self) -> str:
         """The one line of a clear error, which is all that was written to standard error."""
+        lines = self.errors()
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+    def errors(self) -> list[str]:
+        """All lines of an error that has several."""
         assert self.code == 1, self
         assert self.out == "", self.out
         lines = self.err.splitlines()
-        assert len(lines) == 1, self.err
-        assert lines[0].startswith("crowdml: "), self.err
-        return lines[0].removeprefix("crowdml: ")
+        assert all(line.startswith("crowdml: ") for line in lines), self.err
+        return [line.removeprefix("crowdml: ") for line in lines]
 
 
 def _refuse(constant: str) -> Any:

@@ -151,12 +151,30 @@ def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
     good = _filled_in(quick("task", "new").said())
     file.write_text(good.replace("epsilon = 1.0", "epsilon = -1.0"))
     sentence = quick("task", "create", file).error()
-    assert "privacy.epsilon" in sentence
-    assert "-1" in sentence
-    assert "Use inf for no noise" in sentence
+    assert sentence.startswith("privacy.epsilon must be a number above 0")
+    assert "or inf for no noise, found -1.0." in sentence
     file.write_text(good)
     quick("task", "create", file).said()
     assert "there is a task 'my-task' already" in quick("task", "create", file).error()
+
+
+def test_all_wrong_fields_are_named_at_once(quick: Here, tmp_path: Path) -> None:
+    text = quick("task", "new").said()
+    for old, new in [
+        ("batch = 52", 'batch = "many"'), ("epsilon = 1.0", ""), ('"softmax"', '"svm"'),
+        ("updates = 100000", "updates = 0\ncolour = 1"), ("c = 3.0", "c = 3.0\nkinds = 1"),
+    ]:  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "task.toml").write_text(text)
+    lines = quick("task", "create", "task.toml").errors()
+    assert [line.split()[0] for line in lines] == [
+        "model.kind", "privacy.epsilon", "collection.batch", "optimizer.kinds", "stop.colour",
+        "stop.updates", "objective", "sensors", "features.description",
+    ]  # fmt: skip
+    assert 'collection.batch must be a whole number from 1 to 100,000, found "many".' in lines
+    assert "optimizer.kinds is not known here. Did you mean optimizer.kind?" in lines
+    assert quick("task", "list", "--json").json() == {"tasks": []}
 
 
 @pytest.mark.parametrize("command", ["show", "pause", "resume", "stop", "invite"])

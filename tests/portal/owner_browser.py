@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from tests import servers
 from tests.servers import Reply, Wire
 
-__all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of"]
+__all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of", "wrong_inputs"]
 
 NAME, PASSWORD = "ana", "correct horse battery"
 
@@ -116,3 +116,14 @@ def fields_of(reply: Reply) -> dict[str, str]:
 def text_of(reply: Reply) -> str:
     """The words of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", reply.body.decode())).split())
+
+
+def wrong_inputs(reply: Reply) -> dict[str, str]:
+    """Inputs marked as wrong, by name, with the words that they say they are described by."""
+    page, found = reply.body.decode(), {}
+    for tag in re.findall(r'<(?:input|textarea|select)[^>]*aria-invalid="true"[^>]*>', page):
+        attributes = dict(re.findall(r'([a-z-]+)="([^"]*)"', tag))
+        (about,) = re.findall(r"[\w-]+-wrong", attributes["aria-describedby"])
+        (words,) = re.findall(rf'<div class="wrong" id="{re.escape(about)}">(.*?)</div>', page)
+        found[attributes["name"]] = " ".join(unescape(re.sub("<[^>]*>", " ", words)).split())
+    return found

@@ -1,20 +1,20 @@
 """Creating a task through the portal: the rules, words and results of a task file."""
 
+import re
 import tomllib
 from collections.abc import Iterator
-from typing import Any
 
-import msgspec
 import pytest
 
 from crowdml.cli.task import STARTER
 from crowdml.errors import InvalidTask
 from crowdml.portal.noise_forecast import forecast
-from crowdml.portal.owner.document import field_of, task_toml
+from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS
 from crowdml.protocol import Task, terms_hash
 from crowdml.protocol.task import TaskFile
-from tests.portal.owner_browser import Portal, fields_of, text_of
+from tests.portal.owner_browser import Portal, fields_of, text_of, wrong_inputs
+from tests.protocol.files import fields_of as fields_of_document
 from tests.servers import create, make_task, rows
 
 FORM = DEFAULTS | {
@@ -37,14 +37,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 
 def test_the_form_has_every_field_of_a_task_file() -> None:
-    def keys(kind: Any, before: str = "") -> Iterator[str]:
-        for info in msgspec.structs.fields(kind):
-            nested = [t for t in (info.type, *getattr(info.type, "__args__", ()))
-                      if isinstance(t, type) and issubclass(t, msgspec.Struct)]  # fmt: skip
-            key = before + info.name
-            yield from keys(nested[0], f"{key}.") if nested else [key]
-
-    assert set(FIELDS) == set(keys(TaskFile))
+    assert set(FIELDS) == {name for name, _ in fields_of_document(TaskFile)}
 
 
 def test_the_form_starts_as_private_as_the_starter() -> None:
@@ -145,23 +138,54 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
             form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
             with pytest.raises(InvalidTask) as refused:
                 Task.from_toml(task_toml(form))
-            assert field_of(str(refused.value)) is not None
+            (mistake,) = refused.value.mistakes
+            assert mistake.field == key
             for do in ("preview", "create"):
                 reply = browser.send("/owner/new", form | {"do": do})
                 assert reply.status == 400
-                words = text_of(reply)
-                assert " ".join(str(refused.value).split()) in words, value
+                sentence = f"This {mistake.rule}" if value else "This is missing. Fill it in."
+                found = wrong_inputs(reply)
+                assert list(found) == [key]
+                assert found[key].startswith(" ".join(sentence.split()))
+                page, words = reply.body.decode(), text_of(reply)
                 assert words.startswith("Error: ")
-                page = reply.body.decode()
+                assert "One thing is wrong: " in words
                 assert page.count('role="alert"') == 1
-                if str(refused.value).startswith(f"{key}:") or not value:
-                    start = page.index('aria-invalid="true" autofocus')
-                    assert f'name="{key}"' in page[page.rindex("<", 0, start) : start]
-                    assert f'href="#{key.replace(".", "-")}"' in page
+                assert page.count("autofocus") == 1
+                assert f'href="#{key.replace(".", "-")}"' in page
                 kept = fields_of(reply)
                 for name in FORM:
                     assert kept.get(name, "") == form[name].replace("\r\n", "\n"), name
     assert rows(portal.file, "tasks") == before
+
+
+def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: Portal) -> None:
+    wrong = {
+        "name": "activity", "title": "", "features.count": "many", "privacy.epsilon": "inf",
+        "privacy.epsilon_e": "0.1", "collection.buffer": "3", "stop.error": "2",
+    }  # fmt: skip
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | wrong | {"do": "create"})
+        assert reply.status == 400
+        assert wrong_inputs(reply) == {
+            "name": "This is taken: there is a task 'activity' already. Choose another name.",
+            "title": "This is missing. Fill it in.",
+            "features.count": 'This must be a whole number from 1 to 100,000, found "many".',
+            "not_private": "This must be ticked where ε is inf, for then no noise is added. "
+            "Tick “I know that this task is NOT PRIVATE”, or choose a finite ε.",
+            "privacy.epsilon_e": "This must be left out where privacy.epsilon is inf, which means "
+            "no noise at all, found 0.1. Remove it.",
+            "collection.buffer": "This must hold a whole batch of 52 samples, found 3. Raise it, "
+            "or lower the batch.",
+            "stop.error": "This must be a number above 0 and below 1, found 2.",
+        }
+        page = reply.body.decode()
+        assert "7 things are wrong:" in page
+        assert page.count("autofocus") == 1
+        assert page.index("autofocus") < page.index('name="title"'), "the first is focused"
+        links = re.findall(r'<li><a href="#([^"]+)">', page)
+        assert links == [name.replace(".", "-") for name in wrong_inputs(reply)]
+        assert all(page.count(f'id="{link}"') == 1 for link in links)
 
 
 def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Portal) -> None:
@@ -183,8 +207,6 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             assert part in words
         drowned = browser.send("/owner/new", FORM | {"do": "preview", "stop.updates": "10"})
         assert "Expect a poor model" in text_of(drowned)
-        taken = browser.send("/owner/new", FORM | {"do": "preview", "name": "activity"})
-        assert "There is a task “activity” already" in text_of(taken)
     assert rows(portal.file, "tasks", "actions") == before
 
 
@@ -213,12 +235,13 @@ def test_a_task_file_can_be_pasted(portal: Portal) -> None:
         assert browser.send("/owner/new", {"toml": text, "do": "create"}).status == 303
         view = browser.get("/v1/tasks/pasted").json()
         assert view["terms"] == Task.from_toml(text).terms.text
-        for wrong in ("", "name = ", text.replace("count = 33", "count = 0")):
+        broken = STARTER.format(name="broken").replace("count = 33", "count = 0")
+        for wrong in ("", "name = ", broken, broken.replace("batch", "bach")):
             with pytest.raises(InvalidTask) as refused:
                 Task.from_toml(wrong)
             reply = browser.send("/owner/new", {"toml": wrong, "do": "create"})
             assert reply.status == 400
-            assert " ".join(str(refused.value).split()) in text_of(reply)
+            assert wrong_inputs(reply) == {"toml": " ".join(str(refused.value).split())}
         assert browser.send("/owner/new", {"toml": "#" * 300_000}).status == 413
 
 

@@ -129,7 +129,20 @@ def test_a_field_that_breaks_the_protocol(bench: Bench, field: str, value: Any) 
 
 def test_an_unknown_field_is_refused(bench: Bench) -> None:
     body = changed(bench.task, "x", [0.1, 0.2])
-    bench.expect(lambda: bench.check_in(body), "invalid-request", "unknown field `x`")
+    bench.expect(lambda: bench.check_in(body), "invalid-request", "x is not known here. Remove it.")
+
+
+def test_all_wrong_fields_are_named_at_once(bench: Bench) -> None:
+    document = json.loads(checkin(bench.task)) | {"samples": 0, "grid": "x", "labels": [1, None]}
+    del document["errors"]
+    bench.expect(
+        lambda: bench.check_in(json.dumps(document).encode()),
+        "invalid-request",
+        "samples must be a whole number from 1 to 1,000,000, found 0. ",
+        "errors is missing. Add it. ",
+        ", each a whole number from -2,147,483,647 to 2,147,483,647, found null in it. ",
+        'grid must be a whole number from -1,000 to 1,000, found "x".',
+    )
 
 
 # What no honest device of this task sends
@@ -259,7 +272,7 @@ ENROLMENTS: list[tuple[Any, str, tuple[str, ...]]] = [
     ({"terms": ["a"]}, "invalid-request", ("terms",)),
     ({"terms": "right", "invite": 5}, "invalid-request", ("invite", "found 5")),
     ({"terms": "right", "invite": ["a"]}, "invalid-request", ("invite",)),
-    ({"terms": "right", "name": "me"}, "invalid-request", ("unknown field `name`",)),
+    ({"terms": "right", "name": "me"}, "invalid-request", ("name is not known here. Remove it.",)),
     ({"terms": ""}, "terms-changed", ("terms must be",)),
     ({"terms": "0" * 64}, "terms-changed", ("0" * 64,)),
     ({"terms": "x" * 3000}, "terms-changed", ("x" * 64,)),

@@ -1,21 +1,23 @@
 """Creating a task: a form or a task file, a preview of what participants will see, and done."""
 
 import math
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from crowdml.errors import InvalidInput, InvalidTask
+from crowdml.errors import InvalidTask, Mistake
 from crowdml.portal import words
 from crowdml.portal.noise_forecast import forecast
-from crowdml.portal.owner.document import field_of, task_toml
+from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, GROUPS
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import render
 from crowdml.portal.tasks import service_of
-from crowdml.protocol import Task, terms_hash
+from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule, terms_hash
 
 __all__ = ["form", "preview", "submit"]
 
@@ -36,56 +38,82 @@ async def submit(request: Request, posted: Posted) -> Response:
     """Preview or create; what is wrong is said beside its field, and nothing typed is lost."""
     text = posted[FILE] if FILE in posted else task_toml(posted)
     service, by = service_of(request), request.state.owner.name
+    names = {learner.task.name for learner in service.learners()}
     try:
-        task = Task.from_toml(text)
-    except InvalidTask as error:
-        wrong = FILE if FILE in posted else field_of(str(error))
-        return _page(request, posted, str(error), wrong, status=400)
-    if not task.terms.private and CONSENT not in posted:
-        return _page(request, posted, UNCONFIRMED, CONSENT, status=400)
-    if posted.get("do") != "create":
-        taken = any(learner.task.name == task.name for learner in service.learners())
-        return _page(request, posted, text=text, task=task, taken=taken)
-    try:
+        task = Task.from_toml(text, *_rules(names, confirmed=CONSENT in posted))
+        if posted.get("do") != "create":
+            return _page(request, posted, text=text, task=task)
         await service.steer(lambda store: store.create_task(task, by=by))
-    except InvalidInput as error:
-        return _page(request, posted, str(error), FILE if FILE in posted else "name", status=400)
+    except InvalidTask as error:
+        return _page(request, posted, error.mistakes, status=400)
     return RedirectResponse(f"/owner/tasks/{task.name}?done=created", 303)
 
 
-UNCONFIRMED = (
-    "privacy.epsilon = inf means that no noise is added. Tick “I know that this task is NOT "
-    "PRIVATE”, or choose a finite ε."
-)
+def _rules(names: Set[str], confirmed: bool) -> tuple[Rule, ...]:
+    """What the form asks besides what is asked of any task file."""
+
+    @rule("name")
+    def name_is_new(name: str) -> Iterator[Mistake]:
+        if name in names:
+            yield name_is_taken(name)
+
+    @rule("privacy.epsilon")
+    def no_noise_is_meant(epsilon: float) -> Iterator[Mistake]:
+        if math.isinf(epsilon) and not confirmed:
+            must = "must be ticked where ε is inf, for then no noise is added"
+            remedy = f"Tick “{LABELS[CONSENT]}”, or choose a finite ε."
+            yield Mistake(CONSENT, must, remedy=remedy)
+
+    return name_is_new, no_noise_is_meant
 
 
 def _page(
     request: Request,
     values: Posted,
-    error: str = "",
-    wrong: str | None = None,
+    mistakes: Iterable[Mistake] = (),
     *,
     text: str = "",
     task: Task | None = None,
-    taken: bool = False,
     status: int = 200,
 ) -> Response:
+    from_file = FILE in values
+    wrong = _by_file(mistakes) if from_file else _by_field(mistakes)
     return render(
         request,
         "owner/new.html",
         status,
         groups=GROUPS,
-        values=DEFAULTS if FILE in values else values,
+        values=DEFAULTS if from_file else values,
         file=values.get(FILE, ""),
-        from_file=FILE in values,
+        from_file=from_file,
         confirmed=CONSENT in values,
-        error=error,
+        labels=LABELS,
         wrong=wrong,
-        wrong_label=LABELS.get(wrong or "", ""),
+        first=next(iter(wrong), None),
         toml=text,
         seen=preview(task) if task else None,
-        taken=taken,
     )
+
+
+def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
+    """What is wrong, by the input that it is about, in the order of the page."""
+    order = {key: place for place, key in enumerate(FIELDS)}
+    order[CONSENT] = order["privacy.epsilon"]
+    wrong = {}
+    for mistake in sorted(mistakes, key=lambda mistake: order[mistake.field]):
+        if mistake.rule == MISSING:
+            mistake = replace(mistake, remedy="Fill it in.")
+        wrong[mistake.field] = [mistake.about("This")]
+    return wrong
+
+
+def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
+    """The same for a task file, which is one input; a box to tick is another."""
+    wrong: dict[str, list[str]] = {}
+    for mistake in mistakes:
+        key, name = (CONSENT, "This") if mistake.field == CONSENT else (FILE, mistake.field)
+        wrong.setdefault(key, []).append(mistake.about(name))
+    return wrong
 
 
 def preview(task: Task) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+"""A document read field by field, so that all its mistakes are found at once.
+
+msgspec judges every field, and stops at the first wrong one; here it is asked about each by itself.
+Rules about several fields follow, wherever the fields that they need are valid.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+
+import msgspec
+
+from crowdml.errors import InvalidTask, Mistake
+from crowdml.protocol.wording import in_words, listed, shown, visible
+
+__all__ = ["MISSING", "Review", "Rule", "read", "rule"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+MISSING = "is missing"
+MOST_UNKNOWN = 10
+"""Unknown fields of a table that are named; a document from outside may have any number."""
+
+Check: TypeAlias = Callable[..., Iterable[Mistake]]
+
+
+class Rule(NamedTuple):
+    """A rule about fields that are valid by themselves: it gets their values, in this order."""
+
+    needs: tuple[str, ...]
+    check: Check
+
+
+def rule(*needs: str) -> Callable[[Check], Rule]:
+    return lambda check: Rule(needs, check)
+
+
+class Review:
+    """What is valid in a document, by its place, and what is wrong: a mistake for each field.
+
+    Args:
+        document: Plain data, as from TOML or JSON.
+        kind: What it should be.
+        name: What to call all of it.
+
+    >>> class Box(msgspec.Struct, forbid_unknown_fields=True):
+    ...     width: int
+    ...     height: int = 1
+    >>> review = Review({"width": "wide", "hight": 2}, Box, "the box")
+    >>> for mistake in review.mistakes:
+    ...     print(mistake)
+    hight is not known here. Did you mean height?
+    width must be a whole number, found "wide".
+    """
+
+    def __init__(self, document: Any, kind: type[msgspec.Struct], name: str) -> None:
+        self.values: dict[str, Any] = {}
+        self.mistakes: list[Mistake] = []
+        if isinstance(document, dict):
+            self._read_table(document, kind, "")
+        else:
+            self._read_value(document, kind, name)
+
+    def apply(self, rules: Iterable[Rule]) -> None:
+        """Judge by further rules; what a field is first found guilty of is what is said of it."""
+        for needs, check in rules:
+            if all(place in self.values for place in needs):
+                for mistake in check(*(self.values[place] for place in needs)):
+                    if all(mistake.field != known.field for known in self.mistakes):
+                        self.mistakes.append(mistake)
+
+    def _read_table(self, table: dict[str, Any], kind: type[msgspec.Struct], inside: str) -> None:
+        fields = {field.name: field for field in msgspec.structs.fields(kind)}
+        misspelt = set()
+        for mistake, meant in _unknown(table, list(fields), inside):
+            self.mistakes.append(mistake)
+            misspelt |= set(meant)
+        for name, field in fields.items():
+            if name in table or name not in misspelt:
+                self._read_field(table, field, inside)
+
+    def _read_field(
+        self, table: dict[str, Any], field: msgspec.structs.FieldInfo, inside: str
+    ) -> None:
+        place, inner = inside + field.name, _struct_in(field.type)
+        if field.name in table:
+            value = table[field.name]
+        elif field.required and not (inner and _requires_some(inner)):
+            under = f" under [{inside[:-1]}]" if inside else ""
+            self.mistakes.append(Mistake(place, MISSING, remedy=f"Add it{under}."))
+            return
+        else:
+            # A table left out is an empty one: what it must have is missing, the rest has defaults.
+            value = {} if inner and field.default is not None else field.default
+        if inner and isinstance(value, dict):
+            self._read_table(value, inner, f"{place}.")
+        else:
+            self._read_value(value, field.type, place)
+
+    def _read_value(self, value: Any, kind: Any, place: str) -> None:
+        if _fits(value, kind):
+            self.values[place] = msgspec.convert(value, kind)
+        else:
+            must = f"must be {in_words(kind)}"
+            self.mistakes.append(Mistake(place, must, _culprit(value, kind)))
+
+
+def read(document: Any, kind: type[T], name: str, rules: Iterable[Rule], start: str = "") -> T:
+    """The document as what it should be, or `InvalidTask` with all its mistakes."""
+    review = Review(document, kind, name)
+    review.apply(rules)
+    if review.mistakes:
+        raise InvalidTask(*review.mistakes, start=start)
+    return msgspec.convert(document, kind)
+
+
+def _unknown(
+    table: dict[str, Any], known: list[str], inside: str
+) -> Iterator[tuple[Mistake, list[str]]]:
+    """Fields that a table should not have, and what each may have been meant to be."""
+    strange = [name for name in table if name not in known]
+    for name in strange[:MOST_UNKNOWN]:
+        meant = difflib.get_close_matches(name[:100], known, n=1)
+        remedy = (
+            f"Did you mean {inside}{meant[0]}?"
+            if meant
+            else f"Remove it. Known here: {listed(known, 'and')}."
+        )
+        yield Mistake(inside + visible(name), "is not known here", remedy=remedy), meant
+
+
+def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
+    """The table that a field is, also where it may be left out."""
+    for part in (kind, *get_args(kind)):
+        if isinstance(part, type) and issubclass(part, msgspec.Struct):
+            return part
+    return None
+
+
+def _requires_some(kind: type[msgspec.Struct]) -> bool:
+    return any(field.required for field in msgspec.structs.fields(kind))
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _culprit(value: Any, kind: Any) -> str:
+    """What breaks the rule: in a list, its first wrong entry, or how many there are."""
+    if not isinstance(value, list) or not _fits([], kind):
+        return shown(value)
+    wrong = [entry for entry in value if not _fits([entry], kind)]
+    return f"{shown(wrong[0])} in it" if wrong else f"{len(value):,} entries"

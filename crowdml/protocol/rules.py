@@ -1,0 +1,118 @@
+"""Rules about several fields of a task, for values that are valid by themselves."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from crowdml.errors import Mistake
+from crowdml.models import MODELS
+from crowdml.privacy import SMALLEST_EPSILON
+from crowdml.protocol.review import rule
+from crowdml.protocol.wording import listed, shown
+
+__all__ = ["RULES", "TERMS_RULES", "model_mistakes", "name_is_taken"]
+
+LARGEST_MODEL = 1_000_000
+CLASSIFIERS = [name for name, kind in MODELS.items() if kind.classifier]
+SUMMARY = ("mean", "standard deviation", "smallest", "largest")
+
+
+@rule("features.sensor.kind", "features.sensor.transform")
+def _values_are_typed_in(kind: str, transform: str) -> Iterator[Mistake]:
+    if (kind == "manual") != (transform == "values"):
+        yield Mistake(
+            "features.sensor.transform",
+            "must be values for manual and only for it",
+            f'"{transform}" for {kind}',
+        )
+
+
+@rule("features.sensor.kind", "features.sensor.fields")
+def _fields_are_typed_in(kind: str, fields: tuple[str, ...]) -> Iterator[Mistake]:
+    if (kind == "manual") != bool(fields):
+        yield Mistake(
+            "features.sensor.fields",
+            "must name the numbers to enter for manual and only for it",
+            f"{len(fields)} for {kind}",
+        )
+
+
+@rule("features.count", "features.sensor.transform", "features.sensor.window",
+      "features.sensor.fields")  # fmt: skip
+def _count_is_what_is_made(
+    count: int, transform: str, window: int, fields: tuple[str, ...]
+) -> Iterator[Mistake]:
+    made = {"summary": len(SUMMARY), "values": len(fields)}.get(transform)
+    if made is None and count > window:
+        what = "the readings in the sensor's window"
+        yield Mistake("features.count", f"must be at most {window}, {what}", str(count))
+    elif made and count != made:
+        what = f"the numbers that the sensor's transform {transform} makes"
+        yield Mistake("features.count", f"must be {made}, {what}", str(count))
+
+
+@rule("target.labels")
+def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
+    if len(labels) == 1:
+        yield Mistake("target.labels", "must be two or more, or none for a number", "one")
+    for label, times in Counter(labels).most_common(1):
+        if times > 1:
+            yield Mistake("target.labels", "must differ from each other", f"{shown(label)} twice")
+
+
+@rule("collection.batch", "collection.buffer")
+def _buffer_holds_a_batch(batch: int, buffer: int) -> Iterator[Mistake]:
+    if buffer < batch:
+        must = f"must hold a whole batch of {batch} samples"
+        yield Mistake("collection.buffer", must, str(buffer), "Raise it, or lower the batch.")
+
+
+@rule("model.kind", "model.intercept", "features.count", "target.labels")
+def _model_suits(
+    kind: str, intercept: bool, count: int, labels: tuple[str, ...]
+) -> Iterator[Mistake]:
+    return model_mistakes(kind, intercept, count, len(labels))
+
+
+def model_mistakes(
+    kind: str, intercept: bool, n_features: int, n_classes: int
+) -> Iterator[Mistake]:
+    classifier, size = kind in CLASSIFIERS, (n_features + intercept) * max(n_classes, 1)
+    if classifier and n_classes < 2:
+        must = f"must name two or more labels for {kind}, which tells them apart"
+        yield Mistake("target.labels", must, str(n_classes), "List them, or use another model.")
+    if not classifier and n_classes:
+        must = f"must suit target.labels, but {kind} predicts a number and takes no labels"
+        remedy = f"Remove them, or use {listed(CLASSIFIERS)}."
+        yield Mistake("model.kind", must, f"{n_classes} labels", remedy)
+    if size > LARGEST_MODEL:
+        must = f"must make a model of at most {LARGEST_MODEL:,} parameters"
+        yield Mistake("features.count", must, f"{size:,}", "Use fewer features or labels.")
+
+
+@rule("privacy.epsilon_y", "target.labels")
+def _label_counts_have_their_level(
+    level: float | str, labels: tuple[str, ...]
+) -> Iterator[Mistake]:
+    if labels and float(level) < SMALLEST_EPSILON:
+        must = f"must be at least {SMALLEST_EPSILON:g} where there are labels"
+        yield Mistake("privacy.epsilon_y", must, f"{level}")
+    if not labels and level != 0:
+        yield Mistake("privacy.epsilon_y", "must be 0 where there are no labels", f"{level}")
+
+
+def name_is_taken(name: str) -> Mistake:
+    taken = f"is taken: there is a task {name!r} already"
+    return Mistake("name", taken, remedy="Choose another name.")
+
+
+RULES = (
+    _values_are_typed_in,
+    _fields_are_typed_in,
+    _count_is_what_is_made,
+    _labels_differ,
+    _buffer_holds_a_batch,
+    _model_suits,
+)
+"""Those that a task file and the terms have in common."""
+
+TERMS_RULES = (*RULES, _label_counts_have_their_level)

@@ -1,0 +1,319 @@
+"""All mistakes of a document at once, each with its field, its rule and the value found."""
+
+import datetime
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from crowdml.errors import InvalidTask, Mistake
+from crowdml.protocol import Checkin, Review, Task, Terms, rule
+from crowdml.protocol.task import TaskFile
+from tests.protocol.files import FIELDS, fields_of, task_file
+from tests.protocol.test_messages import GOOD
+from tests.protocol.test_wording import BANNED
+
+NAME = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first"
+TEXT = "must be a text of at most 2,000 characters"
+LONG = '"' + "a" * 2001 + '"'
+BILLION = "must be a number from 1e-09 to 1,000,000,000"
+LABELS = "must be a list of at most 1,000 entries, each a text of 1 to 80 characters"
+EPSILON = "must be a number above 0 and at most 1,000,000, or inf for no noise"
+PART = "must be a number from 1e-06 to 1,000,000"
+
+WRONG: dict[str, tuple[str, list[str]]] = {
+    "name": (NAME, ['"Activity!"', '""', '"' + "a" * 64 + '"', '"a b"', '"-a"', '"a\\n"', "3"]),
+    "title": ("must be a text of 1 to 200 characters", ['""', '"' + "a" * 201 + '"', "[]"]),
+    "objective": (TEXT, [LONG, "1", "1979-05-27"]),
+    "sensors": (TEXT, [LONG, "true"]),
+    "features.count": (
+        "must be a whole number from 1 to 100,000",
+        ["0", "100001", "2.5", "4.0", '"many"', "true", "{}", "0x" + "f" * 9999],
+    ),
+    "features.description": (TEXT, [LONG]),
+    "features.sensor.kind": ("must be light, manual, motion, sound or speed", ['"smell"', "1"]),
+    "features.sensor.rate": ("must be a number from 0.01 to 1,000", ["0", "1e9", '"fast"']),
+    "features.sensor.window": ("must be a whole number from 1 to 4,096", ["0", "4097"]),
+    "features.sensor.transform": (
+        "must be amplitudes, spectrum, summary or values",
+        ['"wavelet"', '""'],
+    ),
+    "features.sensor.first_bin": ("must be a number from 0 to 1", ["-1", "2"]),
+    "features.sensor.scale": (BILLION, ["0", "inf"]),
+    "features.sensor.every": ("must be a number from 0 to 1,000,000", ["-1", "1e7"]),
+    "features.sensor.trigger": ("must be always or label-change", ['"never"']),
+    "features.sensor.fields": (
+        "must be a list of at most 200 entries, each a text of 1 to 80 characters",
+        ['"a"', '[""]', "[1]", str(["a"] * 201)],
+    ),
+    "target.labels": (
+        LABELS,
+        ['["a", ""]', '["a", 2]', '["a", "' + "b" * 81 + '"]', '"a"', str(["a"] * 1001)],
+    ),
+    "target.description": (TEXT, [LONG]),
+    "model.kind": ("must be softmax, hinge, ridge or huber", ['"forest"', '"Softmax"', "2"]),
+    "model.clip": (BILLION, ["0.0", "nan", "inf", "1e308", "1.001e9", "1_000_000_001"]),
+    "model.regularization": (
+        "must be a number from 0 to 1,000,000",
+        ["-0.1", "inf", "1e308", "1.001e6"],
+    ),
+    "model.radius": (BILLION, ["0", "inf", "1e308", "1.001e9"]),
+    "model.intercept": ("must be true or false", ["1", '"yes"']),
+    "model.delta": (BILLION, ["-1.0", "inf", "1e308", "1.001e9"]),
+    "model.tolerance": (BILLION, ["0.0", "inf", "1e308", "1.001e9"]),
+    "privacy.epsilon": (EPSILON, ["-1", "0", "nan", '"1"', "1e308", "1.001e6"]),
+    "privacy.epsilon_e": (PART, ["0", "inf", "1e308", "1.001e6", "9e-7"]),
+    "privacy.epsilon_y": (PART, ["-2.0", "inf", "1e308", "1.001e6", "9e-7"]),
+    "collection.batch": ("must be a whole number from 1 to 100,000", ["0", "100001", '"many"']),
+    "collection.buffer": ("must be a whole number from 1 to 1,000,000", ["0", "1000001"]),
+    "collection.heldout": ("must be a number from 0 to 0.5", ["0.6", "-0.1"]),
+    "optimizer.kind": (
+        "must be sgd, adagrad, dual-averaging, average-gradient or auto",
+        ['"adam"'],
+    ),
+    "optimizer.rate": ("must be sqrt, constant or inverse", ['"fast"']),
+    "optimizer.c": (BILLION, ["0", "inf", "1e308", "1.001e9"]),
+    "optimizer.averaging": ("must be a number from 0 to 1,000", ["-1", "inf", "1.001e3"]),
+    "stop.updates": ("must be a whole number from 1 to 1,000,000,000,000", ["0", "1e5"]),
+    "stop.error": ("must be a number above 0 and below 1", ["0.0", "1.0"]),
+    "stop.window": ("must be a whole number from 10 to 100,000", ["9", "100001"]),
+    "stop.samples": ("must be a whole number of at least 1", ["0"]),
+    "stop.confidence": ("must be a number above 0.5 and below 1", ["0.5", "1.0"]),
+    "enrolment.mode": ("must be open or invite", ['"closed"']),
+    "enrolment.checkins_per_minute": (
+        "must be a number above 0 and at most 1,000,000,000,000",
+        ["0", "inf"],
+    ),
+    "enrolment.max_staleness": ("must be a whole number of at least 0", ["-1", "1.5"]),
+}
+SENSOR: dict[str, str | None] = {"features.sensor.kind": '"motion"'}
+
+
+def mistakes_in(text: str) -> tuple[Mistake, ...]:
+    with pytest.raises(InvalidTask) as error:
+        Task.from_toml(text)
+    assert str(error.value).splitlines() == [str(mistake) for mistake in error.value.mistakes]
+    return error.value.mistakes
+
+
+def test_table_is_complete() -> None:
+    assert list(WRONG) == [name for name, _ in fields_of(TaskFile)]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_field(name: str) -> None:
+    words, values = WRONG[name]
+    for value in values:
+        changes = (SENSOR if ".sensor." in name else {}) | {name: value}
+        (mistake,) = mistakes_in(task_file(changes))
+        assert (mistake.field, mistake.rule) == (name, words)
+        assert str(mistake).startswith(f"{name} {words}, found ")
+        assert len(str(mistake)) < 300
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_missing_field(name: str) -> None:
+    if name == "target.labels":
+        return
+    table = name.rpartition(".")[0]
+    remedy = f"Add it under [{table}]." if table else "Add it."
+    (mistake,) = mistakes_in(task_file({name: None}))
+    assert str(mistake) == f"{name} is missing. {remedy}"
+
+
+def test_an_empty_file_lacks_every_field_that_has_no_default() -> None:
+    needed = [name for name in FIELDS if name != "target.labels"]
+    assert [mistake.field for mistake in mistakes_in("")] == needed
+
+
+@pytest.mark.parametrize("table", ["", *dict.fromkeys(n.rpartition(".")[0] for n in WRONG)])
+def test_unknown_field(table: str) -> None:
+    name = f"{table}.colour" if table else "colour"
+    changes = (SENSOR if "sensor" in table else {}) | {name: "1"}
+    (mistake,) = mistakes_in(task_file(changes))
+    assert mistake.field == name
+    assert str(mistake).startswith(f"{name} is not known here. Remove it. Known here: ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ("colection", "collection"), ("features.cuont", "features.count"),
+        ("model.regularisation", "model.regularization"), ("privacy.epsilom", "privacy.epsilon"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_field_is_not_missing_as_well(wrong: str, meant: str) -> None:
+    without = {name: None for name in FIELDS if name.startswith(meant)}
+    (mistake,) = mistakes_in(task_file({**without, wrong: "1"}))
+    assert str(mistake) == f"{wrong} is not known here. Did you mean {meant}?"
+
+
+def test_five_mistakes_are_five_sentences() -> None:
+    changes: dict[str, str | None] = {
+        "collection.batch": '"many"', "privacy.epsilon": None, "model.kind": '"svm"',
+        "colour": "1", "stop.error": "1.0",
+    }  # fmt: skip
+    assert sorted(str(mistake) for mistake in mistakes_in(task_file(changes))) == [
+        'collection.batch must be a whole number from 1 to 100,000, found "many".',
+        "colour is not known here. Remove it. Known here: name, title, objective, sensors, "
+        "features, target, model, privacy, collection, optimizer, stop and enrolment.",
+        'model.kind must be softmax, hinge, ridge or huber, found "svm".',
+        "privacy.epsilon is missing. Add it under [privacy].",
+        "stop.error must be a number above 0 and below 1, found 1.0.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name = = 3", "must be valid TOML: .*line 1"),
+        ("a = " + "9" * 5000, "must be valid TOML: "),
+        ("a = " + "[" * 5000 + "]" * 5000, "must be valid TOML: "),
+    ],
+)
+def test_not_toml(text: str, words: str) -> None:
+    with pytest.raises(InvalidTask, match=f"^the task file {words}"):
+        Task.from_toml(text)
+
+
+@pytest.mark.parametrize("table", ["features", "model", "stop", "features.sensor"])
+def test_a_value_in_place_of_a_table(table: str) -> None:
+    changes = {name: None for name in FIELDS if name.startswith(f"{table}.")} | {table: "3"}
+    (mistake,) = mistakes_in(task_file(changes))
+    assert str(mistake).startswith(f"{table} must be a table with the fields ")
+    assert mistake.found == "3"
+
+
+def test_further_rules_speak_at_once_with_the_others() -> None:
+    @rule("name", "title")
+    def differ(name: str, title: str) -> list[Mistake]:
+        return [Mistake("title", "must say more than the name", f'"{title}"')]
+
+    with pytest.raises(InvalidTask) as error:
+        Task.from_toml(task_file({"stop.window": "1"}), differ)
+    assert [mistake.field for mistake in error.value.mistakes] == ["stop.window", "title"]
+    with pytest.raises(InvalidTask) as error:
+        Task.from_toml(task_file({"name": "1"}), differ)
+    assert [mistake.field for mistake in error.value.mistakes] == ["name"]
+
+
+# Whatever is broken, it is named
+
+scalars = st.one_of(
+    st.integers(), st.floats(), st.booleans(), st.text(max_size=5), st.dates(), st.times()
+)
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=4)
+KINDS = dict(fields_of(TaskFile))
+BASE = {**FIELDS, **SENSOR, "features.sensor.window": "64", "privacy.epsilon_y": "0.1"}
+
+
+def toml(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case list():
+            return f"[{', '.join(map(toml, value))}]"
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+    return str(value)
+
+
+def fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@st.composite
+def broken_files(draw: st.DrawFn) -> tuple[set[str], str]:
+    """Any fields of a good file, each with a value that its type refuses, or none at all."""
+    names = draw(st.sets(st.sampled_from(list(KINDS)), min_size=1, max_size=8))
+    needed = {"features.sensor.kind", *FIELDS} - {"target.labels"}
+    changes: dict[str, str | None] = {}
+    for name in names:
+        if name in needed and draw(st.booleans()):
+            changes[name] = None
+        else:
+            value = draw(values)
+            assume(not fits(value, KINDS[name]))
+            changes[name] = toml(value)
+    return names, task_file({**BASE, **changes})
+
+
+@settings(deadline=None)
+@given(broken_files())
+def test_whatever_is_broken_is_named_and_nothing_else(case: tuple[set[str], str]) -> None:
+    names, text = case
+    mistakes = mistakes_in(text)
+    assert {mistake.field for mistake in mistakes} == names
+    assert len(mistakes) == len(names)
+    for mistake in mistakes:
+        sentence = str(mistake).partition(", found ")[0]
+        assert not BANNED.search(sentence)
+        assert str(mistake).isprintable()
+
+
+# The same for messages and terms
+
+json_scalars = st.one_of(st.none(), st.integers(), st.floats(-1e9, 1e9), st.text(max_size=80))
+json_values = st.recursive(
+    json_scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([*GOOD, "colour", "sample"]), json_values)
+def test_a_check_in_is_refused_exactly_where_a_mistake_is_found(name: str, value: Any) -> None:
+    document = json.dumps({**GOOD, name: value})
+    try:
+        msgspec.json.decode(document, type=Checkin)
+    except msgspec.ValidationError:
+        expected = [name]
+    else:
+        expected = []
+    review = Review(msgspec.json.decode(document), Checkin, "the body")
+    assert [mistake.field for mistake in review.mistakes] == expected
+
+
+def test_only_so_many_unknown_fields_are_named() -> None:
+    document = GOOD | {f"colour {n}": n for n in range(10_000)}
+    mistakes = Review(document, Checkin, "the body").mistakes
+    assert sum(len(str(mistake)) for mistake in mistakes) < 3000
+
+
+@pytest.mark.parametrize("document", [[], None, 3, "checkin"])
+def test_no_table_at_all(document: Any) -> None:
+    (mistake,) = Review(document, Checkin, "the body").mistakes
+    assert str(mistake).startswith("the body must be a table with the fields id, version, ")
+
+
+TERMS = json.loads(Task.from_toml(task_file(BASE | {"features.count": "4"})).terms.text)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([name for name, _ in fields_of(Terms)]), json_values)
+def test_terms_from_a_server_are_taken_or_named_wrong(name: str, value: Any) -> None:
+    document = json.loads(json.dumps(TERMS))
+    *tables, field = name.split(".")
+    place = document
+    for table in tables:
+        place = place[table]
+    place[field] = value
+    lines: list[str] = []
+    named: set[str] = set()
+    try:
+        Terms.parse(json.dumps(document))
+    except InvalidTask as error:
+        lines, named = str(error).split("\n"), {mistake.field for mistake in error.mistakes}
+    assert all(line.startswith("the server's terms make no sense: ") for line in lines)
+    assert all(line.isprintable() for line in lines)
+    assert name in named or fits(value, dict(fields_of(Terms))[name])

@@ -1,0 +1,145 @@
+"""Fields that are valid by themselves and do not go together."""
+
+import pytest
+
+from crowdml.errors import InvalidTask
+from crowdml.protocol import Task
+from tests.protocol.files import REGRESSION, task_file
+from tests.protocol.test_review import mistakes_in
+
+SENSOR = "features.sensor"
+GRADIENT = "must leave a part of privacy.epsilon for the gradient, found"
+ELEVEN = str([str(i) for i in range(11)])
+LEFT_OUT = "must be left out where privacy.epsilon is inf, which means no noise at all, found 0.1"
+
+CASES: list[tuple[dict[str, str | None], str]] = [
+    (
+        {"privacy.epsilon_e": "0.5", "privacy.epsilon_y": "0.5"},
+        f"privacy.epsilon_e {GRADIENT} 0.5 for errors and 0.5 for labels of 1 in all. Lower it.",
+    ),
+    ({"privacy.epsilon_y": "1.0"}, f"privacy.epsilon_y {GRADIENT} 0.05 for errors and 1 for"),
+    ({"privacy.epsilon_e": "2.0"}, f"privacy.epsilon_e {GRADIENT} 2 for errors and 0.05 for"),
+    (
+        {"collection.heldout": "0.2", "privacy.epsilon_e": "0.96"},
+        f"privacy.epsilon_e {GRADIENT} 0.96 for errors and 0.05 for labels",
+    ),
+    (
+        {**REGRESSION, "privacy.epsilon_y": "0.1"},
+        "privacy.epsilon_y is for label counts, and target.labels has none, found 0.1. Remove it.",
+    ),
+    (
+        {**REGRESSION, "privacy.epsilon": "inf", "privacy.epsilon_y": "0.1"},
+        "privacy.epsilon_y is for label counts, and target.labels has none, found 0.1.",
+    ),
+    (
+        {"privacy.epsilon": "inf", "privacy.epsilon_e": "0.1"},
+        f"privacy.epsilon_e {LEFT_OUT}. Remove it.",
+    ),
+    ({"privacy.epsilon": "inf", "privacy.epsilon_y": "0.1"}, f"privacy.epsilon_y {LEFT_OUT}"),
+    (
+        {**REGRESSION, "privacy.epsilon": "inf", "privacy.epsilon_e": "0.1"},
+        f"privacy.epsilon_e {LEFT_OUT}",
+    ),
+    (
+        {"privacy.epsilon": "1e-5"},
+        "privacy.epsilon must be enough for all its parts, 1e-06 or more for each, found 1e-05, "
+        "which leaves 5e-07 for errors. Raise it, or use inf for no noise.",
+    ),
+    (
+        {"privacy.epsilon": "3e-6", "privacy.epsilon_e": "1e-6", "privacy.epsilon_y": "1.5e-6"},
+        "privacy.epsilon must be enough for all its parts, 1e-06 or more for each, found 3e-06, "
+        "which leaves 5e-07 for the gradient.",
+    ),
+    (
+        {**REGRESSION, "model.kind": '"ridge"'},
+        "model.clip must be given for ridge, whose gradients have no bound of their own. Set it,",
+    ),
+    (
+        {"model.kind": '"ridge"'},
+        "model.kind must suit target.labels, but ridge predicts a number and takes no labels, "
+        "found 3 labels. Remove them, or use softmax or hinge.",
+    ),
+    ({"model.kind": '"huber"'}, "model.kind must suit target.labels, but huber predicts a number"),
+    (
+        {"target.labels": "[]"},
+        "target.labels must name two or more labels for softmax, which tells them apart, found 0.",
+    ),
+    ({"target.labels": None}, "target.labels must name two or more labels for softmax"),
+    ({"model.kind": '"hinge"', "target.labels": "[]"}, "target.labels must name two or more"),
+    ({"target.labels": '["one"]'}, "target.labels must be two or more, or none for a number, "),
+    (
+        {"target.labels": '["a", "b", "a"]'},
+        'target.labels must differ from each other, found "a" twice.',
+    ),
+    (
+        {"collection.buffer": "9"},
+        "collection.buffer must hold a whole batch of 10 samples, found 9. Raise it, or lower",
+    ),
+    (
+        {"features.count": "100000", "target.labels": ELEVEN},
+        "features.count must make a model of at most 1,000,000 parameters, found 1,100,000. Use",
+    ),
+    (
+        {SENSOR: '{kind = "motion", window = 3}'},
+        "features.count must be at most 3, the readings in the sensor's window, found 4.",
+    ),
+    (
+        {SENSOR: '{kind = "light", transform = "summary"}', "features.count": "3"},
+        "features.count must be 4, the numbers that the sensor's transform summary makes, found 3.",
+    ),
+    (
+        {SENSOR: '{kind = "manual", transform = "values", fields = ["a", "b"]}'},
+        "features.count must be 2, the numbers that the sensor's transform values makes, found 4.",
+    ),
+    (
+        {SENSOR: '{kind = "motion", fields = ["a"]}'},
+        f"{SENSOR}.fields must name the numbers to enter for manual and only for it, found 1",
+    ),
+    ({SENSOR: '{kind = "manual", transform = "values"}'}, f"{SENSOR}.fields must name the numbers"),
+    (
+        {SENSOR: '{kind = "light", transform = "values"}'},
+        f'{SENSOR}.transform must be values for manual and only for it, found "values" for light.',
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), CASES)
+def test_fields_that_do_not_go_together(changes: dict[str, str | None], sentence: str) -> None:
+    (mistake,) = mistakes_in(task_file(changes))
+    assert str(mistake).startswith(sentence)
+
+
+def test_they_are_named_together_with_all_other_mistakes() -> None:
+    changes: dict[str, str | None] = {
+        "title": "1", "collection.buffer": "9", "collection.heldout": "0.6",
+        "target.labels": '["a", "a"]', "model.kind": '"ridge"', "privacy.epsilon": "1e7",
+        "privacy.epsilon_e": '"some"', SENSOR: '{kind = "manual", every = -1}',
+    }  # fmt: skip
+    assert sorted(mistake.field for mistake in mistakes_in(task_file(changes))) == [
+        "collection.buffer", "collection.heldout", "features.sensor.every",
+        "features.sensor.fields", "features.sensor.transform", "model.kind", "privacy.epsilon",
+        "privacy.epsilon_e", "target.labels", "title",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"collection.batch": "0", "collection.buffer": "9"}, {"collection.batch"}),
+        ({"target.labels": "3", "model.kind": '"ridge"'}, {"target.labels"}),
+        ({"model.kind": "3", "target.labels": "[]"}, {"model.kind"}),
+        ({"privacy.epsilon": "-1", "privacy.epsilon_e": "2.0"}, {"privacy.epsilon"}),
+        ({SENSOR: '{kind = "smell", transform = "values"}'}, {f"{SENSOR}.kind"}),
+    ],
+)
+def test_a_rule_waits_for_the_fields_that_it_needs(
+    changes: dict[str, str | None], named: set[str]
+) -> None:
+    assert {mistake.field for mistake in mistakes_in(task_file(changes))} == named
+
+
+@pytest.mark.parametrize("clip", ["inf", "1e308", "2e9"])
+def test_ridge_needs_a_finite_clip(clip: str) -> None:
+    changes: dict[str, str | None] = {**REGRESSION, "model.kind": '"ridge"', "model.clip": clip}
+    with pytest.raises(InvalidTask, match=r"^model\.clip must be a number from .* found"):
+        Task.from_toml(task_file(changes))

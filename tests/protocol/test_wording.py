@@ -1,0 +1,61 @@
+"""Plain words for people: every rule has them, and nothing of the machinery shows."""
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdml.protocol import Checkin, Enrol, Terms
+from crowdml.protocol.task import TaskFile
+from crowdml.protocol.wording import in_words, shown, visible
+from tests.protocol.files import fields_of
+
+BANNED = re.compile(r"`|\b(regex|objects?|arrays?|msgspec|expected|matching|str|int|required)\b")
+DOCUMENTS = {
+    f"{document.__name__}.{name}": kind
+    for document in (TaskFile, Terms, Checkin, Enrol)
+    for name, kind in fields_of(document)
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_every_field_has_words(kind: Any) -> None:
+    words = in_words(kind)
+    assert words[:1].islower() or words[:1].isdigit(), "it completes a sentence"
+    assert not words.endswith(".")
+    assert not BANNED.search(words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Annotated[int, msgspec.Meta(ge=0)], "a whole number of at least 0"),
+        (Annotated[float, msgspec.Meta(gt=0, le=2.5)], "a number above 0 and at most 2.5"),
+        (Annotated[float, msgspec.Meta(le=1e6)], "a number of at most 1,000,000"),
+        (Annotated[str, msgspec.Meta(min_length=1)], "a text of at least 1 characters"),
+        (tuple[bool, ...], "a list, each true or false"),
+        (Annotated[str, msgspec.Meta(pattern="^x$", description="one x")] | None, "one x"),
+        (Enrol, "a table with the fields terms and invite"),
+    ],
+)
+def test_words(kind: Any, words: str) -> None:
+    assert in_words(kind) == words
+
+
+def test_a_pattern_alone_says_nothing_to_people() -> None:
+    with pytest.raises(KeyError):
+        in_words(Annotated[str, msgspec.Meta(pattern="^x$")])
+
+
+@given(st.text())
+def test_no_text_from_outside_steers_a_terminal(text: str) -> None:
+    assert visible(text).isprintable()
+    assert len(shown(text)) < 1000
+
+
+def test_what_is_shown_is_short() -> None:
+    for value in (10**5000, -(10**5000), "a" * 10**6, ["a"] * 10**6, {"a": 1}, None, 1e-300):
+        assert len(shown(value)) < 100
