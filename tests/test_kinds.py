@@ -163,7 +163,7 @@ print(task.terms.make_model().__class__.__name__, words.MODELS[task.terms.model.
 LEARN = """
 import warnings
 import numpy as np
-from crowdml.simulation import Crowd, Learning, simulate
+from crowdml.simulation import Crowd, Learning, Plan, simulate
 from crowdml.simulation.datasets import Dataset
 
 rng = np.random.default_rng(0)
@@ -173,7 +173,7 @@ data = Dataset("lines", (), x[:1500], y[:1500], np.zeros(1500, np.int64), x[1500
 way = Learning(model="absolute", c=1.0, tolerance=0.1)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    print(simulate(data, [(Crowd(devices=10), way)], points=1)[0].final)
+    print(simulate(data, [Plan(Crowd(devices=10), way)], points=1)[0].final)
 """
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from crowdml.device import Device, Outcome
 from crowdml.types import Array, Ints
 
-__all__ = ["Member", "Report", "run_crowd"]
+__all__ = ["Member", "Report", "recruit", "run_crowd"]
 
 
 @dataclass(frozen=True)

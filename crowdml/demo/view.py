@@ -14,7 +14,7 @@ from rich.table import Table
 
 from crowdml.protocol import Estimate, Statistics, Task
 
-__all__ = ["Progress", "show_live"]
+__all__ = ["Progress", "line", "show_live"]
 
 BARS = "▁▂▃▄▅▆▇█"
 

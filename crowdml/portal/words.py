@@ -10,6 +10,7 @@ from crowdml.protocol import Estimate, State, Terms
 __all__ = [
     "ALGORITHMS",
     "MODELS",
+    "RATES",
     "SENSORS",
     "Level",
     "certainty",
@@ -28,6 +29,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 MODELS = {name: kind.words for name, kind in models.MODELS.items()}
 ALGORITHMS = {name: kind.words for name, kind in optim.OPTIMIZERS.items()}
+RATES = {name: kind.words for name, kind in optim.RATES.items()}
 SENSORS = {
     "motion": "the accelerometer",
     "sound": "the microphone's level (no sound is kept)",

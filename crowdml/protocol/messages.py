@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 __all__ = [
+    "NO_NEWLINE",
     "TERMS_HEADER",
     "Checkin",
     "CheckinAnswer",

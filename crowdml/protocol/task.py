@@ -3,23 +3,12 @@
 import math
 import tomllib
 from collections.abc import Iterator
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.optim import (
-    Optimizer,
-    adagrad,
-    average_gradient,
-    averaged,
-    constant,
-    distance_over_gradients,
-    dual_averaging,
-    inverse,
-    inverse_sqrt,
-    sgd,
-)
+from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
 from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
 from crowdml.protocol.messages import NO_NEWLINE
 from crowdml.protocol.review import Rule, read, rule
@@ -38,6 +27,13 @@ from crowdml.protocol.terms import (
 )
 
 __all__ = ["Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
+
+if TYPE_CHECKING:
+    OptimizerKind: TypeAlias = str
+    RateKind: TypeAlias = str
+else:
+    OptimizerKind = Literal[tuple(OPTIMIZERS)]
+    RateKind = Literal[tuple(RATES)]
 
 FILE = "the task file"
 SHARE = 0.05
@@ -85,26 +81,13 @@ class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[optimizer]: the update rule of the server; devices never see it."""
 
-    kind: Literal["sgd", "adagrad", "dual-averaging", "average-gradient", "auto"] = "sgd"
-    rate: Literal["sqrt", "constant", "inverse"] = "sqrt"
+    kind: OptimizerKind = "sgd"
+    rate: RateKind = "sqrt"
     c: Positive = 1.0
     averaging: Annotated[float, msgspec.Meta(ge=0, le=1000)] | None = None
 
     def make(self, radius: float) -> Optimizer:
-        rates = {"sqrt": inverse_sqrt, "constant": constant, "inverse": inverse}
-        rate = rates[self.rate](self.c)
-        match self.kind:
-            case "sgd":
-                optimizer = sgd(rate, radius)
-            case "adagrad":
-                optimizer = adagrad(self.c, radius)
-            case "dual-averaging":
-                optimizer = dual_averaging(self.c, radius)
-            case "average-gradient":
-                optimizer = average_gradient(rate, radius)
-            case "auto":
-                optimizer = distance_over_gradients(radius)
-        return optimizer if self.averaging is None else averaged(optimizer, self.averaging)
+        return make_optimizer(self.kind, self.rate, self.c, radius, self.averaging)
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

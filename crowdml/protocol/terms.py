@@ -5,12 +5,12 @@ same bytes, and acts on nothing else, so no rule for canonical JSON is needed in
 """
 
 import hashlib
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
+from crowdml.models import MODELS, Model
 from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, CheckinRelease, Epsilon, Sanitizer
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
@@ -30,6 +30,11 @@ __all__ = [
     "terms_hash",
 ]
 
+if TYPE_CHECKING:
+    ModelKind: TypeAlias = str
+else:
+    ModelKind = Literal[tuple(MODELS)]
+
 NOT_TERMS = "the server's terms make no sense: "
 
 Level: TypeAlias = (
@@ -40,7 +45,6 @@ Level: TypeAlias = (
 LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
 """The ε of the label counts; 0 where there are no labels to count."""
 
-ModelKind: TypeAlias = Literal["softmax", "hinge", "ridge", "huber"]
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 
@@ -166,15 +170,8 @@ def make_model(spec: ModelTerms, n_features: int, n_classes: int) -> Model:
     mistakes = tuple(model_mistakes(spec.kind, spec.intercept, n_features, n_classes))
     if mistakes:
         raise InvalidTask(*mistakes)
-    match spec.kind:
-        case "softmax":
-            return Softmax(n_features, n_classes, spec.intercept)
-        case "hinge":
-            return Hinge(n_features, n_classes, spec.intercept)
-        case "ridge":
-            return Ridge(n_features, 0, spec.intercept, spec.tolerance)
-        case "huber":
-            return Huber(n_features, 0, spec.intercept, spec.tolerance, spec.delta)
+    settings = {"delta": spec.delta, "tolerance": spec.tolerance}
+    return MODELS[spec.kind].model(n_features, n_classes, spec.intercept, **settings)
 
 
 def terms_hash(text: str) -> str:

@@ -10,7 +10,7 @@ from crowdml.server import schema
 from crowdml.server.passwords import hash_password
 from crowdml.server.tokens import new_token, token_sha256
 
-__all__ = ["COMMAND_LINE", "Accounts", "Action", "record"]
+__all__ = ["COMMAND_LINE", "SESSION_SECONDS", "Accounts", "Action", "record"]
 
 SESSION_SECONDS = 12 * 3600
 COMMAND_LINE = "command line"

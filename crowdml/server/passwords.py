@@ -2,7 +2,7 @@
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["hash_password", "password_matches"]
+__all__ = ["LONGEST", "hash_password", "password_matches"]
 
 SHORTEST, LONGEST = 10, 1000
 

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"]
+__all__ = [
+    "Delay",
+    "constant_delay",
+    "draw",
+    "exponential_delay",
+    "lognormal_delay",
+    "uniform_delay",
+]
 
 Delay: TypeAlias = Callable[[np.random.Generator, int], npt.ArrayLike]
 """`delay(rng, n)` draws n delays; any function of the generator will do."""

@@ -252,9 +252,7 @@ GROUPS = [
                 "Rate",
                 "For sgd and average-gradient.",
                 Kind.CHOICE,
-                choices=_named(
-                    {"sqrt": "c/√t", "constant": "c", "inverse": "c/t"}, "default: sqrt"
-                ),
+                choices=_named(words.RATES, "default: sqrt"),
             ),
             Field("optimizer.c", "c", "The rate’s constant. Empty: 1.", Kind.NUMBER, "3.0"),
             Field(

@@ -4,7 +4,7 @@ import numpy as np
 
 from crowdml.types import Array
 
-__all__ = ["l1_normalized", "standardized"]
+__all__ = ["CLIP", "l1_normalized", "standardized"]
 
 CLIP = 6.0
 """Standard deviations beyond which a feature is cut off."""
