@@ -154,10 +154,12 @@ def test_samples_are_perturbed_once_for_all_central_plans_of_a_trial(calls: list
 
 
 def test_what_cannot_differ_between_trials_is_run_once(calls: list[str]) -> None:
-    certain = Plan(CROWD, Learning(), "central-batch")
-    curves = simulate(classes(), [certain, Plan(CROWD, Learning())], trials=3)
+    certain, *others = (
+        Plan(CROWD, Learning(), name) for name in ("central-batch", "central-sgd", "crowd")
+    )
+    curves = simulate(classes(), [certain, *others], trials=3)
     assert calls.count("central_batch") == 1
-    assert [len(curve.errors) for curve in curves] == [1, 3]
+    assert [len(curve.errors) for curve in curves] == [1, 3, 3]
     simulate(lambda rng: classes(seed=int(rng.integers(100))), [certain], trials=3)
     assert calls.count("central_batch") == 1 + 3
 

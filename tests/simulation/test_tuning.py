@@ -16,6 +16,7 @@ from crowdml.simulation import (
     validation_split,
 )
 from crowdml.simulation.tuning import RATES, REGULARIZATIONS
+from tests.docs.pages import blocks, page
 from tests.simulation.toy import classes
 
 CROWD = Crowd(devices=40, passes=2)
@@ -85,3 +86,11 @@ def test_only_what_is_asked_for_is_chosen() -> None:
     assert tune(data, given, rate=False).learning.regularization in REGULARIZATIONS
     batch = replace(given, approach="central-batch")
     assert tune(data, batch).learning.c == 123.0, "central batch has no c"
+
+
+def test_the_example_in_the_documents_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks(page("docs/simulate.md"), "python")
+    exec(example.replace("trials=10", "trials=2"), {})
+    crowd, alone = capsys.readouterr().out.splitlines()
+    assert (crowd.split()[0], alone.split()[0]) == ("crowd", "decentral")
+    assert float(crowd.split()[2]) < float(alone.split()[2])
