@@ -50,7 +50,7 @@ class Plan:
 
     @property
     def shared(self) -> Hashable:
-        """Plans with the same run together: a trial perturbs data, or makes a schedule, once."""
+        """Plans that agree in this run together: a trial perturbs or schedules samples once."""
         if self.certain:
             return self
         return self.learning.epsilon if self.central else (self.approach, self.crowd)

@@ -24,7 +24,7 @@ Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
 """The same samples in every trial, or a function that draws those of one."""
 
 DATA_STREAM = 2**32 - 1
-"""Of a trial's chance: what the data are. 1, 2, … are the noise of its plans."""
+"""The random stream that a trial's data are drawn from; 1, 2, … are those of its plans' noise."""
 
 
 def run_trial(
@@ -78,12 +78,12 @@ def _crowd(
         errors=np.array([errors]),
         online_errors=(counted / np.maximum(used, 1))[None],
         checkins=schedule.n_checkins,
-        epsilon_per_sample=_most(schedule.used, plan.learning),
-        epsilon_per_device=_most(schedule.device, plan.learning),
+        epsilon_per_sample=_largest_epsilon(schedule.used, plan.learning),
+        epsilon_per_device=_largest_epsilon(schedule.device, plan.learning),
     )
 
 
-def _most(who: npt.NDArray[np.int32], learning: Learning) -> float:
+def _largest_epsilon(who: npt.NDArray[np.int32], learning: Learning) -> float:
     """ε times how often the most frequent one occurs, and 0 if nothing was sent at all."""
     return learning.epsilon * int(np.bincount(who).max()) if len(who) else 0.0
 
