@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from crowdml.bench.task import bench_task
 from crowdml.protocol import Task
 from crowdml.server import ServerProcess, Store
 from crowdml.server.entry import LogEntry, this_minute
@@ -25,18 +26,6 @@ PAGES = {
     "task": "/tasks/bench-0",
     "picture": "/tasks/bench-0/charts/error.svg",
 }
-TASK = """
-name = "bench-{number}"
-title = "Benchmark {number}"
-objective = "To be measured."
-sensors = "None."
-features = {{count = 4}}
-target = {{labels = ["no", "yes"]}}
-model = {{kind = "softmax"}}
-privacy = {{epsilon = 1.0}}
-collection = {{batch = 10, buffer = 100}}
-stop = {{updates = 1000000000}}
-"""
 
 
 def bench_portal(tasks: int, checkins: int) -> dict[str, float]:
@@ -67,7 +56,9 @@ def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
     """So many tasks into the database, and so many check-ins of the first."""
     server.folder.mkdir()
     Store(server.database).close()
-    made = [Task.from_toml(TASK.format(number=number)) for number in range(tasks)]
+    made = [
+        bench_task(f"bench-{number}", features=4, classes=2, batch=10) for number in range(tasks)
+    ]
     with closing(sqlite3.connect(server.file)) as db, db:
         db.executemany(
             "INSERT INTO tasks (name, document, terms, state, created_at) VALUES (?,?,?,?,0)",

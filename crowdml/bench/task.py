@@ -1,4 +1,4 @@
-"""The task that both benchmarks use: 500 parameters, minibatches of 20."""
+"""The tasks of the benchmarks; where nothing else is said, 500 parameters and minibatches of 20."""
 
 from crowdml.protocol import Task
 
@@ -7,15 +7,17 @@ __all__ = ["BATCH", "CLASSES", "FEATURES", "bench_task"]
 FEATURES, CLASSES, BATCH = 50, 10, 20
 
 
-def bench_task() -> Task:
-    labels = ", ".join(f'"{k}"' for k in range(CLASSES))
+def bench_task(
+    name: str = "bench", features: int = FEATURES, classes: int = CLASSES, batch: int = BATCH
+) -> Task:
+    labels = ", ".join(f'"{k}"' for k in range(classes))
     return Task.from_toml(f"""
-        name = "bench"
+        name = "{name}"
         title = "Benchmark"
         objective = "To be measured."
         sensors = "None."
         [features]
-        count = {FEATURES}
+        count = {features}
         [target]
         labels = [{labels}]
         [model]
@@ -23,8 +25,8 @@ def bench_task() -> Task:
         [privacy]
         epsilon = 1.0
         [collection]
-        batch = {BATCH}
-        buffer = {10 * BATCH}
+        batch = {batch}
+        buffer = {10 * batch}
         [stop]
         updates = 1000000000
         [enrolment]

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from crowdml.bench.task import BATCH, CLASSES, FEATURES
 from crowdml.device import Device, HttpTransport, Outcome
 from crowdml.protocol import CheckinAnswer
 
 WARM_UP, MEASURED = 3, 30
-FEATURES, CLASSES, BATCH = 50, 10, 20
 
 
 class CountingTransport(HttpTransport):

@@ -142,12 +142,13 @@ async def show_metrics(request: Request) -> Response:
 
 
 ROUTES = [
+    # The first that matches serves, so the one that is asked for most stands first.
+    Route("/v1/tasks/{task}/checkins", CheckinEndpoint(), methods=["POST"]),
     Route("/v1/tasks", list_tasks),
     Route("/v1/tasks/{task}", describe_task),
     Route("/v1/tasks/{task}/devices", enrol, methods=["POST"]),
     Route("/v1/tasks/{task}/devices/me", leave, methods=["DELETE"]),
     Route("/v1/tasks/{task}/model", check_out),
-    Route("/v1/tasks/{task}/checkins", CheckinEndpoint(), methods=["POST"]),
     Route("/v1/tasks/{task}/stats", show_statistics),
     Route("/v1/tasks/{task}/events", events),
     Route("/v1/tasks/{task}/export", export),

@@ -25,13 +25,14 @@ def header(scope: Scope, name: bytes) -> str:
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     length = header(scope, b"content-length")
-    size, body, more = int(length) if length.isdigit() else 0, b"", True
+    size, body, more = int(length) if length.isdigit() else -1, b"", True
     while more and max(size, len(body)) <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body += message.get("body", b"")
-        more = message.get("more_body", False)
+        # All that was announced is here: waiting to hear so would cost another turn.
+        more = message.get("more_body", False) and len(body) != size
     if max(size, len(body)) > limit:
         raise rejected("too-large", f"the body must be at most {limit} bytes.")
     return body

@@ -84,19 +84,28 @@ def test_a_full_disk_refuses_who_joins_and_who_leaves(start: Start) -> None:
         assert wire.call("DELETE", "/v1/tasks/activity/devices/me", token=token).status == 204
 
 
+def head(token: str, body: bytes) -> bytes:
+    """Of a request with this body."""
+    return (
+        f"POST {CHECKINS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode()
+
+
+def send_and_hang_up(server: Process, data: bytes) -> None:
+    with closing(socket.create_connection(("127.0.0.1", server.port))) as plain:
+        plain.sendall(data)
+
+
 def test_a_client_that_hangs_up_halfway_changes_nothing(start: Start) -> None:
     task = make_task()
     server = start(task)
     body = checkin(task)
     with server.connected() as wire:
         token = enrol(wire)
-        head = (
-            f"POST {CHECKINS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        ).encode()
-        for part in (head[:40], head, head + body[:100]):
-            with closing(socket.create_connection(("127.0.0.1", server.port))) as plain:
-                plain.sendall(part)
+        whole = head(token, body)
+        for part in (whole[:40], whole, whole + body[:100]):
+            send_and_hang_up(server, part)
         time.sleep(0.2)
         assert wire.get("/v1/tasks/activity/stats").json()["version"] == 0
         assert wire.call("POST", CHECKINS, body, token).json()["version"] == 1
@@ -111,13 +120,8 @@ def test_a_client_that_does_not_wait_for_the_answer_is_counted_once(start: Start
     body = checkin(task)
     with server.connected() as wire:
         token = enrol(wire)
-        request = (
-            f"POST {CHECKINS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        ).encode() + body
         for _ in range(3):
-            with closing(socket.create_connection(("127.0.0.1", server.port))) as plain:
-                plain.sendall(request)
+            send_and_hang_up(server, head(token, body) + body)
         assert wire.call("POST", CHECKINS, body, token).json()["version"] == 1
         assert wire.get("/v1/tasks/activity/stats").json()["version"] == 1
         others = [checkin(task, seed) for seed in range(1, 20)]

@@ -1,13 +1,16 @@
 """The fold and its learner: a function of the log, exact stopping, no luck, no running ahead."""
 
-import io
 import math
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from crowdml.errors import Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, State, Task
@@ -15,10 +18,10 @@ from crowdml.server import Store
 from crowdml.server.admission import Gate
 from crowdml.server.entry import LogEntry
 from crowdml.server.export import export_model
-from crowdml.server.fold import Fold
-from crowdml.server.learner import Arrival, Learner
+from crowdml.server.learner import Arrival
 from crowdml.server.log import Log
 from crowdml.server.reports import statistics
+from tests.server.learning import arrivals, assert_same, new_learner, reopened, replayed
 from tests.servers import checkin, make_task
 
 OPTIMIZERS: list[dict[str, Any]] = [
@@ -29,46 +32,6 @@ OPTIMIZERS: list[dict[str, Any]] = [
     {"optimizer__kind": "auto", "optimizer__c": None},
     {"optimizer__kind": "sgd", "optimizer__averaging": 3.0},
 ]
-
-
-def arrivals(task: Task, n: int, first: int = 0, n_devices: int = 3) -> list[Arrival]:
-    bodies = (checkin(task, first + i, samples=3 + i % 5) for i in range(n))
-    decoded = (msgspec.json.decode(body, type=Checkin) for body in bodies)
-    return [Arrival(i % n_devices, message) for i, message in enumerate(decoded)]
-
-
-def new_learner(store: Store, task: Task, snapshot_every: int = 1000) -> Learner:
-    store.create_task(task)
-    return reopened(store, task, snapshot_every)
-
-
-def reopened(store: Store, task: Task, snapshot_every: int = 1000) -> Learner:
-    row = store.task(task.name)
-    return Learner(row, store.log(row.id), snapshot_every)
-
-
-def replayed(store: Store, task: Task) -> Fold:
-    fold = Fold(task)
-    for entry in store.log(store.task(task.name).id):
-        fold.apply(entry)
-    return fold
-
-
-def assert_same(found: Fold, expected: Fold) -> None:
-    """Bit for bit, nothing left out."""
-    with (
-        np.load(io.BytesIO(found.to_bytes())) as a,
-        np.load(io.BytesIO(expected.to_bytes())) as b,
-    ):
-        assert set(a) == set(b)
-        for name in a:
-            assert a[name].dtype == b[name].dtype
-            assert a[name].tobytes() == b[name].tobytes(), name
-    assert found.learnt.tobytes() == expected.learnt.tobytes()
-    assert found.totals == expected.totals
-    assert found.active.count == expected.active.count
-    assert found.window.sum == expected.window.sum
-    assert found.state == expected.state
 
 
 # The log is the truth
@@ -87,8 +50,8 @@ def test_snapshot_and_replay_equal_full_replay(
     learner = reopened(store, task, snapshot_every)
     for group in (incoming[17:18], incoming[18:]):
         learner.ingest(group)
-    assert_same(learner._fold, replayed(store, task))
-    assert_same(reopened(store, task)._fold, replayed(store, task))
+    assert_same(learner.settled(), replayed(store, task))
+    assert_same(reopened(store, task).settled(), replayed(store, task))
 
 
 def test_the_order_of_the_log_matters_and_its_grouping_does_not(store: Store) -> None:
@@ -147,7 +110,7 @@ def test_the_same_check_in_counts_once(store: Store) -> None:
     ]  # fmt: skip
     assert later == [CheckinAnswer(2, "duplicate"), CheckinAnswer(1, "duplicate")]
     assert len(list(store.log(learner.id))) == 2
-    assert_same(learner._fold, replayed(store, task))
+    assert_same(learner.settled(), replayed(store, task))
 
 
 def test_the_same_id_of_another_device_is_another_check_in(store: Store) -> None:
@@ -156,6 +119,36 @@ def test_the_same_id_of_another_device_is_another_check_in(store: Store) -> None
     message = arrivals(task, 1)[0].checkin
     answers = learner.ingest([Arrival(0, message), Arrival(1, message)])
     assert answers == [CheckinAnswer(1, "applied"), CheckinAnswer(2, "applied")]
+
+
+def test_an_old_id_that_comes_back_rebuilds_nothing(store: Store) -> None:
+    """One participant who repeats old check-ins must not slow everybody."""
+    task = make_task()
+    learner = new_learner(store, task)
+    old, *rest = arrivals(task, 10, n_devices=1)
+    learner.ingest([old, *rest[:5]])
+    fold, published = learner.settled(), learner.published
+    assert learner.ingest([old]) == [CheckinAnswer(1, "duplicate")]
+    assert learner.settled() is fold
+    assert learner.published is published
+    assert learner.ingest([rest[5], old, rest[6]]) == [
+        CheckinAnswer(7, "applied"), CheckinAnswer(1, "duplicate"), CheckinAnswer(8, "applied")
+    ]  # fmt: skip
+    assert learner.settled() is fold
+    assert_same(fold, replayed(store, task))
+
+
+def test_what_another_process_stored_is_known(store: Store, tmp_path: Path) -> None:
+    task = make_task()
+    learner = new_learner(store, task)
+    first, second = arrivals(task, 2)
+    with closing(Store(f"sqlite:///{tmp_path / 'store.db'}")) as other:
+        reopened(other, task).ingest([first])
+    assert learner.ingest([first]) == [CheckinAnswer(1, "duplicate")]
+    with pytest.raises(IntegrityError):
+        learner.ingest([second])
+    assert learner.ingest([second]) == [CheckinAnswer(2, "applied")]
+    assert_same(learner.settled(), replayed(store, task))
 
 
 # Stopping
@@ -228,7 +221,7 @@ def test_a_low_error_stops_a_task(store: Store) -> None:
     assert 1000 / 20 <= learner.version < 600, "not before the least number of samples"
     refused = answers[learner.version :]
     assert all(isinstance(answer, Rejected) for answer in refused)
-    fold = learner._fold
+    fold = learner.settled()
     upper = fold.recent_error(fold._z)
     assert upper is not None
     assert upper.value + upper.margin <= 0.5
@@ -309,7 +302,7 @@ def test_a_failed_commit_is_as_if_it_never_was(
     assert export_model(learner.settled(), "json") == exported
     answers = learner.ingest(incoming[5:])
     assert answers == [CheckinAnswer(seq, "applied") for seq in range(6, 11)]
-    assert_same(learner._fold, replayed(store, task))
+    assert_same(learner.settled(), replayed(store, task))
 
 
 def test_stopping_after_a_failed_commit_saves_no_dream(
@@ -326,9 +319,38 @@ def test_stopping_after_a_failed_commit_saves_no_dream(
     learner.save_snapshot()
     again = reopened(store, task)
     assert again.version == 5
-    assert_same(again._fold, replayed(store, task))
+    assert_same(again.settled(), replayed(store, task))
     assert again.ingest(incoming[5:]) == [CheckinAnswer(seq, "applied") for seq in range(6, 11)]
-    assert_same(again._fold, replayed(store, task))
+    assert_same(again.settled(), replayed(store, task))
+
+
+def set_largest_blob(store: Store, size: int) -> None:
+    connection = store._connection.connection.driver_connection
+    assert isinstance(connection, sqlite3.Connection)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
+
+
+def test_a_snapshot_too_large_for_the_database_refuses_nothing(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = make_task()
+    learner = new_learner(store, task, snapshot_every=4)
+    incoming = arrivals(task, 12)
+    set_largest_blob(store, 1000)
+    for i, arrival in enumerate(incoming[:10]):
+        assert learner.ingest([arrival]) == [CheckinAnswer(i + 1, "applied")]
+    assert learner.version == 10
+    failures = [record for record in caplog.records if "was not stored" in record.message]
+    assert len(failures) == 2, "tried when due, not at every check-in"
+    learner.save_snapshot()
+    assert store.log(learner.id).snapshot() is None
+    set_largest_blob(store, 10**9)
+    learner.ingest(incoming[10:])
+    learner.save_snapshot()
+    assert_same(reopened(store, task).settled(), replayed(store, task))
+    snapshot = store.log(learner.id).snapshot()
+    assert snapshot is not None
+    assert snapshot[0] == 12
 
 
 def test_a_commit_that_failed_after_all_was_stored(
@@ -342,53 +364,4 @@ def test_a_commit_that_failed_after_all_was_stored(
     with pytest.raises(Broken):
         learner.ingest(incoming)
     assert learner.ingest(incoming) == [CheckinAnswer(i + 1, "duplicate") for i in range(4)]
-    assert_same(learner._fold, replayed(store, task))
-
-
-# Exports
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"model__intercept": True},
-        {"model__kind": "hinge"},
-        {"model__kind": "ridge", "model__clip": 1.0, "target__labels": None},
-        {"model__kind": "huber", "target__labels": None, "model__intercept": True},
-    ],
-    ids=str,
-)
-def test_exports_agree_with_the_fold(store: Store, changes: dict[str, Any]) -> None:
-    import onnxruntime
-
-    task = make_task(**changes)
-    learner = new_learner(store, task)
-    learner.ingest(arrivals(task, 6))
-    fold = replayed(store, task)
-    w, model = fold.learnt, fold.model
-    files = {kind: export_model(fold, kind) for kind in ("npz", "json", "onnx")}
-
-    with np.load(io.BytesIO(files["npz"]), allow_pickle=False) as archive:
-        weights, intercepts = archive["weights"], archive["intercepts"]
-        assert int(archive["version"]) == 6
-    flat = np.concatenate([weights.ravel(), intercepts if task.terms.model.intercept else []])
-    assert flat.tobytes() == w.tobytes()
-    document = msgspec.json.decode(files["json"])
-    assert np.array(document["weights"]).tobytes() == weights.tobytes()
-    assert np.array(document["intercepts"]).tobytes() == intercepts.tobytes()
-    assert document["labels"] == list(task.terms.target.labels)
-
-    x = np.random.default_rng(0).dirichlet(np.ones(4), 200)
-    session = onnxruntime.InferenceSession(files["onnx"], providers=["CPUExecutionProvider"])
-    prediction, scores = session.run(None, {"x": x.astype(np.float32)})
-    expected = x @ weights.T + intercepts
-    assert np.abs(scores - expected).max() <= 1e-5 * max(1.0, np.abs(expected).max())
-    if model.n_classes:
-        top = np.sort(expected, axis=1)
-        clear = top[:, -1] - top[:, -2] > 1e-4 * max(1.0, np.abs(expected).max())
-        assert clear.mean() > 0.9
-        assert (prediction[clear] == model.predict(w, x)[clear]).all()
-    else:
-        error = np.abs(prediction.ravel() - model.predict(w, x)).max()
-        assert error <= 1e-5 * max(1.0, np.abs(expected).max())
+    assert_same(learner.settled(), replayed(store, task))
