@@ -4,6 +4,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 from crowdml.bench.task import bench_task
 from crowdml.server import Address, ServerProcess, Settings, Store
+from crowdml.server.api import create_app
 from crowdml.server.serve import serve
 
 __all__ = ["BenchServer", "bench_server_process"]
@@ -51,5 +53,5 @@ if __name__ == "__main__":
         Settings(database=sys.argv[1]),
         Address(port=int(sys.argv[2])),
         announce=lambda text: print(text, flush=True),
-        extra_routes=[Route("/bench/empty", empty, methods=["POST"])],
+        make_app=partial(create_app, extra_routes=[Route("/bench/empty", empty, methods=["POST"])]),
     )

@@ -1,5 +1,6 @@
 """crowdml serve."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -24,13 +25,13 @@ def serve_command(
 ) -> None:
     """Run the server until Ctrl-C."""
     with needs("server"):
-        from crowdml.portal import serve_with_portal
+        from crowdml.portal import create_portal_app
         from crowdml.server import Address, Settings
+        from crowdml.server.serve import serve
     if workers != 1:
         raise InvalidInput(
             f"workers must be 1, found {workers}: one process owns a SQLite database."
         )
     address = Address(host, port, tls, insecure_http)
-    serve_with_portal(
-        Settings(database=database), address, announce=lambda text: print(text, flush=True)
-    )
+    settings, announce = Settings(database=database), partial(print, flush=True)
+    serve(settings, address, announce, create_portal_app)

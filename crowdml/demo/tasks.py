@@ -6,7 +6,6 @@ on the people that the error is reported for.
 
 import math
 
-from crowdml.portal.noise_forecast import forecast
 from crowdml.protocol import Task
 
 __all__ = ["demo_task", "expectation"]
@@ -116,7 +115,7 @@ def demo_task(name: str, epsilon: float, hand_sizes: list[int]) -> Task:
 
 def expectation(task: Task, n_train: int) -> str | None:
     """A warning where noise will drown the lesson, with the numbers that say so."""
-    expected = forecast(task)
+    expected = task.forecast()
     if expected is None or not expected.drowned:
         return None
     return (

@@ -1,5 +1,5 @@
 """The web portal: browse tasks, understand them, join them, watch them learn; and steer them."""
 
-from crowdml.portal.routes import portal_routes, serve_with_portal
+from crowdml.portal.routes import create_portal_app
 
-__all__ = ["portal_routes", "serve_with_portal"]
+__all__ = ["create_portal_app"]

@@ -9,7 +9,7 @@ import numpy as np
 from crowdml.errors import CrowdmlError
 from crowdml.portal import words
 from crowdml.portal.drawing import Theme, figure, tidy
-from crowdml.privacy import ExactNoise, Sanitizer, laplace_scale, laplace_variance
+from crowdml.privacy import ExactNoise, GradientNoise, Sanitizer, gradient_noise
 from crowdml.protocol import Terms, rejected
 
 if TYPE_CHECKING:
@@ -25,21 +25,15 @@ class Hiding(NamedTuple):
 
     Args:
         epsilon: ε of a sample in all.
-        epsilon_g: The part of it that the gradient takes.
         n: Samples behind the average.
         shift: How far one replaced sample can move the number.
-        scale: The scale of the noise on it.
-        step: The width of a step: what is sent is a whole number of them.
-        noise_stddev: The standard deviation of the noise.
+        noise: The noise on it.
     """
 
     epsilon: float
-    epsilon_g: float
     n: int
     shift: float
-    scale: float
-    step: float
-    noise_stddev: float
+    noise: GradientNoise
 
 
 def hiding(terms: Terms, epsilon: float, batch: int) -> Hiding:
@@ -56,36 +50,27 @@ def hiding(terms: Terms, epsilon: float, batch: int) -> Hiding:
         )
         sanitizer: Sanitizer = msgspec.structs.replace(terms, privacy=wanted).sanitizer()
         n = batch - terms.collection.n_heldout(batch)
-        release = sanitizer.event(n, 0).releases[0]
+        noise = gradient_noise(sanitizer, n)
     except (CrowdmlError, ZeroDivisionError) as error:
         raise rejected("invalid-parameter", f"no noise can be drawn for this: {error}") from error
-    step = 2.0 ** sanitizer.grid(n)
-    scale = laplace_scale(release.sensitivity, release.epsilon)
-    return Hiding(
-        epsilon=epsilon,
-        epsilon_g=release.epsilon,
-        n=n,
-        shift=2 * sanitizer.clip / n,
-        scale=scale * step,
-        step=step,
-        noise_stddev=math.sqrt(laplace_variance(scale)) * step,
-    )
+    return Hiding(epsilon, n, 2 * sanitizer.clip / n, noise)
 
 
 def draw_hiding(how: Hiding, theme: Theme) -> "Figure":
     """Two minibatches that differ in one sample: what may be sent for each, and real draws."""
     picture, axes = figure(theme, height=2.8)
-    reach = 3.2 * how.scale + how.shift
+    scale, step = how.noise.scale, how.noise.step
+    reach = 3.2 * scale + how.shift
     grid = np.linspace(-reach, reach, 801)
     half = how.shift / 2
     sides = [(-half, theme.other, "without your sample"), (half, theme.accent, "with your sample")]
     for row, (truth, colour, name) in enumerate(sides):
-        law = np.exp(-np.abs(grid - truth) / how.scale)
+        law = np.exp(-np.abs(grid - truth) / scale)
         axes.plot(grid, law, color=colour, label=name)
         axes.fill_between(grid, law, color=colour, alpha=0.12, linewidth=0)
         axes.axvline(truth, ymin=0.14, color=colour, linewidth=1, linestyle=":")
-        steps = np.full(DRAWS, round(truth / how.step), dtype=np.int64)
-        sent = ExactNoise().add_laplace(steps, how.scale / how.step) * how.step
+        steps = np.full(DRAWS, round(truth / step), dtype=np.int64)
+        sent = ExactNoise().add_laplace(steps, scale / step) * step
         axes.plot(sent, np.full(DRAWS, -0.07 - 0.08 * row), "|", color=colour, markersize=7)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-0.22, 1.05)
@@ -94,7 +79,7 @@ def draw_hiding(how: Hiding, theme: Theme) -> "Figure":
     axes.set_xlabel(f"one number of what is sent (true values differ by {how.shift:.2g})")
     axes.legend(loc="upper right", frameon=False, labelcolor=theme.text)
     axes.set_title(
-        f"ε = {words.epsilon(how.epsilon)}, {how.n} samples: noise ± {how.noise_stddev:.2g}, "
+        f"ε = {words.epsilon(how.epsilon)}, {how.n} samples: noise ± {how.noise.stddev:.2g}, "
         f"at most {words.certainty(how.epsilon)} sure",
         fontsize=10,
         loc="left",

@@ -4,10 +4,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.portal import words
+from crowdml.portal.context import learner_of
+from crowdml.portal.description import Description
 from crowdml.portal.page import HEADERS, render
 from crowdml.portal.static import STATIC, serve_file
-from crowdml.portal.tasks import learner_of
 
 __all__ = ["files", "manifest", "participant", "worker"]
 
@@ -22,17 +22,12 @@ SHELL = (
 
 async def participant(request: Request) -> Response:
     learner = learner_of(request)
-    terms = learner.task.terms
     return render(
         request,
         "participant.html",
         cache="no-cache",
         learner=learner,
-        task=learner.task,
-        terms=terms,
-        size=terms.make_model().size,
-        level=words.level(terms),
-        five_passes=5 * terms.epsilon_per_sample,
+        about=Description.of(learner),
         modules=[path for path in STATIC.files if _is_module(path)],
     )
 

@@ -6,19 +6,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.charts import CHARTS, draw_spark
+from crowdml.portal.context import learner_of, portal_of
 from crowdml.portal.drawing import THEMES, save
-from crowdml.portal.gallery import Gallery, as_csv
+from crowdml.portal.gallery import as_csv
 from crowdml.portal.noise_picture import draw_hiding, hiding
 from crowdml.portal.page import HEADERS
-from crowdml.portal.tasks import facts_of, learner_of
+from crowdml.portal.tasks import facts_of
 from crowdml.protocol import rejected
 
 __all__ = ["chart", "noise", "spark"]
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
-GALLERY = Gallery[bytes](most_waiting=64)
-NOISE = Gallery[bytes](most_waiting=8)
-"""Of its own: whoever plays with its sliders must not delay the charts."""
 
 
 async def chart(request: Request) -> Response:
@@ -32,7 +30,7 @@ async def chart(request: Request) -> Response:
         # Pace moves with the clock, the others with the check-ins alone.
         minute = time.time() // 60 if name == "pace" else 0
         key = (learner.id, name, kind, theme, facts.statistics.version, minute)
-        body = await GALLERY.picture(
+        body = await portal_of(request).charts.picture(
             key, lambda: save(CHARTS[name].draw(facts, THEMES[theme]), kind, THEMES[theme])
         )
     saved = f"{learner.task.name}-{name}" if "save" in request.query_params else ""
@@ -43,7 +41,9 @@ async def spark(request: Request) -> Response:
     learner, theme, facts = learner_of(request), _theme(request), await facts_of(request)
     key = (learner.id, "spark", theme, facts.statistics.version)
     colours = THEMES[theme]
-    body = await GALLERY.picture(key, lambda: save(draw_spark(facts, colours), "svg", colours))
+    body = await portal_of(request).charts.picture(
+        key, lambda: save(draw_spark(facts, colours), "svg", colours)
+    )
     return _picture(body, "svg")
 
 
@@ -56,7 +56,9 @@ async def noise(request: Request) -> Response:
     how = hiding(learner.task.terms, epsilon, batch)
     colours = THEMES[theme]
     key = (learner.id, "noise", theme, how)
-    body = await NOISE.picture(key, lambda: save(draw_hiding(how, colours), "svg", colours))
+    body = await portal_of(request).noise.picture(
+        key, lambda: save(draw_hiding(how, colours), "svg", colours)
+    )
     return _picture(body, "svg")
 
 

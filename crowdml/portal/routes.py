@@ -1,18 +1,18 @@
 """All pages, in one list."""
 
-from collections.abc import Callable
-
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from crowdml.portal import owner, participant, pictures, tasks
+from crowdml.portal.context import Portal
 from crowdml.portal.page import error_page
 from crowdml.portal.static import STATIC, static_file
-from crowdml.server import Address, Settings
-from crowdml.server.serve import serve
+from crowdml.server import Settings
+from crowdml.server.api import create_app
 
-__all__ = ["portal_routes", "serve_with_portal"]
+__all__ = ["create_portal_app"]
 
 
 async def favicon(request: Request) -> Response:
@@ -39,12 +39,8 @@ PAGES = [
 ]
 
 
-def portal_routes() -> list[Route]:
-    return PAGES
-
-
-def serve_with_portal(
-    settings: Settings, address: Address, announce: Callable[[str], None]
-) -> None:
-    """The API and the portal in one process."""
-    serve(settings, address, announce, extra_routes=portal_routes(), error_page=error_page)
+def create_portal_app(settings: Settings, fingerprint: str | None = None) -> Starlette:
+    """The API and the portal in one app."""
+    return create_app(
+        settings, fingerprint, extra_routes=PAGES, error_page=error_page, state={"portal": Portal()}
+    )

@@ -1,31 +1,23 @@
 """The public pages: tasks, one task, joining it, and how privacy works here."""
 
-import math
-from typing import Any
-
 import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.errors import Rejected
-from crowdml.portal import words
 from crowdml.portal.charts import CHARTS, Facts
+from crowdml.portal.context import learner_of, portal_of, service_of
+from crowdml.portal.description import Description
 from crowdml.portal.example import Example, make_example
-from crowdml.portal.gallery import Gallery
 from crowdml.portal.listing import Listing
-from crowdml.portal.noise_picture import Hiding, hiding
 from crowdml.portal.page import HEADERS, render
-from crowdml.protocol import Terms, rejected
+from crowdml.protocol import rejected
 from crowdml.server import reports
-from crowdml.server.learner import Learner
-from crowdml.server.service import Service
 
-__all__ = ["join", "join_code", "privacy", "task", "tasks"]
+__all__ = ["facts_of", "join", "join_code", "privacy", "task", "tasks"]
 
 LARGEST_EXAMPLE = 1_000_000
 """Numbers that are computed for it."""
 
-EXAMPLES = Gallery[Example](most_waiting=16)
 LONGEST_HOST = 255
 
 
@@ -40,19 +32,28 @@ async def tasks(request: Request) -> Response:
 
 
 async def task(request: Request) -> Response:
-    learner = learner_of(request)
-    facts = await facts_of(request)
-    return render(request, "task.html", example=await _example(learner), **describe(learner, facts))
+    learner, facts = learner_of(request), await facts_of(request)
+    return render(
+        request,
+        "task.html",
+        learner=learner,
+        about=Description.of(learner),
+        facts=facts,
+        stats=facts.statistics,
+        charts=CHARTS,
+        example=await _example(request),
+    )
 
 
-async def _example(learner: Learner) -> Example | None:
+async def _example(request: Request) -> Example | None:
     """Made anew for each version, off the event loop; None where it would take long."""
+    learner = learner_of(request)
     terms, now = learner.task.terms, learner.published
     sensor = terms.features.sensor
     numbers = terms.make_model().size + (sensor.window if sensor else 0)
     if terms.collection.batch * numbers > LARGEST_EXAMPLE:
         return None
-    return await EXAMPLES.picture(
+    return await portal_of(request).examples.picture(
         (learner.id, now.version),
         lambda: make_example(terms, learner.terms_sha256, now.w, now.version),
     )
@@ -85,33 +86,6 @@ async def privacy(request: Request) -> Response:
     return render(request, "privacy.html", cache="no-cache")
 
 
-def describe(learner: Learner, facts: Facts) -> dict[str, Any]:
-    """What the page of a task shows; the owner's preview shows the same."""
-    terms = learner.task.terms
-    private = terms.private
-    epsilon = terms.epsilon_per_sample if private else 1.0
-    return {
-        "learner": learner,
-        "task": learner.task,
-        "terms": terms,
-        "size": terms.make_model().size,
-        "facts": facts,
-        "stats": facts.statistics,
-        "charts": CHARTS,
-        "level": words.level(terms),
-        "hiding": _hiding(terms, min(max(epsilon, 0.01), 100.0)),
-        "five_passes": 5 * epsilon if private else math.inf,
-    }
-
-
-def _hiding(terms: Terms, epsilon: float) -> Hiding | None:
-    """None where the task's shares of ε leave too little for one of its parts to be drawn."""
-    try:
-        return hiding(terms, epsilon, terms.collection.batch)
-    except Rejected:
-        return None
-
-
 async def facts_of(request: Request) -> Facts:
     """The numbers behind a task's charts, as of now."""
     learner = learner_of(request)
@@ -124,15 +98,6 @@ def join_link(request: Request) -> str:
     if len(request.url.netloc) > LONGEST_HOST:
         raise rejected("invalid-request", f"a host has at most {LONGEST_HOST} characters.")
     return f"{str(request.base_url).rstrip('/')}/join/{request.path_params['task']}"
-
-
-def service_of(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
-
-
-def learner_of(request: Request) -> Learner:
-    return service_of(request).live(request.path_params["task"]).learner
 
 
 def _standalone(svg: bytes) -> bytes:

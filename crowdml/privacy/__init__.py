@@ -3,6 +3,7 @@
 from crowdml.privacy.chance import Chance, SystemChance
 from crowdml.privacy.events import CheckinRelease, LaplaceRelease, Part
 from crowdml.privacy.features import bound_features, check_target
+from crowdml.privacy.forecast import Forecast, GradientNoise, forecast, gradient_noise
 from crowdml.privacy.grid import choose_grid, dequantize, quantize, sensitivity_steps
 from crowdml.privacy.ledger import Ledger, Limits
 from crowdml.privacy.noise import (
@@ -28,6 +29,8 @@ __all__ = [
     "CheckinRelease",
     "Epsilon",
     "ExactNoise",
+    "Forecast",
+    "GradientNoise",
     "LaplaceRelease",
     "Ledger",
     "Limits",
@@ -41,6 +44,8 @@ __all__ = [
     "check_target",
     "choose_grid",
     "dequantize",
+    "forecast",
+    "gradient_noise",
     "laplace_scale",
     "laplace_tail",
     "laplace_variance",

@@ -9,7 +9,7 @@ import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
-from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
+from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Forecast, forecast
 from crowdml.protocol.messages import NO_NEWLINE
 from crowdml.protocol.review import Rule, read, rule
 from crowdml.protocol.rules import RULES, model_mistakes
@@ -152,6 +152,12 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def make_optimizer(self) -> Optimizer:
         return self.optimizer.make(self.terms.model.radius)
+
+    def forecast(self) -> Forecast | None:
+        """The noise to expect over all its check-ins; None where there is none."""
+        terms = self.terms
+        n_training = terms.event(terms.collection.batch).n_training
+        return forecast(terms.sanitizer(), n_training, terms.n_classes, self.stop.updates)
 
     @classmethod
     def from_toml(cls, text: str, *rules: Rule) -> "Task":

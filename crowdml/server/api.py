@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TypeAlias
@@ -161,22 +161,25 @@ ROUTES = [
 
 def create_app(
     settings: Settings,
+    fingerprint: str | None = None,
     extra_routes: Sequence[BaseRoute] = (),
     error_page: ErrorPage | None = None,
+    state: Mapping[str, object] | None = None,
 ) -> Starlette:
-    """The application.
+    """The application, with everything that its handlers need on `app.state`.
 
     Args:
         settings: How it runs.
+        fingerprint: That of the certificate it is served with, for people to compare.
         extra_routes: What it serves besides the protocol: the portal's pages.
         error_page: Shows an error to a person; programs get problem documents.
+        state: What the extra routes need.
     """
+    service = Service(settings)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        service = Service(settings)
         await service.start()
-        app.state.service = service
         yield
         await service.stop()
 
@@ -187,14 +190,18 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.settings = settings
+    app.state.service = service
+    app.state.fingerprint = fingerprint
     app.state.error_page = error_page
+    for name, value in (state or {}).items():
+        setattr(app.state, name, value)
     return app
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, Rejected)
     _service(request).refusals += 1
-    page: ErrorPage | None = getattr(request.app.state, "error_page", None)
+    page: ErrorPage | None = request.app.state.error_page
     if page and _is_for_people(request):
         return page(request, error)
     headers = {}

@@ -8,7 +8,9 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
+
+from starlette.applications import Starlette
 
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.api import create_app
@@ -16,6 +18,9 @@ from crowdml.server.certificate import certificate_fingerprint, self_signed
 from crowdml.server.settings import Settings
 
 __all__ = ["Address", "free_port", "serve"]
+
+MakeApp: TypeAlias = Callable[[Settings, str | None], Starlette]
+"""From the settings and the certificate's fingerprint to an app."""
 
 
 @dataclass(frozen=True)
@@ -63,34 +68,37 @@ class Address:
 
 
 def serve(
-    settings: Settings, address: Address, announce: Callable[[str], None], **options: Any
+    settings: Settings,
+    address: Address,
+    announce: Callable[[str], None],
+    make_app: MakeApp = create_app,
 ) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the lines for people."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     _check_free(address)
     files = address.certificate(settings.folder)
-    if files:
-        announce(f"certificate fingerprint (SHA-256): {certificate_fingerprint(files[0])}")
+    fingerprint = certificate_fingerprint(files[0]) if files else None
+    if fingerprint:
+        announce(f"certificate fingerprint (SHA-256): {fingerprint}")
+    app = make_app(settings, fingerprint)
     try:
         import uvloop
     except ImportError:
-        asyncio.run(_run(settings, address, files, announce, options))
+        asyncio.run(_run(app, address, files, announce))
     else:
-        uvloop.run(_run(settings, address, files, announce, options))
+        uvloop.run(_run(app, address, files, announce))
 
 
 async def _run(
-    settings: Settings,
+    app: Starlette,
     address: Address,
     files: tuple[Path, Path] | None,
     announce: Callable[[str], None],
-    options: dict[str, Any],
 ) -> None:
     from granian.constants import HTTPModes, Interfaces
     from granian.server.embed import Server
 
-    app = create_app(settings, **options)
-    app.state.fingerprint = certificate_fingerprint(files[0]) if files else None
+    settings: Settings = app.state.settings
     async with app.router.lifespan_context(app):
         server = Server(
             app,

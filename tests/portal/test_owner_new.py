@@ -8,7 +8,6 @@ import pytest
 
 from crowdml.cli.task import STARTER
 from crowdml.errors import InvalidTask
-from crowdml.portal.noise_forecast import forecast
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS
 from crowdml.protocol import Task, terms_hash
@@ -196,7 +195,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         assert reply.status == 200
         assert "not_private" not in fields_of(reply)
         words = text_of(reply)
-        noise = forecast(task)
+        noise = task.forecast()
         assert noise is not None
         for part in (
             task.title, "Still, Walking, Jogging", "Little can be learnt about any one sample",

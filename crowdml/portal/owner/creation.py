@@ -3,23 +3,21 @@
 import math
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.portal import words
-from crowdml.portal.noise_forecast import forecast
+from crowdml.portal.context import service_of
+from crowdml.portal.description import Description
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, GROUPS
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import render
-from crowdml.portal.tasks import service_of
-from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule, terms_hash
+from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule
 
-__all__ = ["form", "preview", "submit"]
+__all__ = ["form", "submit"]
 
 FILE, CONSENT = "toml", "not_private"
 LABELS = {key: field.label for key, field in FIELDS.items()} | {
@@ -91,7 +89,7 @@ def _page(
         wrong=wrong,
         first=next(iter(wrong), None),
         toml=text,
-        seen=preview(task) if task else None,
+        about=Description(task, task.terms.text) if task else None,
     )
 
 
@@ -114,17 +112,3 @@ def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
         key, name = (CONSENT, "This") if mistake.field == CONSENT else (FILE, mistake.field)
         wrong.setdefault(key, []).append(mistake.about(name))
     return wrong
-
-
-def preview(task: Task) -> dict[str, Any]:
-    """What participants will see of a task that does not exist yet, and the noise to expect."""
-    terms = task.terms
-    return {
-        "task": task,
-        "terms": terms,
-        "size": terms.make_model().size,
-        "level": words.level(terms),
-        "five_passes": 5 * terms.epsilon_per_sample if terms.private else math.inf,
-        "terms_sha256": terms_hash(terms.text),
-        "forecast": forecast(task),
-    }

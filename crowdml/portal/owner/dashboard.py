@@ -3,10 +3,10 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.portal.context import service_of
 from crowdml.portal.listing import Listing
 from crowdml.portal.owner.session import for_owner
 from crowdml.portal.page import render
-from crowdml.portal.tasks import service_of
 from crowdml.server import reports
 
 __all__ = ["dashboard"]

@@ -9,9 +9,9 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from crowdml.portal.context import service_of
 from crowdml.portal.owner.posted import Posted, read_form
 from crowdml.portal.page import render
-from crowdml.portal.tasks import service_of
 from crowdml.server.accounts import SESSION_SECONDS
 
 __all__ = [

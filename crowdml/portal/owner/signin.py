@@ -1,6 +1,5 @@
 """Signing in and out."""
 
-import asyncio
 import math
 import re
 
@@ -8,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from crowdml.errors import Rejected
+from crowdml.portal.context import portal_of, service_of
 from crowdml.portal.owner.posted import Posted, read_form
 from crowdml.portal.owner.session import (
     forget,
@@ -18,44 +18,13 @@ from crowdml.portal.owner.session import (
     session_token,
 )
 from crowdml.portal.page import render
-from crowdml.portal.tasks import service_of
-from crowdml.protocol import rejected
-from crowdml.server.passwords import LONGEST, password_matches
-from crowdml.server.throttle import Throttle
+from crowdml.server.passwords import LONGEST
 
 __all__ = ["form", "safe_next", "sign_in", "sign_out"]
 
 LARGEST_BODY = 16 * 1024
 LONGEST_NAME = 63
 WRONG = "This name and password do not belong together."
-SLOTS = 4096
-"""Names share this many buckets: names are whatever is typed, so there is no end of them."""
-
-BY_NAME = Throttle(per_minute=6, burst=5)
-MOST_AT_ONCE = 16
-"""Passwords in comparison or waiting for it. A limit on attempts of all names together would let
-anyone keep every owner out."""
-
-
-class Comparisons:
-    """One password at a time is compared, and not too many wait: it takes work on purpose."""
-
-    def __init__(self) -> None:
-        self._turn = asyncio.Semaphore(1)
-        self._waiting = 0
-
-    async def matches(self, hashed: str | None, password: str) -> bool:
-        if self._waiting >= MOST_AT_ONCE:
-            raise rejected("too-frequent", "too many sign in at once.", retry_after=5)
-        self._waiting += 1
-        try:
-            async with self._turn:
-                return await asyncio.to_thread(password_matches, hashed, password)
-        finally:
-            self._waiting -= 1
-
-
-COMPARISONS = Comparisons()
 
 
 async def form(request: Request) -> Response:
@@ -70,7 +39,7 @@ async def sign_in(request: Request) -> Response:
     if len(name) > LONGEST_NAME or len(password) > LONGEST:
         return await _page(request, posted, "The name or the password is too long.", 400)
     try:
-        BY_NAME.take(hash(name) % SLOTS)
+        portal_of(request).attempts.count(name)
         token = await _open_session(request, name, password)
     except Rejected as refusal:
         if "retry_after" not in refusal.extra:
@@ -91,7 +60,7 @@ async def _open_session(request: Request, name: str, password: str) -> str | Non
     """The same work whether the name is unknown or the password wrong."""
     service = service_of(request)
     hashed = await service.in_store(lambda store: store.accounts.password(name))
-    if not await COMPARISONS.matches(hashed, password):
+    if not await portal_of(request).attempts.matches(hashed, password):
         return None
     old = session_token(request)
     if old:

@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from crowdml.errors import InvalidInput
+from crowdml.portal.context import learner_of, service_of
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import render
-from crowdml.portal.tasks import learner_of, service_of
 from crowdml.server import reports
 from crowdml.server.accounts import Action
 from crowdml.server.export import EXPORTS
