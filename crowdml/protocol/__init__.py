@@ -27,7 +27,7 @@ from crowdml.protocol.problems import (
     read_problem,
     rejected,
 )
-from crowdml.protocol.review import MISSING, Review, Rule, rule
+from crowdml.protocol.review import MISSING, Review, Rule, fields_of, rule
 from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import Sensor
 from crowdml.protocol.task import OptimizerSpec, Task
@@ -60,6 +60,7 @@ __all__ = [
     "decode_parameters",
     "encode_gradient",
     "encode_parameters",
+    "fields_of",
     "make_model",
     "name_is_taken",
     "openapi",

@@ -13,7 +13,7 @@ import msgspec
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.protocol.wording import in_words, listed, shown, visible
 
-__all__ = ["MISSING", "Review", "Rule", "read", "rule"]
+__all__ = ["MISSING", "Review", "Rule", "fields_of", "read", "rule"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 MISSING = "is missing"
@@ -111,6 +111,18 @@ def read(document: Any, kind: type[T], name: str, rules: Iterable[Rule], start: 
     if review.mistakes:
         raise InvalidTask(*review.mistakes, start=start)
     return msgspec.convert(document, kind)
+
+
+def fields_of(
+    kind: type[msgspec.Struct], inside: str = ""
+) -> Iterator[tuple[str, msgspec.structs.FieldInfo]]:
+    """Every field of a document by its place, such as `model.kind`."""
+    for field in msgspec.structs.fields(kind):
+        inner = _struct_in(field.type)
+        if inner:
+            yield from fields_of(inner, f"{inside}{field.name}.")
+        else:
+            yield inside + field.name, field
 
 
 def _unknown(

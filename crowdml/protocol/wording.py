@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 
-__all__ = ["in_words", "listed", "shown", "visible"]
+__all__ = ["in_words", "listed", "number", "shown", "visible"]
 
 LONGEST = 60
 NO_META = Meta()
@@ -93,9 +93,9 @@ def visible(text: str) -> str:
 
 def _range(meta: Meta) -> str:
     if meta.ge is not None and meta.le is not None:
-        return f" from {_number(meta.ge)} to {_number(meta.le)}"
+        return f" from {number(meta.ge)} to {number(meta.le)}"
     ends = {"at least": meta.ge, "above": meta.gt, "at most": meta.le, "below": meta.lt}
-    said = " and ".join(f"{word} {_number(end)}" for word, end in ends.items() if end is not None)
+    said = " and ".join(f"{word} {number(end)}" for word, end in ends.items() if end is not None)
     return f" of {said}" if said.startswith("at") else f" {said}".rstrip()
 
 
@@ -106,9 +106,9 @@ def _length(meta: Meta, unit: str) -> str:
     return f" of {f'{least:,} to' if least else 'at most'} {most:,} {unit}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """
-    >>> _number(1e6), _number(0.5), _number(1e-9)
+    >>> number(1e6), number(0.5), number(1e-9)
     ('1,000,000', '0.5', '1e-09')
     """
     return f"{int(value):,}" if value == int(value) else f"{value:g}"

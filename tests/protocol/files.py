@@ -1,11 +1,6 @@
 """Task files with chosen fields, for tests of what may stand in them."""
 
-from collections.abc import Iterator
-from typing import Any, get_args
-
-import msgspec
-
-__all__ = ["FIELDS", "REGRESSION", "fields_of", "task_file"]
+__all__ = ["FIELDS", "REGRESSION", "task_file"]
 
 FIELDS: dict[str, str] = {
     "name": '"activity"',
@@ -28,14 +23,3 @@ def task_file(changes: dict[str, str | None] | None = None) -> str:
     """The least task file with some fields set to TOML values, or left out where None."""
     fields = {**FIELDS, **(changes or {})}
     return "".join(f"{name} = {value}\n" for name, value in fields.items() if value is not None)
-
-
-def fields_of(kind: Any, inside: str = "") -> Iterator[tuple[str, Any]]:
-    """Every field of a document with its type, such as `model.kind`."""
-    for field in msgspec.structs.fields(kind):
-        for part in (field.type, *get_args(field.type)):
-            if isinstance(part, type) and issubclass(part, msgspec.Struct):
-                yield from fields_of(part, f"{inside}{field.name}.")
-                break
-        else:
-            yield inside + field.name, field.type

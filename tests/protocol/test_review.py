@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.protocol import Checkin, Review, Task, Terms, rule
+from crowdml.protocol import Checkin, Review, Task, Terms, fields_of, rule
 from crowdml.protocol.task import TaskFile
-from tests.protocol.files import FIELDS, fields_of, task_file
+from tests.protocol.files import FIELDS, task_file
 from tests.protocol.test_messages import GOOD
 from tests.protocol.test_wording import BANNED
 
@@ -206,7 +206,7 @@ scalars = st.one_of(
     st.integers(), st.floats(), st.booleans(), st.text(max_size=5), st.dates(), st.times()
 )
 values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=4)
-KINDS = dict(fields_of(TaskFile))
+KINDS = {name: field.type for name, field in fields_of(TaskFile)}
 BASE = {**FIELDS, **SENSOR, "features.sensor.window": "64", "privacy.epsilon_y": "0.1"}
 
 
@@ -316,4 +316,4 @@ def test_terms_from_a_server_are_taken_or_named_wrong(name: str, value: Any) -> 
         lines, named = str(error).split("\n"), {mistake.field for mistake in error.mistakes}
     assert all(line.startswith("the server's terms make no sense: ") for line in lines)
     assert all(line.isprintable() for line in lines)
-    assert name in named or fits(value, dict(fields_of(Terms))[name])
+    assert name in named or fits(value, dict(fields_of(Terms))[name].type)

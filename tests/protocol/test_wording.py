@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdml.protocol import Checkin, Enrol, Terms
+from crowdml.protocol import Checkin, Enrol, Terms, fields_of
 from crowdml.protocol.task import TaskFile
 from crowdml.protocol.wording import in_words, shown, visible
-from tests.protocol.files import fields_of
 
 BANNED = re.compile(r"`|\b(regex|objects?|arrays?|msgspec|expected|matching|str|int|required)\b")
 DOCUMENTS = {
-    f"{document.__name__}.{name}": kind
+    f"{document.__name__}.{name}": field.type
     for document in (TaskFile, Terms, Checkin, Enrol)
-    for name, kind in fields_of(document)
+    for name, field in fields_of(document)
 }
 
 

@@ -2,7 +2,8 @@
 
 import json
 
-from crowdml.portal.owner.fields import FIELDS, Field, Kind
+from crowdml.portal.owner.field import Field, Kind
+from crowdml.portal.owner.fields import FIELDS
 from crowdml.portal.owner.posted import Posted
 
 __all__ = ["task_toml"]

@@ -1,44 +1,11 @@
 """The fields of the form that creates a task, as data: what a task file has, in its order."""
 
-from enum import StrEnum
 from typing import NamedTuple
 
 from crowdml.portal import words
+from crowdml.portal.owner.field import Field
 
-__all__ = ["DEFAULTS", "FIELDS", "GROUPS", "Field", "Group", "Kind"]
-
-
-class Kind(StrEnum):
-    LINE = "line"
-    TEXT = "text"
-    LINES = "lines"
-    NUMBER = "number"
-    CHOICE = "choice"
-    CHECK = "check"
-
-
-class Field(NamedTuple):
-    """One field.
-
-    Args:
-        key: Its place in a task file.
-        label: Its name for people.
-        hint: What to write, and what holds if nothing is written.
-        kind: How it is written.
-        default: What the form starts with.
-        choices: For a choice: values and their names.
-    """
-
-    key: str
-    label: str
-    hint: str = ""
-    kind: Kind = Kind.LINE
-    default: str = ""
-    choices: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def id(self) -> str:
-        return self.key.replace(".", "-")
+__all__ = ["DEFAULTS", "FIELDS", "GROUPS", "Group"]
 
 
 class Group(NamedTuple):
@@ -50,10 +17,14 @@ class Group(NamedTuple):
     expert: tuple[Field, ...] = ()
 
 
-def _named(names: dict[str, str], first: str = "") -> tuple[tuple[str, str], ...]:
-    start = (("", first),) if first else ()
-    return start + tuple((key, f"{key}: {meaning}") for key, meaning in names.items())
-
+TRANSFORMS = {
+    "spectrum": "first bins of the window’s Fourier transform, summing to 1",
+    "amplitudes": "first bins of the Fourier transform, divided by the scale",
+    "summary": "mean, standard deviation, smallest, largest",
+    "values": "the numbers typed in (manual only)",
+}
+TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
+MODES = {"open": "anyone", "invite": "only with a code from you"}
 
 GROUPS = [
     Group(
@@ -61,26 +32,20 @@ GROUPS = [
         (
             Field("name", "Name", "Lower-case letters, digits and hyphens; part of addresses."),
             Field("title", "Title", "One line for people."),
+            Field("objective", "Objective", "What is learnt and what for, in plain words."),
             Field(
-                "objective", "Objective", "What is learnt and what for, in plain words.", Kind.TEXT
-            ),
-            Field(
-                "sensors",
-                "Sensor data",
-                "Which sensors are read and how often, in plain words.",
-                Kind.TEXT,
+                "sensors", "Sensor data", "Which sensors are read and how often, in plain words."
             ),
         ),
     ),
     Group(
         "Features: the numbers a device computes",
         (
-            Field("features.count", "How many numbers", "D, 1 … 100,000.", Kind.NUMBER, "33"),
+            Field("features.count", "How many numbers", "D, 1 … 100,000.", "33"),
             Field(
                 "features.description",
                 "How they are computed",
                 "Constants must be fixed or come from public data.",
-                Kind.TEXT,
             ),
         ),
         "Let browsers compute them from a sensor",
@@ -89,56 +54,34 @@ GROUPS = [
                 "features.sensor.kind",
                 "Sensor",
                 "With a sensor, phones can take part in a browser.",
-                Kind.CHOICE,
-                choices=_named(words.SENSORS, "none: devices bring their own samples"),
+                names=words.SENSORS,
+                none="none: devices bring their own samples",
             ),
             Field(
                 "features.sensor.transform",
                 "From readings to features",
                 "A spectrum makes up to as many numbers as the window has readings, a summary 4.",
-                Kind.CHOICE,
-                choices=_named(
-                    {
-                        "spectrum": "first bins of the window’s Fourier transform, summing to 1",
-                        "amplitudes": "first bins of the Fourier transform, divided by the scale",
-                        "summary": "mean, standard deviation, smallest, largest",
-                        "values": "the numbers typed in (manual only)",
-                    },
-                    "default: spectrum",
-                ),
+                names=TRANSFORMS,
             ),
-            Field("features.sensor.rate", "Readings a second", "Empty: 20.", Kind.NUMBER),
-            Field("features.sensor.window", "Readings in a window", "Empty: 64.", Kind.NUMBER),
+            Field("features.sensor.rate", "Readings a second"),
+            Field("features.sensor.window", "Readings in a window"),
             Field(
                 "features.sensor.first_bin",
                 "Weight of bin 0",
-                "0 … 1; for motion this bin is mostly gravity. Empty: 1.",
-                Kind.NUMBER,
+                "0 … 1; for motion this bin is mostly gravity.",
             ),
-            Field(
-                "features.sensor.scale", "Fixed divisor", "Empty: 1. Not for spectra.", Kind.NUMBER
-            ),
-            Field(
-                "features.sensor.every",
-                "Seconds between samples",
-                "At least. Empty: 30.",
-                Kind.NUMBER,
-            ),
+            Field("features.sensor.scale", "Fixed divisor", "Not for spectra."),
+            Field("features.sensor.every", "Seconds between samples", "At least."),
             Field(
                 "features.sensor.trigger",
                 "When to take a sample",
                 "With label-change, the time of a sample depends on the labels.",
-                Kind.CHOICE,
-                choices=_named(
-                    {"always": "at every turn", "label-change": "only when the label has changed"},
-                    "default: always",
-                ),
+                names=TRIGGERS,
             ),
             Field(
                 "features.sensor.fields",
                 "Numbers to type in",
                 "For manual only: one name on each line.",
-                Kind.LINES,
             ),
         ),
     ),
@@ -149,9 +92,8 @@ GROUPS = [
                 "target.labels",
                 "Labels",
                 "Two or more, one on each line. Leave empty to predict a number.",
-                Kind.LINES,
             ),
-            Field("target.description", "In plain words", "", Kind.TEXT),
+            Field("target.description", "In plain words"),
         ),
     ),
     Group(
@@ -161,9 +103,8 @@ GROUPS = [
                 "model.kind",
                 "Kind",
                 "softmax and hinge for labels, ridge and huber for a number.",
-                Kind.CHOICE,
                 "softmax",
-                _named(words.MODELS),
+                words.MODELS,
             ),
         ),
         "More about the model",
@@ -173,22 +114,15 @@ GROUPS = [
                 "Clip",
                 "S, the bound on a sample’s gradient in L1; smaller means less noise. Empty: the "
                 "model’s own bound. Ridge needs one.",
-                Kind.NUMBER,
             ),
-            Field("model.regularization", "Regularization", "λ. Empty: 0.", Kind.NUMBER),
-            Field("model.radius", "Radius", "R, the bound on ‖w‖₂. Empty: 1000.", Kind.NUMBER),
-            Field("model.intercept", "With an intercept", "Doubles the bound S.", Kind.CHECK),
-            Field(
-                "model.delta",
-                "Huber’s delta",
-                "Where the loss becomes linear. Empty: 1.",
-                Kind.NUMBER,
-            ),
+            Field("model.regularization", "Regularization", "λ."),
+            Field("model.radius", "Radius", "R, the bound on ‖w‖₂."),
+            Field("model.intercept", "With an intercept", "Doubles the bound S."),
+            Field("model.delta", "Huber’s delta", "Where the loss becomes linear."),
             Field(
                 "model.tolerance",
                 "Tolerance",
-                "For numbers: a residual larger than this is an error. Empty: 1.",
-                Kind.NUMBER,
+                "For numbers: a residual larger than this is an error.",
             ),
         ),
     ),
@@ -199,18 +133,16 @@ GROUPS = [
                 "privacy.epsilon",
                 "ε of a sample",
                 "What one sample loses in all, at most: 1 is strong, 10 weak, inf no privacy.",
-                Kind.NUMBER,
                 "1.0",
             ),
         ),
         "How ε is shared",
         (
-            Field("privacy.epsilon_e", "ε for the error count", "Empty: 5 %.", Kind.NUMBER),
+            Field("privacy.epsilon_e", "ε for the error count", "Empty: 5 %."),
             Field(
                 "privacy.epsilon_y",
                 "ε for the label counts",
                 "Empty: 5 %. The gradient gets the rest.",
-                Kind.NUMBER,
             ),
         ),
     ),
@@ -218,107 +150,68 @@ GROUPS = [
         "Collection",
         (
             Field(
-                "collection.batch",
-                "Samples in a check-in",
-                "b; the noise shrinks with 1/b.",
-                Kind.NUMBER,
-                "52",
+                "collection.batch", "Samples in a check-in", "b; the noise shrinks with 1/b.", "52"
             ),
             Field(
                 "collection.buffer",
                 "Samples a device keeps at most",
                 "B; a device without network stops collecting here.",
-                Kind.NUMBER,
                 "520",
             ),
         ),
         "Held-out samples",
-        (
-            Field(
-                "collection.heldout",
-                "Share set aside for counting errors",
-                "0 … 0.5. Empty: 0.",
-                Kind.NUMBER,
-            ),
-        ),
+        (Field("collection.heldout", "Share set aside for counting errors", "0 … 0.5."),),
     ),
     Group(
         "Algorithm of the server",
-        (Field("optimizer.kind", "Kind", "", Kind.CHOICE, "adagrad", _named(words.ALGORITHMS)),),
+        (Field("optimizer.kind", "Kind", "", "adagrad", words.ALGORITHMS),),
         "Its settings",
         (
-            Field(
-                "optimizer.rate",
-                "Rate",
-                "For sgd and average-gradient.",
-                Kind.CHOICE,
-                choices=_named(words.RATES, "default: sqrt"),
-            ),
-            Field("optimizer.c", "c", "The rate’s constant. Empty: 1.", Kind.NUMBER, "3.0"),
+            Field("optimizer.rate", "Rate", "For sgd and average-gradient.", names=words.RATES),
+            Field("optimizer.c", "c", "The rate’s constant.", "3.0"),
             Field(
                 "optimizer.averaging",
                 "Averaging",
                 "Publish an average of iterates: 0 is the plain mean, 8 favours the newest. "
                 "Empty: none.",
-                Kind.NUMBER,
                 "8",
             ),
         ),
     ),
     Group(
         "When it ends",
-        (
-            Field(
-                "stop.updates",
-                "After so many check-ins",
-                "Empty: 1,000,000.",
-                Kind.NUMBER,
-                "100000",
-            ),
-        ),
+        (Field("stop.updates", "After so many check-ins", "", "100000"),),
         "End earlier at a target error",
         (
             Field(
                 "stop.error",
                 "When the error is surely at most",
                 "ρ, between 0 and 1. Empty: never.",
-                Kind.NUMBER,
             ),
-            Field("stop.window", "Over the last check-ins", "Empty: 200.", Kind.NUMBER),
-            Field("stop.samples", "With at least so many samples", "Empty: 1000.", Kind.NUMBER),
-            Field("stop.confidence", "At this confidence", "Empty: 0.999.", Kind.NUMBER),
+            Field("stop.window", "Over the last check-ins"),
+            Field("stop.samples", "With at least so many samples"),
+            Field("stop.confidence", "At this confidence"),
         ),
     ),
     Group(
         "Who may join",
-        (
-            Field(
-                "enrolment.mode",
-                "Joining",
-                "",
-                Kind.CHOICE,
-                "open",
-                (("open", "open: anyone"), ("invite", "invite: only with a code from you")),
-            ),
-        ),
+        (Field("enrolment.mode", "Joining", "", "open", MODES),),
         "Limits for devices",
         (
             Field(
                 "enrolment.checkins_per_minute",
                 "Check-ins a minute of a device",
-                "In bursts of up to ten. Empty: 60.",
-                Kind.NUMBER,
+                "In bursts of up to ten.",
                 "60",
             ),
             Field(
                 "enrolment.max_staleness",
                 "Most versions late",
                 "Older gradients are refused. Empty: none is too old.",
-                Kind.NUMBER,
             ),
         ),
     ),
 ]
 
 FIELDS = {field.key: field for group in GROUPS for field in (*group.fields, *group.expert)}
-DEFAULTS = {key: field.default for key, field in FIELDS.items()}
+DEFAULTS = {key: field.start for key, field in FIELDS.items()}
