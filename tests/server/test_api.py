@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
 
 from crowdml.protocol import Task, rejected
-from crowdml.server.api import _refuse
+from crowdml.server import Settings
+from crowdml.server.api import _refuse, create_app
 from tests.servers import (
     PATIENCE,
     Process,
@@ -332,9 +331,7 @@ def test_health_readiness_and_metrics(start: Start) -> None:
 @pytest.mark.parametrize(("wait", "told"), [(0.2, "1"), (1.0, "1"), (1.4, "2"), (59.2, "60")])
 def test_whoever_comes_back_when_told_is_not_too_early(wait: float, told: str) -> None:
     """The header has whole seconds only, so they must be rounded up."""
-    app = Starlette()
-    app.state.service = SimpleNamespace(refusals=0)
-    request = Request({"type": "http", "app": app})
+    request = Request({"type": "http", "app": create_app(Settings(database="sqlite://"))})
     refusal = rejected("too-frequent", "slowly", retry_after=wait)
     response = asyncio.run(_refuse(request, refusal))
     assert response.headers["retry-after"] == told
