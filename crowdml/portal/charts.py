@@ -14,7 +14,7 @@ from crowdml.server.totals import error_estimate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CHARTS", "Chart", "Facts"]
+__all__ = ["CHARTS", "Chart", "Facts", "draw_spark"]
 
 HOUR = 60
 
