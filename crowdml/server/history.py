@@ -64,6 +64,19 @@ class History:
         if len(self.by_minute) > MOST_MINUTES:
             del self.by_minute[min(self.by_minute)]
 
+    def pace(self, now: float) -> float:
+        """Check-ins in the last minute, if those of the calendar minute before came evenly.
+
+        >>> history = History()
+        >>> for at in (0, 0, 0, 0, 60):
+        ...     history.count(at)
+        >>> history.pace(75.0)                  # one since 60, and three of four since 15
+        4.0
+        """
+        minute = int(now) // 60 * 60
+        earlier = self.by_minute.get(minute - 60, 0) * (1 - (now - minute) / 60)
+        return self.by_minute.get(minute, 0) + earlier
+
     def to_arrays(self) -> dict[str, Ints]:
         return {
             "points": np.array(self.points, dtype=np.int64).reshape(-1, len(Point._fields)),

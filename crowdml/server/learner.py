@@ -11,7 +11,6 @@ from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
 from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
 from crowdml.server.log import Log
-from crowdml.server.pace import Pace
 from crowdml.server.published import Published
 from crowdml.server.store import TaskRow
 
@@ -40,7 +39,6 @@ class Learner:
         self.terms = row.terms
         self.terms_sha256 = terms_hash(row.terms)
         self.devices = 0
-        self.pace = Pace()
         self._owner_state = State(row.state)
         self._log = entries
         self._snapshot_every = snapshot_every
@@ -94,7 +92,6 @@ class Learner:
         seen = self._log.seen([(device, checkin.id) for device, checkin in arrivals])
         answers: list[CheckinAnswer | Rejected] = []
         entries: list[LogEntry] = []
-        self._fold_is_ahead = True
         for device, checkin in arrivals:
             key = (device, checkin.id)
             if key in seen:
@@ -103,15 +100,14 @@ class Learner:
                 answers.append(refusal)
             else:
                 entry = self._entry(device, checkin)
+                self._fold_is_ahead = True
                 fold.apply(entry)
                 entries.append(entry)
                 seen[key] = entry.seq
                 answers.append(CheckinAnswer(entry.seq, "applied"))
         if entries:
             self._log.append(entries)
-        self._fold_is_ahead = False
-        if entries:
-            self.pace.add(len(entries))
+            self._fold_is_ahead = False
             self._publish()
             self._snapshot_if_due()
         return answers

@@ -3,9 +3,9 @@
 Statistics and courses read the fold, and devices the log: both in the store's thread.
 """
 
+import math
+import time
 from typing import NamedTuple
-
-import numpy as np
 
 from crowdml.protocol import Statistics, TaskView
 from crowdml.server.history import Point
@@ -57,8 +57,8 @@ def statistics(learner: Learner) -> Statistics:
         labels=label_estimates(totals.labels, totals.samples, checkins, fold.label_noise),
         staleness_mean=fold.staleness_mean,
         staleness_max=fold.staleness_max,
-        checkins_per_minute=float(learner.pace.per_minute()),
-        epsilon_per_sample=None if np.isinf(epsilon) else epsilon,
+        checkins_per_minute=fold.history.pace(time.time()),
+        epsilon_per_sample=None if math.isinf(epsilon) else epsilon,
         max_updates=stop.updates,
         target_error=stop.error,
     )
