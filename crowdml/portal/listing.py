@@ -77,6 +77,8 @@ class Listing:
 
 def _matches(task: Task, words: Sequence[str]) -> bool:
     """Whether all words, which are folded, stand somewhere in what the list tells of a task."""
+    if not words:
+        return True
     told = (task.name, task.title, task.objective, task.terms.sensors, *task.terms.target.labels)
     text = " ".join(told).casefold()
     return all(word in text for word in words)
