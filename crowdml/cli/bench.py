@@ -69,7 +69,9 @@ def simulator(
         return
     figures = bench_simulator(samples, rounds)
     if None in figures["seconds_over_c"].values():
-        typer.echo("gcc is not installed: no C program to compare with.", err=True)
+        typer.echo(
+            "no C program to compare with: that needs gcc, and a clone of the repository.", err=True
+        )
     if json:
         print_json(figures)
     else:
