@@ -1,11 +1,14 @@
 /* The fold of one crowd, by hand in C: what the simulator's compiled fold is measured against.
  *
  * Softmax regression without delays: for every check-in of b samples the scores, the mean of the
- * per-sample gradients (each clipped to an L1 norm of S), Laplace noise on every parameter, a step
- * of c/sqrt(t), the projection onto a ball of radius R, and the number of wrong predictions.
+ * per-sample gradients, what a mechanism makes of it, a step of c/sqrt(t), the projection onto a
+ * ball of radius R, and the number of wrong predictions. Laplace noise comes on every parameter, and
+ * per-sample gradients are clipped to an L1 norm of S for it. A direction is z along the gradient
+ * and a normal vector besides, with z the normal quantile of the chosen one of k uniform numbers.
  *
- *   gcc -O3 -march=native [-DFEATURES=50 -DCLASSES=10] fold.c -lm -o fold
- *   ./fold SAMPLES-FILE SAMPLES BATCH RATE NOISE-SCALE SEED
+ *   gcc -O3 -march=native -fno-math-errno [-DFEATURES=50 -DCLASSES=10] fold.c -lm -o fold
+ *   ./fold SAMPLES-FILE SAMPLES BATCH RATE SEED laplace SCALE
+ *   ./fold SAMPLES-FILE SAMPLES BATCH RATE SEED direction SCALE LENGTH K T P
  *
  * The file holds SAMPLES rows of FEATURES float32, then SAMPLES labels as float32. Printed are the
  * CPU seconds per check-in, the number of wrong predictions, and the parameters, class by class.
@@ -85,6 +88,14 @@ static inline int any(Ints mask) {
     return mask[0] != 0;
 }
 
+static inline Floats root(Floats v) {
+    float of[LANES];
+    store(of, v);
+    for (int k = 0; k < LANES; k++)
+        of[k] = sqrtf(of[k]);
+    return load(of);
+}
+
 /* exp(v) for v <= 0 as 2^n 2^f; from 2^-100 down it stays there, clear of denormal numbers. */
 static inline Floats exponential(Floats v) {
     v = larger(v * 1.44269504f, (Floats){} - 100.0f);
@@ -143,15 +154,104 @@ static inline Floats laplace(Streams *s) {
     return (Floats)((Words)minus_log(u) ^ (word << 31));
 }
 
-static Streams seed(uint64_t state) {
+/* Box and Muller's two normal numbers in each lane: a radius from one word, an angle from another.
+ * 23 bits turn it within a quarter of the circle, and two more say in which quarter. */
+static inline void normals(Streams *s, Floats *x, Floats *y) {
+    Words word = next(s), turn = next(s);
+    Floats u = __builtin_convertvector((Ints)(word >> 9), Floats) + 0.5f;
+    Floats r = root(2.0f * (Floats)((Words)minus_log(u) & 0x7fffffffu)); /* rounding: maybe < 0 */
+    Floats f = __builtin_convertvector((Ints)(turn >> 9), Floats) * 0x1p-23f, f2 = f * f;
+    Floats cosine = (Floats){} + 8.58162543e-4f, sine = (Floats){} + 1.51675118e-4f;
+    cosine = cosine * f2 - 2.08105714e-2f;
+    cosine = cosine * f2 + 2.5365071e-1f;
+    cosine = cosine * f2 - 1.23369821f;
+    cosine = cosine * f2 + 9.99999953e-1f;
+    sine = sine * f2 - 4.67415067e-3f;
+    sine = sine * f2 + 7.96899226e-2f;
+    sine = sine * f2 - 6.4596376e-1f;
+    sine = (sine * f2 + 1.57079632f) * f;
+    *x = (Floats)((Words)(r * cosine) ^ (turn << 31));
+    *y = (Floats)((Words)(r * sine) ^ ((turn & 2u) << 30));
+}
+
+/* One number at a time, by splitmix64, for what a check-in needs once. */
+static inline uint64_t random64(uint64_t *state) {
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static inline double uniform(uint64_t *state) {
+    return ((random64(state) >> 11) + 0.5) * 0x1p-53;
+}
+
+static Streams seed(uint64_t *state) {
     Streams s;
-    for (size_t i = 0; i < sizeof s / 4; i++) { /* splitmix64 */
-        uint64_t z = (state += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        ((uint32_t *)&s)[i] = (uint32_t)((z ^ (z >> 31)) >> 32) | 1u;
-    }
+    for (size_t i = 0; i < sizeof s / 4; i++)
+        ((uint32_t *)&s)[i] = (uint32_t)(random64(state) >> 32) | 1u;
     return s;
+}
+
+/* Marsaglia's polar method. */
+static double normal(uint64_t *state) {
+    double a, b, square;
+    do {
+        a = 2 * uniform(state) - 1;
+        b = 2 * uniform(state) - 1;
+        square = a * a + b * b;
+    } while (square >= 1);
+    return a * sqrt(-2 * log(square) / square);
+}
+
+/* Marsaglia and Tsang's method, for a shape of 1 or more. */
+static double gamma_draw(double shape, uint64_t *state) {
+    double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        double x = normal(state), v = 1 + c * x;
+        if (v <= 0)
+            continue;
+        v = v * v * v;
+        double u = uniform(state), x2 = x * x;
+        if (u < 1 - 0.0331 * x2 * x2 || log(u) < x2 / 2 + d * (1 - v + log(v)))
+            return d * v;
+    }
+}
+
+/* The normal quantile of 1 - q. Wichura's algorithm AS 241 (PPND7). */
+static double upper_quantile(double q) {
+    double half = 0.5 - q;
+    if (fabs(half) <= 0.425) {
+        double r = 0.180625 - half * half;
+        return half * (((59.10937472 * r + 159.29113202) * r + 50.434271938) * r + 3.3871327179) /
+               (((67.187563600 * r + 78.757757664) * r + 17.895169469) * r + 1.0);
+    }
+    double r = sqrt(-log(half > 0 ? q : 1 - q)), z;
+    if (r <= 5) {
+        r -= 1.6;
+        z = (((0.17023821103 * r + 1.3067284816) * r + 2.7568153900) * r + 1.4234372777) /
+            ((0.12021132975 * r + 0.73700164250) * r + 1.0);
+    } else {
+        r -= 5;
+        z = (((0.017337203997 * r + 0.42868294337) * r + 3.0812263860) * r + 6.6579051150) /
+            ((0.012258202635 * r + 0.24197894225) * r + 1.0);
+    }
+    return half > 0 ? z : -z;
+}
+
+/* What the mechanism makes of an average gradient; `k` is 0 for Laplace noise. */
+typedef struct {
+    float scale, length;
+    int k, t;
+    double p;
+} Law;
+
+/* z of the codeword that is chosen: of its rank r, the one with r - 1 of k above it. */
+static double pull(const Law *law, uint64_t *state) {
+    int best = uniform(state) < law->p, of = best ? law->t : law->k - law->t;
+    int r = 1 + (best ? 0 : law->t) + (int)(uniform(state) * of);
+    double above = gamma_draw(r, state), below = gamma_draw(law->k + 1 - r, state);
+    return upper_quantile(above / (above + below));
 }
 
 /* s[row][k] = sum over j of x[row][j] w[j][k], for one sample and for four. */
@@ -186,7 +286,7 @@ static inline void scores_of_four(float *s, const float *x, const float *w) {
 }
 
 /* In place of the scores: P(k|x) - [k = y], clipped, times `share`. Whether it was wrong. */
-static inline int slopes(float *s, int label, float l1_norm, float share) {
+static inline int slopes(float *s, int label, float l1_norm, float clip, float share) {
     Ints real = NUMBER < CLASSES;
     Floats score = choose(real, load(s), (Floats){} - 1e30f);
     float highest = top(score);
@@ -196,7 +296,7 @@ static inline int slopes(float *s, int label, float l1_norm, float share) {
     Floats one = (Floats)((NUMBER == label) & (Ints)((Floats){} + 1.0f));
     p = p * (1.0f / total(p)) - one;
     float norm = total((Floats)((Ints)p & 0x7fffffff)) * l1_norm;
-    store(s, p * (norm > CLIP ? share * CLIP / norm : share));
+    store(s, p * (norm > clip ? share * clip / norm : share));
     return wrong;
 }
 
@@ -248,9 +348,34 @@ static inline void update(float *w, const float *g, float step, float scale, Str
             store(w + at, load(w + at) * (RADIUS / sqrtf(length)));
 }
 
+/* g becomes scale v: z along g, or against it, and normal in every other direction. */
+static inline void direct(float *g, const Law *law, Streams *streams, uint64_t *state) {
+    static float v[ROOM + LANES];
+    Floats squares = {}, along = {};
+    Streams s = *streams;
+    for (int at = 0; at < SIZE; at += 2 * LANES) {
+        Floats v0, v1, g0 = load(g + at), g1 = at + LANES < SIZE ? load(g + at + LANES) : (Floats){};
+        normals(&s, &v0, &v1);
+        store(v + at, v0);
+        store(v + at + LANES, v1);
+        squares += g0 * g0 + g1 * g1;
+        along += g0 * v0 + g1 * v1;
+    }
+    *streams = s;
+    float norm = sqrtf(total(squares)), z = (float)pull(law, state), own = 0;
+    if (norm > 0) {
+        if (norm < law->length && uniform(state) < (1 - norm / law->length) / 2)
+            z = -z;
+        own = (z - total(along) / norm) / norm * law->scale;
+    }
+    for (int at = 0; at < SIZE; at += LANES)
+        store(g + at, last_block(own * load(g + at) + law->scale * load(v + at), at));
+}
+
 static long fold(float *w, const float *x, const float *y, const float *l1_norms, long checkins,
-                 int b, double c, float scale, Streams *streams) {
+                 int b, double c, const Law *law, Streams *streams, uint64_t *state) {
     float *s = calloc((size_t)b * LANES, sizeof *s);
+    float clip = law->k ? 1e30f : CLIP;
     static float g[ROOM];
     long wrong = 0;
     for (long i = 0; i < checkins; i++) {
@@ -262,9 +387,12 @@ static long fold(float *w, const float *x, const float *y, const float *l1_norms
         for (; row < b; row++)
             scores_of_one(s + row * LANES, x_i + row * WIDTH, w);
         for (row = 0; row < b; row++)
-            wrong += slopes(s + row * LANES, (int)y[first + row], l1_norms[first + row], 1.0f / b);
+            wrong += slopes(s + row * LANES, (int)y[first + row], l1_norms[first + row], clip,
+                            1.0f / b);
         gradient(g, x_i, s, b);
-        update(w, g, (float)(c / sqrt((double)(i + 1))), scale, streams);
+        if (law->k)
+            direct(g, law, streams, state);
+        update(w, g, (float)(c / sqrt((double)(i + 1))), law->k ? 0 : law->scale, streams);
     }
     free(s);
     return wrong;
@@ -277,10 +405,14 @@ static double cpu_seconds(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 7) {
-        fprintf(stderr, "usage: fold SAMPLES-FILE SAMPLES BATCH RATE NOISE-SCALE SEED\n");
+    if (argc < 8 || (!strcmp(argv[6], "direction") && argc != 12)) {
+        fprintf(stderr, "usage: fold SAMPLES-FILE SAMPLES BATCH RATE SEED laplace SCALE\n"
+                        "       fold ... direction SCALE LENGTH K T P\n");
         return 2;
     }
+    Law law = {.scale = atof(argv[7])};
+    if (argc == 12)
+        law = (Law){law.scale, atof(argv[8]), atoi(argv[9]), atoi(argv[10]), atof(argv[11])};
     long n = atol(argv[2]);
     int b = atoi(argv[3]);
     float *x = calloc((size_t)n * WIDTH, sizeof *x), *l1_norms = calloc(n, sizeof *l1_norms);
@@ -296,9 +428,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "cannot read %ld samples of %d features from %s\n", n, FEATURES, argv[1]);
         return 1;
     }
-    Streams streams = seed(strtoull(argv[6], NULL, 10));
+    uint64_t state = strtoull(argv[5], NULL, 10);
+    Streams streams = seed(&state);
     double before = cpu_seconds();
-    long wrong = fold(w, x, y, l1_norms, n / b, b, atof(argv[4]), atof(argv[5]), &streams);
+    long wrong = fold(w, x, y, l1_norms, n / b, b, atof(argv[4]), &law, &streams, &state);
     printf("%.9g %ld", (cpu_seconds() - before) / (n / b), wrong);
     for (int k = 0; k < CLASSES; k++)
         for (int j = 0; j < FEATURES; j++)

@@ -25,7 +25,7 @@ def main(url: str, fingerprint: str) -> None:
         x = read_sensors()
         outcome = device.add(x, ask_person(x))
         print(outcome)
-    print(f"told so far: ε = {device.ledger.per_sample:g} for any sample")
+    print(f"told, whatever it was, in all: ε = {device.ledger.whole_device:g}")
     device.leave()
 
 

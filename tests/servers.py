@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from crowdml.protocol import Checkin, Task, encode_gradient, terms_hash
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.protocol import DirectedCheckin, NoisyCheckin, Task, encode_gradient, terms_hash
 from crowdml.server import ServerProcess, Store, free_port
 from crowdml.server.fold import Fold
 from crowdml.server.process import PATIENCE
@@ -29,8 +30,11 @@ __all__ = [
     "Wire",
     "checkin",
     "create",
+    "directed",
     "enrol",
+    "enrolled",
     "free_port",
+    "make_directed",
     "make_task",
     "problem_kind",
     "recompute",
@@ -42,13 +46,14 @@ SERVING = Path(__file__).with_name("serving.py")
 
 
 def make_task(name: str = "activity", **changes: Any) -> Task:
-    """A small task; `table__key=value` changes one line of its file, None removes it."""
+    """A small task with Laplace noise; `table__key=value` changes a line of its file, None removes
+    it."""
     tables: dict[str, dict[str, Any]] = {
         "": {"name": name, "title": "Activity", "objective": "to learn", "sensors": "motion"},
         "features": {"count": 4, "description": "energies"},
         "target": {"labels": ["still", "walk", "run"]},
         "model": {"kind": "softmax"},
-        "privacy": {"epsilon": 1.0},
+        "privacy": {"mechanism": "laplace", "epsilon": 1.0},
         "collection": {"batch": 3, "buffer": 30},
         "optimizer": {"kind": "sgd", "c": 0.01},
         "stop": {"updates": 100_000},
@@ -58,6 +63,16 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
         table, _, name_ = key.partition("__")
         tables[table][name_] = value
     return Task.from_toml("\n".join(_toml(tables)))
+
+
+def make_directed(name: str = "activity", **changes: Any) -> Task:
+    """The same for whole people, who check in at most ten times, by default."""
+    defaults = {
+        "privacy__mechanism": "direction",
+        "privacy__epsilon": 40.0,
+        "collection__checkins": 10,
+    }
+    return make_task(name, **(defaults | changes))
 
 
 def _toml(tables: dict[str, dict[str, Any]]) -> Iterator[str]:
@@ -220,23 +235,28 @@ def starter(folder: Path) -> Iterator[Start]:
 
 def enrol(wire: Wire, task: str = "activity", invite: str | None = None) -> str:
     """A new device's token."""
+    return enrolled(wire, task, invite)["token"]
+
+
+def enrolled(wire: Wire, task: str = "activity", invite: str | None = None) -> dict[str, str]:
+    """A new device: its name and its token."""
     terms = wire.get(f"/v1/tasks/{task}").json()["terms_sha256"]
     body = {"terms": terms} | ({} if invite is None else {"invite": invite})
     reply = wire.call("POST", f"/v1/tasks/{task}/devices", json.dumps(body).encode())
     assert reply.status == 201, reply.body
-    token: str = reply.json()["token"]
-    return token
+    answer: dict[str, str] = reply.json()
+    return answer
 
 
 def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: Any) -> bytes:
-    """A valid check-in: what it holds is random, and plausible for the task's terms."""
+    """A valid check-in with noise: what it holds is random, and plausible for the task's terms."""
     rng = np.random.default_rng(seed)
-    terms = task.terms
+    terms, mechanism = task.terms, task.terms.mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
     n = samples or terms.collection.batch
-    heldout = terms.collection.n_heldout(n)
-    sanitizer = terms.sanitizer()
-    bound = min(sanitizer.plausible_gradient(n - heldout), 2**22)
-    message = Checkin(
+    heldout = mechanism.n_heldout(n)
+    bound = min(mechanism.plausible_gradient(n - heldout), 2**22)
+    message = NoisyCheckin(
         id=secrets.token_urlsafe(16),
         version=0,
         terms=terms_hash(terms.text),
@@ -244,8 +264,29 @@ def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: An
         heldout=heldout,
         errors=int(rng.integers(0, (heldout or n) + 1)),
         labels=tuple(rng.integers(0, n + 1, terms.n_classes).tolist()),
-        grid=sanitizer.grid(n - heldout),
-        gradient=encode_gradient(rng.integers(-bound, bound + 1, sanitizer.size)),
+        grid=mechanism.grid(n - heldout),
+        gradient=encode_gradient(rng.integers(-bound, bound + 1, mechanism.size)),
+    )
+    return msgspec.json.encode(msgspec.structs.replace(message, **changes))
+
+
+def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes: Any) -> bytes:
+    """A valid check-in of one number, in the role that this device has in it."""
+    rng = np.random.default_rng(seed)
+    terms, mechanism = task.terms, task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    place = Place(terms_hash(terms.text), device, number)
+    what, most = (
+        ("report", mechanism.reports)
+        if mechanism.evaluates(place)
+        else ("direction", mechanism.directions)
+    )
+    message = DirectedCheckin(
+        id=secrets.token_urlsafe(16),
+        version=0,
+        terms=place.terms_sha256,
+        number=number,
+        **{what: int(rng.integers(most))},
     )
     return msgspec.json.encode(msgspec.structs.replace(message, **changes))
 
@@ -262,7 +303,7 @@ def recompute(database: str, name: str = "activity") -> Fold:
     """The fold of the whole log, from nothing, ignoring snapshots."""
     with closing(Store(database)) as store:
         row = store.task(name)
-        fold = Fold(row.task)
+        fold = Fold(row.task, terms_hash(row.terms))
         for entry in store.log(row.id):
             fold.apply(entry)
     return fold

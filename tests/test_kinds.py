@@ -17,7 +17,8 @@ from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
 from crowdml.portal import words
 from crowdml.portal.owner.fields import FIELDS
-from crowdml.protocol import ModelTerms, OptimizerSpec
+from crowdml.protocol import MECHANISMS, ModelTerms, OptimizerSpec
+from crowdml.protocol.task import PrivacySpec
 
 ROOT = Path(__file__).parents[1]
 NEW = "absolute"
@@ -25,8 +26,8 @@ NEW = "absolute"
 
 def literal(struct: type[msgspec.Struct], field: str) -> Iterable[str]:
     (found,) = (f for f in msgspec.inspect.type_info(struct).fields if f.name == field)  # type: ignore[attr-defined]
-    values: Iterable[str] = found.type.values
-    return values
+    kinds = getattr(found.type, "types", [found.type])
+    return [value for kind in kinds for value in getattr(kind, "values", ())]
 
 
 def choices(key: str) -> Iterable[str]:
@@ -70,6 +71,12 @@ PLACES: list[tuple[str, Iterable[str], Callable[[], Iterable[str]]]] = [
     ("docs/tasks.md, optimizer.rate", RATES, lambda: documented("optimizer.rate")),
     ("OptimizerSpec.rate", RATES, lambda: literal(OptimizerSpec, "rate")),
     ("the owner's form, optimizer.rate", RATES, lambda: choices("optimizer.rate")),
+    ("crowdml/web/mechanisms/index.js", MECHANISMS, lambda: in_javascript(
+        "crowdml/web/mechanisms/index.js", "MECHANISMS")),
+    ("docs/tasks.md, privacy.mechanism", MECHANISMS, lambda: documented("privacy.mechanism")),
+    ("PrivacySpec.mechanism", MECHANISMS, lambda: literal(PrivacySpec, "mechanism")),
+    ("the owner's form, privacy.mechanism", MECHANISMS, lambda: choices("privacy.mechanism")),
+    ("the portal's words for mechanisms", MECHANISMS, lambda: words.MECHANISMS),
 ]  # fmt: skip
 
 
@@ -155,7 +162,8 @@ sensors = "microphone"
 features = {count = 3}
 model = {kind = "absolute"}
 privacy = {epsilon = 1.0}
-collection = {batch = 5, buffer = 50}
+collection = {batch = 5}
+stop = {updates = 100}
 ''')
 print(task.terms.make_model().__class__.__name__, words.MODELS[task.terms.model.kind])
 """

@@ -19,7 +19,7 @@ def bench_million(devices: int = 1_000_000, per_device: int = 10) -> dict[str, f
     data_s, data_mb = time.perf_counter() - before, _peak_mb()
     crowd = Crowd(devices=devices, batch=BATCH, delay=uniform_delay(TAU))
     before = time.perf_counter()
-    (curve,) = simulate(data, [Plan(crowd, Learning(epsilon=10.0, c=30.0))], points=10)
+    (curve,) = simulate(data, [Plan(crowd, Learning(epsilon=10.0))], points=10)
     return {
         "devices": devices,
         "samples": len(data.y_train),

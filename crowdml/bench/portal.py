@@ -9,17 +9,18 @@ from contextlib import closing
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from crowdml.bench.task import bench_task
-from crowdml.protocol import Task
+from crowdml.privacy import Directed
 from crowdml.server import ServerProcess, Store
-from crowdml.server.entry import LogEntry, this_minute
+from crowdml.server.entry import this_minute
 from crowdml.server.learner import Learner
+from crowdml.server.tokens import token_sha256
 
 __all__ = ["bench_portal"]
 
 REQUESTS = 60
+DEVICES = 1000
 PAGES = {
     "list": "/",
     "search": "/?q=bench-7&state=open",
@@ -64,23 +65,24 @@ def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
             "INSERT INTO tasks (name, document, terms, state, created_at) VALUES (?,?,?,?,0)",
             [(t.name, msgspec.json.encode(t).decode(), t.terms.text, "running") for t in made],
         )
-        places = ",".join("?" * len(LogEntry._fields))
-        db.executemany(f"INSERT INTO checkins VALUES ({places})", _log(made[0], checkins))
+        db.executemany(
+            "INSERT INTO devices VALUES (1, ?, ?, ?, 'active')",
+            [(number, f"device-{number}", token_sha256(f"{number}")) for number in range(DEVICES)],
+        )
+        db.executemany("INSERT INTO checkins VALUES (?,?,?,?,?,?,?,?,?)", _log(checkins))
     with closing(Store(server.database)) as store:
         row = store.task("bench-0")
         Learner(row, store.log(row.id), snapshot_every=1).save_snapshot()
 
 
-def _log(task: Task, checkins: int) -> Iterator[LogEntry]:
-    rng = np.random.default_rng(0)
-    grid, size = task.terms.sanitizer().grid(10), task.terms.make_model().size
+def _log(checkins: int) -> Iterator[tuple[object, ...]]:
+    """Of a thousand devices, in turn; every fifth check-in evaluates."""
     now = this_minute()
-    gradients = rng.integers(-(2**20), 2**20, size=(256, size), dtype=np.int32)
     for seq in range(1, checkins + 1):
-        at = now - (checkins - seq) // 100 * 60
-        gradient = gradients[seq % 256].astype("<i4").tobytes()
-        key = (1, seq, seq % 1000, f"bench-{seq:016}")
-        yield LogEntry(*key, at, seq - 1, 10, 0, 4, "[5,5]", grid, gradient)
+        at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
+        told = Directed(number, report=seq % 4) if seq % 5 == 0 else Directed(number, seq % 1024)
+        key = (1, seq, seq % DEVICES, f"bench-{seq:016}")
+        yield (*key, at, seq - 1, number, None, msgspec.msgpack.encode(told))
 
 
 def _measure(server: ServerProcess) -> dict[str, list[float]]:

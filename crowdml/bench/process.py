@@ -37,7 +37,8 @@ def bench_server_process() -> Iterator[BenchServer]:
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
         server = BenchServer(Path(folder))
         with closing(Store(server.database)) as store:
-            store.create_task(bench_task())
+            for mechanism in ("direction", "laplace"):
+                store.create_task(bench_task(mechanism, mechanism=mechanism))
         with server:
             yield server
 

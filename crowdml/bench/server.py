@@ -6,39 +6,48 @@ import os
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from crowdml.bench.process import BenchServer, bench_server_process
 from crowdml.bench.task import BATCH, CLASSES, bench_task
-from crowdml.protocol import Checkin, Enrol, Enrolled, encode_gradient, terms_hash
+from crowdml.privacy import NoiseMechanism
+from crowdml.protocol import Checkin, Enrol, Enrolled, NoisyCheckin, terms_hash
 
 __all__ = ["bench_server"]
 
+MECHANISMS = ("direction", "laplace")
+NUMBER = 1234567
 ROUNDS = 3
 """Both handlers are loaded in turn, so that a change of the machine's mood hits both."""
 
 
-def bench_server(seconds: float, clients: int) -> dict[str, float]:
-    """Rates, latencies and CPU, with keep-alive clients on loopback."""
+def bench_server(seconds: float, clients: int) -> dict[str, dict[str, float]]:
+    """Rates, latencies and CPU for each mechanism, with keep-alive clients on loopback."""
+    with bench_server_process() as server:
+        return {name: _bench(server, name, seconds, clients) for name in MECHANISMS}
+
+
+def _bench(server: BenchServer, task: str, seconds: float, clients: int) -> dict[str, float]:
     rates: dict[str, list[float]] = {"checkins": [], "empty": []}
     latencies: list[float] = []
     cpu_seconds, checkins = 0.0, 0
-    with bench_server_process() as server:
-        tokens = _enrol(server, clients)
-        for path in ("/bench/empty", "/v1/tasks/bench/checkins"):
-            asyncio.run(_load(server.port, path, tokens, min(1.0, seconds)))
-        for _ in range(ROUNDS):
-            share = seconds / ROUNDS
-            empty = asyncio.run(_load(server.port, "/bench/empty", tokens, share))
-            rates["empty"].append(len(empty) / share)
-            before = _cpu_seconds(server.pid)
-            taken = asyncio.run(_load(server.port, "/v1/tasks/bench/checkins", tokens, share))
-            cpu_seconds += _cpu_seconds(server.pid) - before
-            rates["checkins"].append(len(taken) / share)
-            checkins += len(taken)
-            latencies += taken
+    loads = [Load(token, task) for token in _enrol(server, task, clients)]
+    path = f"/v1/tasks/{task}/checkins"
+    for each in ("/bench/empty", path):
+        asyncio.run(_run(server.port, each, loads, min(1.0, seconds)))
+    for _ in range(ROUNDS):
+        share = seconds / ROUNDS
+        empty = asyncio.run(_run(server.port, "/bench/empty", loads, share))
+        rates["empty"].append(len(empty) / share)
+        before = _cpu_seconds(server.pid)
+        taken = asyncio.run(_run(server.port, path, loads, share))
+        cpu_seconds += _cpu_seconds(server.pid) - before
+        rates["checkins"].append(len(taken) / share)
+        checkins += len(taken)
+        latencies += taken
     latencies.sort()
     checkins_per_s = statistics.median(rates["checkins"])
     empty_per_s = statistics.median(rates["empty"])
@@ -53,13 +62,33 @@ def bench_server(seconds: float, clients: int) -> dict[str, float]:
     }
 
 
+class Load:
+    """The check-ins of one device: always the same, but for their ids and numbers."""
+
+    def __init__(self, token: str, task: str) -> None:
+        self._token = token
+        self._parts = _body(task)
+        self._number = 0
+
+    def request(self, path: str) -> bytes:
+        self._number += 1
+        before, between, after = self._parts
+        new_id = os.urandom(11).hex().encode()
+        body = before + new_id + between + (b"%7d" % self._number if between else b"") + after
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self._token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body
+
+
 class Client(asyncio.Protocol):
     """Sends one request after the other on one connection and times the answers."""
 
-    def __init__(self, head: bytes, body: tuple[bytes, bytes], deadline: float) -> None:
+    def __init__(self, load: Load, path: str, deadline: float) -> None:
         self.latencies: list[float] = []
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._head, self._body, self._deadline = head, body, deadline
+        self._load, self._path, self._deadline = load, path, deadline
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -80,24 +109,17 @@ class Client(asyncio.Protocol):
             self.done.set_result(None)
 
     def _send(self) -> None:
-        before, after = self._body
-        new_id = os.urandom(11).hex().encode()
+        request = self._load.request(self._path)
         self._sent = time.perf_counter()
-        self._transport.write(self._head + before + new_id + after)
+        self._transport.write(request)
 
 
-async def _load(port: int, path: str, tokens: list[str], seconds: float) -> list[float]:
+async def _run(port: int, path: str, loads: list[Load], seconds: float) -> list[float]:
     """The latencies of all requests that were answered within the time."""
-    body = _body()
-    length = len(body[0]) + 22 + len(body[1])
     deadline = time.perf_counter() + seconds
     clients = []
-    for token in tokens:
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-        ).encode()
-        client = Client(head, body, deadline)
+    for load in loads:
+        client = Client(load, path, deadline)
         await asyncio.get_running_loop().create_connection(
             lambda client=client: client,  # type: ignore[misc]
             "127.0.0.1",
@@ -108,32 +130,31 @@ async def _load(port: int, path: str, tokens: list[str], seconds: float) -> list
     return [latency for client in clients for latency in client.latencies]
 
 
-def _body() -> tuple[bytes, bytes]:
-    """A plausible check-in, split where its id goes."""
-    terms = bench_task().terms
-    sanitizer = terms.sanitizer()
-    gradient = np.random.default_rng(0).integers(-(2**22), 2**22, sanitizer.size)
-    message = Checkin(
-        id="X" * 22,
-        version=0,
-        terms=terms_hash(terms.text),
-        samples=BATCH,
-        heldout=0,
-        errors=7,
-        labels=(2,) * CLASSES,
-        grid=sanitizer.grid(BATCH),
-        gradient=encode_gradient(gradient),
-    )
-    before, _, after = msgspec.json.encode(message).partition(b"X" * 22)
-    return before, after
+def _body(task: str) -> tuple[bytes, bytes, bytes]:
+    """A plausible check-in, split where its id and, if it has one, its number go."""
+    terms = bench_task(task, mechanism=task).terms
+    mechanism = terms.mechanism()
+    head: dict[str, Any] = {"id": "X" * 22, "version": 0, "terms": terms_hash(terms.text)}
+    message: Checkin
+    if isinstance(mechanism, NoiseMechanism):
+        gradient = np.random.default_rng(0).integers(-(2**22), 2**22, mechanism.size)
+        counts = {"errors": 7, "labels": (2,) * CLASSES, "grid": mechanism.grid(BATCH)}
+        told: dict[str, Any] = {"samples": BATCH, "heldout": 0, **counts}
+        message = NoisyCheckin(gradient=gradient.astype("<i4").tobytes(), **told, **head)
+        before, _, after = msgspec.json.encode(message).partition(b"X" * 22)
+        return before, b"", after
+    body = msgspec.json.encode({**head, "direction": 700, "number": NUMBER})
+    before, _, rest = body.partition(b"X" * 22)
+    between, _, after = rest.partition(str(NUMBER).encode())
+    return before, between, after
 
 
-def _enrol(server: BenchServer, clients: int) -> list[str]:
+def _enrol(server: BenchServer, task: str, clients: int) -> list[str]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port)
-    message = msgspec.json.encode(Enrol(terms_hash(bench_task().terms.text)))
+    message = msgspec.json.encode(Enrol(terms_hash(bench_task(task, mechanism=task).terms.text)))
     tokens = []
     for _ in range(clients):
-        connection.request("POST", "/v1/tasks/bench/devices", message)
+        connection.request("POST", f"/v1/tasks/{task}/devices", message)
         enrolled = msgspec.json.decode(connection.getresponse().read(), type=Enrolled)
         tokens.append(enrolled.token)
     connection.close()

@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,11 +13,11 @@ import numpy as np
 
 from crowdml.bench.task import CLASSES, FEATURES
 from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.privacy import DirectionMechanism
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.fast_noise import seed_streams
-from crowdml.simulation.fold import fold_slowly, laplace_scales
-from crowdml.simulation.kernel import MODELS, OPTIMIZERS, fold, pad
-from crowdml.simulation.schedule import one_by_one
+from crowdml.simulation.fold import Ready, fold_slowly
+from crowdml.simulation.hiding import Hiding
+from crowdml.simulation.schedule import Schedule, one_by_one
 from crowdml.simulation.settings import Learning
 from crowdml.types import Array
 
@@ -35,30 +35,44 @@ __all__ = [
     "write_samples",
 ]
 
-CLIP = 2.0
 C_PROGRAM = Path(__file__).parents[2] / "benchmarks" / "fold.c"
-C_FLAGS = ("-O3", "-march=native", f"-DFEATURES={FEATURES}", f"-DCLASSES={CLASSES}")
+C_FLAGS = (
+    "-O3",
+    "-march=native",
+    "-fno-math-errno",
+    f"-DFEATURES={FEATURES}",
+    f"-DCLASSES={CLASSES}",
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One setting: b, ε and c."""
+    """One setting: b, ε of a check-in, c and the mechanism."""
 
     batch: int
     epsilon: float
     c: float
+    mechanism: str = "direction"
 
-    def scale(self) -> float:
-        """The Laplace scale of a check-in, in units of the gradient."""
-        learning = Learning(epsilon=self.epsilon, clip=CLIP)
-        model = learning.make_model(FEATURES, CLASSES)
-        return float(laplace_scales(learning, model, one_by_one(self.batch, self.batch))[-1])
+    @property
+    def learning(self) -> Learning:
+        return Learning(mechanism=self.mechanism, epsilon=self.epsilon, c=self.c)
+
+    @property
+    def hiding(self) -> Hiding:
+        return self.learning.hiding(self.learning.make_model(FEATURES, CLASSES), self.batch)
+
+    def schedule(self, n: int) -> Schedule:
+        """Each batch from a device of its own: ε is for one check-in."""
+        return one_by_one(n, self.batch)._replace(checkins=1)
 
 
 CASES = {
     "b1": Case(1, 10.0, 1.0),
     "b20": Case(20, 10.0, 100.0),
-    "b1_noiseless": Case(1, float("inf"), 300.0),
+    "b1_laplace": Case(1, 10.0, 1.0, "laplace"),
+    "b20_laplace": Case(20, 10.0, 100.0, "laplace"),
+    "b1_noiseless": Case(1, float("inf"), 300.0, "laplace"),
 }
 
 
@@ -85,7 +99,7 @@ def bench_simulator(n: int, rounds: int) -> Figures:
     """All cases on n synthetic samples. In each round every program runs once, in turn, so that a
     change of the machine's mood hits all. Seconds are those of the processor; figures are medians.
 
-    Without gcc, or outside a clone of the repository, the figures that need C are None.
+    Without gcc the figures that need C are None.
     """
     if n < MOST_SAMPLES_AT_ONCE:
         raise InvalidInput(f"samples must be at least {MOST_SAMPLES_AT_ONCE}, found {n}.")
@@ -146,30 +160,22 @@ def samples(n: int) -> Dataset:
 
 def fold_in_numba(data: Dataset, case: Case) -> Folded:
     """The simulator's own."""
-    schedule = one_by_one(len(data.y_train), case.batch)
-    x, y = pad(data.x_train), data.y_train.astype(np.float32)
-    l1_norms = np.abs(x).sum(axis=1)
-    scales = np.full(case.batch + 1, case.scale(), np.float32)
-    streams = seed_streams(np.random.default_rng(0))
-    stops, wrong = np.array([schedule.n_checkins]), np.zeros(schedule.n_checkins, np.int64)
+    schedule = case.schedule(len(data.y_train))
+    ready = Ready.of(data, schedule, case.learning)
     before = time.thread_time()
-    w = fold(
-        x, FEATURES, y, l1_norms, schedule.start, schedule.version, MODELS["softmax"], CLASSES,
-        np.float32(CLIP), np.float32(1.0), np.float32(1.0), OPTIMIZERS["sqrt"], case.c,
-        np.float32(0.0), 1e6, -1.0, scales, streams, stops, wrong,
-    )  # fmt: skip
+    w, wrong = ready.fold(np.array([schedule.n_checkins]), np.random.default_rng(0))
     seconds = time.thread_time() - before
-    return Folded(seconds / schedule.n_checkins, int(wrong.sum()), w[-1].astype(float))
+    return Folded(seconds / schedule.n_checkins, int(wrong.sum()), w[-1])
 
 
 def fold_in_numpy(data: Dataset, case: Case, most: int = 1000) -> float:
     """Seconds per check-in of the plain reference, over the first few."""
     n = min(len(data.y_train), most * case.batch)
-    schedule = one_by_one(n, case.batch)
-    learning = Learning(epsilon=case.epsilon, c=case.c, clip=CLIP)
+    schedule = case.schedule(n)
     stops = np.array([schedule.n_checkins])
+    some = replace(data, x_train=data.x_train[:n], y_train=data.y_train[:n])
     before = time.thread_time()
-    fold_slowly(data, schedule, learning, stops, np.random.default_rng(0))
+    fold_slowly(some, schedule, case.learning, stops, np.random.default_rng(0))
     return (time.thread_time() - before) / schedule.n_checkins
 
 
@@ -193,8 +199,13 @@ def write_samples(data: Dataset, path: Path) -> Path:
 
 def fold_in_c(program: Path, file: Path, n: int, case: Case) -> Folded:
     """The same arithmetic, with other noise of the same law."""
-    arguments = [str(value) for value in (n, case.batch, case.c, case.scale(), 0)]
-    command = [str(program), str(file), *arguments]
+    hiding = case.hiding
+    law: list[object] = [hiding.law, hiding.scale(case.batch)]
+    if isinstance(hiding.mechanism, DirectionMechanism):
+        choice = hiding.mechanism.choice
+        law += [hiding.length, choice.k, choice.t, choice.p]
+    arguments = [n, case.batch, case.c, 0, *law]
+    command = [str(program), str(file), *map(str, arguments)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, wrong, *w = printed.split()
     return Folded(float(seconds), int(wrong), np.array(w, dtype=float))

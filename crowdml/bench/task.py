@@ -8,8 +8,13 @@ FEATURES, CLASSES, BATCH = 50, 10, 20
 
 
 def bench_task(
-    name: str = "bench", features: int = FEATURES, classes: int = CLASSES, batch: int = BATCH
+    name: str = "bench",
+    features: int = FEATURES,
+    classes: int = CLASSES,
+    batch: int = BATCH,
+    mechanism: str = "direction",
 ) -> Task:
+    numbered = "checkins = 1000000\nevaluators = 0" if mechanism == "direction" else ""
     labels = ", ".join(f'"{k}"' for k in range(classes))
     return Task.from_toml(f"""
         name = "{name}"
@@ -23,10 +28,11 @@ def bench_task(
         [model]
         kind = "softmax"
         [privacy]
-        epsilon = 1.0
+        mechanism = "{mechanism}"
+        epsilon = {1e6 if numbered else 1.0}
         [collection]
         batch = {batch}
-        buffer = {10 * batch}
+        {numbered}
         [stop]
         updates = 1000000000
         [enrolment]

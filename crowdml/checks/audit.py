@@ -1,36 +1,43 @@
-"""The audit: how much does the sanitizer really tell? Measured, not believed.
+"""The audit: how much does a mechanism really tell? Measured, not believed.
 
-Two neighbouring minibatches are sanitised thousands of times, exactly as a device does it. Whatever
-event separates the two results best gives a lower bound on the true ε, with a stated confidence. A
-bound above the claim proves a bug; a bound near the claim shows that the audit has teeth.
+Two data sets are hidden thousands of times, exactly as a device does it. Whatever event separates
+the results best gives a lower bound on the true ε, with a stated confidence. A bound above the
+claim proves a bug; a bound near the claim shows that the audit would have found one.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from crowdml.device import summarize
-from crowdml.models import Huber, Model, Softmax
+from crowdml.checks.evidence import epsilon_lower_bound, epsilon_of_numbers
+from crowdml.checks.pairs import Pair, Step, opposites, replaced
+from crowdml.errors import InvalidInput
 from crowdml.privacy import (
-    CheckinRelease,
-    Epsilon,
-    ExactNoise,
-    NoiseSource,
-    Sanitized,
-    Sanitizer,
-    Summary,
-    quantize,
+    GAUSSIAN,
+    LAPLACE,
+    Chance,
+    Directed,
+    DirectionMechanism,
+    Law,
+    Loss,
+    NoiseEvent,
+    NoiseMechanism,
+    Noisy,
+    SystemChance,
+    best_closest,
+    rho_of,
 )
-from crowdml.types import Array
+from crowdml.types import Array, Ints
 
-__all__ = ["Audit", "Finding", "audit_sanitizer", "epsilon_lower_bound"]
+__all__ = ["TRIALS", "Audit", "Finding", "audit_mechanism", "audit_numbers"]
 
-FALSE_ALARM = 1e-9
-"""The chance that a correct sanitizer fails one part of the audit in one case."""
+TRIALS = {"direction": 200_000, "gaussian": 40_000, "laplace": 40_000}
+"""Of each mechanism, as many as take about half a minute."""
 
-SHARES = {"gradient": 0.6, "errors": 0.2, "labels": 0.2}
+DELTA = 0.01
+"""The largest δ that a task may have. An event that is rarer than δ proves nothing, so the usual
+δ = 10⁻⁶ could only be told from more draws than anyone makes; the mechanism is the same."""
 
 
 @dataclass(frozen=True)
@@ -52,151 +59,131 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
+    """What was found for each thing that is sent, at this δ."""
+
     parts: dict[str, Finding]
+    delta: float = 0.0
 
     @property
     def passed(self) -> bool:
         return all(finding.passed for finding in self.parts.values())
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """Two minibatches that differ in one sample, and the w that a malicious server would send."""
-
-    model: Model
-    w: Array
-    x: Array
-    y: tuple[Array, Array]
-
-
-def worst_cases() -> list[Neighbours]:
-    """Pairs that move what is sent as far as one sample can.
-
-    A real target that jumps from far below to far above turns a gradient from −S to +S. A label
-    that turns from right to wrong moves the error count by one and two label counts by one each.
-    """
-    huge, right, wrong = 1e6, np.zeros(3), np.array([0.0, 0.0, 1.0])
-    return [
-        Neighbours(
-            Huber(n_features=1),
-            np.zeros(1),
-            np.ones((3, 1)),
-            (np.array([0.0, 0.0, -huge]), np.array([0.0, 0.0, huge])),
-        ),
-        Neighbours(Softmax(1, 2), np.array([40.0, -40.0]), np.ones((3, 1)), (right, wrong)),
-    ]
-
-
-def audit_sanitizer(
-    epsilon: float = 3.0,
-    trials: int = 20_000,
-    noise: NoiseSource | None = None,
-    progress: Callable[[int], None] = lambda done: None,
+def audit_mechanism(
+    name: str,
+    epsilon: float = 4.0,
+    trials: int | None = None,
+    chance: Chance | None = None,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> Audit:
-    """Audit each thing that is sent, and all of it together, at this total ε.
+    """Audit what a mechanism sends at this ε.
 
     Args:
-        epsilon: The total; 60 % for the gradient, 20 % for each count.
-        trials: How often each minibatch is sanitised.
-        noise: The noise source to audit; exact noise by default.
-        progress: Called with the number of trials done.
+        name: `direction`, `gaussian` or `laplace`.
+        epsilon: The claimed ε of a check-in.
+        trials: How many check-ins are drawn for each pair of data sets; `TRIALS` by default.
+        chance: Where all that is random comes from; the system's generator by default.
+        progress: Called now and then with the share that is done.
     """
-    parts: dict[str, Finding] = {}
-    for case, neighbours in enumerate(worst_cases()):
-        before = case * (trials // 2)
-        found = _audit_case(
-            neighbours, epsilon, trials // 2, noise or ExactNoise(), before, progress
-        )
-        for part, finding in found.items():
-            parts[part] = max(parts.get(part, finding), finding, key=lambda each: each.share)
-    return Audit(parts)
+    if name not in TRIALS:
+        raise InvalidInput(f"mechanism must be one of {', '.join(TRIALS)}, found {name!r}.")
+    trials = trials or TRIALS[name]
+    done, total = 0, 4 * (trials // 2)
+
+    def step(drawn: int) -> None:
+        nonlocal done
+        done += drawn
+        if done % 100 < drawn or done == total:
+            progress(done / total)
+
+    chance = chance or SystemChance()
+    if name == "direction":
+        return _audit_direction(epsilon, trials, chance, step)
+    return _audit_noise(LAPLACE if name == "laplace" else GAUSSIAN, epsilon, trials, chance, step)
 
 
-def _audit_case(
-    case: Neighbours,
-    epsilon: float,
+def _audit_direction(epsilon: float, trials: int, chance: Chance, step: Step) -> Audit:
+    """Both roles, as tasks have them: one of 1024 directions, or a report on two labels."""
+    k = 1024
+    mechanism = DirectionMechanism(epsilon, k, best_closest(k, epsilon), size=2, n_classes=2)
+    roles = {"direction": opposites(mechanism, False), "report": opposites(mechanism, True)}
+    return Audit({what: audit_numbers(pair, trials, chance, step) for what, pair in roles.items()})
+
+
+def audit_numbers(
+    pair: Pair[DirectionMechanism],
     trials: int,
-    noise: NoiseSource,
-    before: int,
-    progress: Callable[[int], None],
+    chance: Chance,
+    step: Step = lambda drawn: None,
+) -> Finding:
+    """How often each number is sent, by one side and by the other."""
+
+    def number(told: Directed) -> list[int]:
+        return [n for n in (told.direction, told.report) if n is not None]
+
+    a, b = (side[:, 0] for side in pair.draw(trials, chance, number, step))
+    return Finding(pair.mechanism.epsilon, epsilon_of_numbers(a, b))
+
+
+def _audit_noise(law: Law, epsilon: float, trials: int, chance: Chance, step: Step) -> Audit:
+    """Each thing that is sent and all of it together, by the pair that proves most."""
+    delta = 0.0 if law.pure else DELTA
+    level = epsilon if law.pure else rho_of(epsilon, delta)
+    parts: dict[str, Finding] = {}
+    for pair in replaced(law, level, delta):
+        for part, finding in _audit_releases(pair, trials, chance, step).items():
+            parts[part] = max(parts.get(part, finding), finding, key=lambda each: each.share)
+    parts["checkin"] = parts.pop("checkin")
+    return Audit(parts, delta)
+
+
+def _audit_releases(
+    pair: Pair[NoiseMechanism], trials: int, chance: Chance, step: Step
 ) -> dict[str, Finding]:
-    labels = SHARES["labels"] * epsilon if case.model.n_classes else 0.0
-    levels = Epsilon(SHARES["gradient"] * epsilon, SHARES["errors"] * epsilon, labels)
-    sanitizer = Sanitizer(levels, clip=case.model.l1_bound, size=case.model.size)
-    nobody = np.zeros(len(case.x), dtype=np.bool_)
-    summaries = [summarize(case.model, case.w, case.x, y, nobody, sanitizer.clip) for y in case.y]
-    outputs: list[list[Sanitized]] = [[], []]
-    event = sanitizer.event(len(case.x), 0)
-    for done in range(trials):
-        for side, summary in zip(outputs, summaries, strict=True):
-            side.append(sanitizer.sanitize(summary, case.w, event, noise))
-        progress(before + done + 1)
-    claims = {r.what: r.epsilon for r in event.releases} | {"checkin": event.per_sample}
-    scores = [_scores(side, event, summaries) for side in outputs]
+    event = pair.mechanism.event(pair.sides[0].n_samples)
+    centres = pair.draw(2, Silence(), _integers)
+    a, b = (
+        _log_ratios(side, centres, event, pair.mechanism)
+        for side in pair.draw(trials, chance, _integers, step)
+    )
+    claims = {release.what: _claim(release.level, event.delta) for release in event.releases}
+    claims["checkin"] = event.loss.total
     return {
-        part: Finding(claim, epsilon_lower_bound(scores[0][part], scores[1][part]))
+        part: Finding(claim, epsilon_lower_bound(a[part], b[part], event.delta))
         for part, claim in claims.items()
     }
 
 
-def epsilon_lower_bound(a: Array, b: Array, false_alarm: float = FALSE_ALARM) -> float:
-    """The largest ε that two samples of a score prove, but for the chance of a false alarm.
-
-    One half of each sample chooses the event {score ≥ t}; the other half measures it, with exact
-    binomial (Clopper–Pearson) bounds.
-
-    >>> rng = np.random.default_rng(0)
-    >>> same = epsilon_lower_bound(rng.laplace(size=4000), rng.laplace(size=4000))
-    >>> bool(same <= 0.0)
-    True
-    """
-    half = len(a) // 2
-    threshold = max(
-        np.quantile(np.concatenate([a[:half], b[:half]]), np.linspace(0.02, 0.98, 97)),
-        key=lambda t: _proved(a[:half], b[:half], t, 1e-2),
-    )
-    return max(0.0, _proved(a[half:], b[half:], threshold, false_alarm))
+def _integers(told: Noisy) -> list[int]:
+    return [*np.frombuffer(told.gradient, dtype="<i4").tolist(), told.errors, *told.labels]
 
 
-def _proved(a: Array, b: Array, threshold: float, false_alarm: float) -> float:
-    """log(lowest P_a / highest P_b) of the event, or of its complement with sides exchanged."""
-    low, _ = _binomial_bounds(int((a >= threshold).sum()), len(a), false_alarm / 2)
-    _, high = _binomial_bounds(int((b >= threshold).sum()), len(b), false_alarm / 2)
-    candidates = [(low, high), (1 - high, 1 - low)]
-    return max(math.log(p / q) if p > 0 and q > 0 else -math.inf for p, q in candidates)
-
-
-def _binomial_bounds(successes: int, trials: int, miss: float) -> tuple[float, float]:
-    """Each bound fails with probability at most `miss`."""
-    from scipy.stats import beta
-
-    low = float(beta.ppf(miss, successes, trials - successes + 1)) if successes else 0.0
-    rest = trials - successes
-    high = float(beta.ppf(1 - miss, successes + 1, rest)) if rest else 1.0
-    return low, high
-
-
-def _scores(
-    outputs: list[Sanitized], event: CheckinRelease, summaries: list[Summary]
+def _log_ratios(
+    outputs: Ints, centres: tuple[Ints, Ints], event: NoiseEvent, mechanism: NoiseMechanism
 ) -> dict[str, Array]:
-    """The log-likelihood ratio of the two neighbours for each output, part by part."""
-    observed = {
-        "gradient": np.array([output.gradient for output in outputs]),
-        "errors": np.array([[output.n_errors] for output in outputs]),
-        "labels": np.array([output.n_labels for output in outputs]),
+    """log P(output)/P'(output) of each release, by the law that is claimed for it.
+
+    It is |v − c'|/s − |v − c|/s for Laplace noise, with squares and 1/(2s²) for Gaussian noise.
+    """
+    d, norm = mechanism.size, mechanism.norm
+    columns = {"gradient": slice(0, d), "errors": slice(d, d + 1), "labels": slice(d + 1, None)}
+    far, farther = (np.abs(outputs - centre).astype(float) ** norm for centre in centres)
+    ratios: dict[str, Array] = {
+        r.what: (farther - far)[:, columns[r.what]].sum(axis=1) * r.level / r.sensitivity**norm
+        for r in event.releases
     }
-    centres = [
-        {
-            "gradient": quantize(summary.g, outputs[0].grid),
-            "errors": np.array([summary.n_errors]),
-            "labels": summary.n_labels,
-        }
-        for summary in summaries
-    ]
-    scores: dict[str, Array] = {}
-    for r in event.releases:
-        values, (first, second) = observed[r.what], (centre[r.what] for centre in centres)
-        farther = np.abs(values - second) - np.abs(values - first)
-        scores[r.what] = farther.sum(axis=1) * r.epsilon / r.sensitivity
-    scores["checkin"] = sum(scores.values(), start=np.zeros(len(outputs)))
-    return scores
+    return ratios | {"checkin": sum(ratios.values(), start=np.zeros(len(outputs)))}
+
+
+def _claim(level: float, delta: float) -> float:
+    return (Loss(rho=level, delta=delta) if delta else Loss(epsilon=level)).total
+
+
+class Silence(SystemChance):
+    """No noise at all, to see what it would have hidden."""
+
+    def add_laplace(self, values: Ints, scale: float) -> Ints:
+        return values
+
+    def add_gaussian(self, values: Ints, scale: float) -> Ints:
+        return values

@@ -1,4 +1,4 @@
-"""What every model must keep: its shapes, its gradient, its bound, and its hands off the inputs."""
+"""What every model must keep: shapes, gradients, bounds, and its hands off the inputs."""
 
 import math
 from collections.abc import Callable
@@ -23,9 +23,10 @@ ROUNDING = 1e-9
 def check_model(model: Model, rng: np.random.Generator) -> None:
     """Raise `AssertionError` unless the model keeps every promise of `Model`.
 
-    The bound ‖∇l‖₁ ≤ `l1_bound` is searched for violations with huge parameters, at the
-    vertices of the L1 ball, for all labels, and by climbing. A model whose bound is `inf` has
-    none to violate, but its `mean_gradient` must respect any clip all the same.
+    The bounds on ‖∇l‖, in L1 and in L2, are searched for violations with huge parameters, at the
+    vertices and on the surface of the ball ‖x‖ ≤ 1, for all labels, and by climbing. A model
+    whose bound is `inf` has none to violate, but its `mean_gradient` must respect any clip all the
+    same.
 
     Args:
         model: Any implementation of `crowdml.models.Model`.
@@ -37,8 +38,9 @@ def check_model(model: Model, rng: np.random.Generator) -> None:
     _check_shapes(model, rng)
     _check_purity(model, rng)
     _check_gradients(model, rng)
-    _check_bound(model, rng)
-    _check_mean_gradient(model, rng)
+    for norm in (1, 2):
+        _check_bound(model, rng, norm)
+        _check_mean_gradient(model, rng, norm)
     _check_mistakes(model, rng)
 
 
@@ -50,7 +52,7 @@ def _check_shapes(model: Model, rng: np.random.Generator) -> None:
         "predict": (model.predict(w, x), (7,)),
         "losses": (losses, (7,)),
         "gradients": (model.gradients(w, x, y), (7, model.size)),
-        "mean_gradient": (model.mean_gradient(w, x, y, 1.0), (model.size,)),
+        "mean_gradient": (model.mean_gradient(w, x, y, 1.0, 2), (model.size,)),
         "mistakes": (model.mistakes(w, x, y), (7,)),
     }
     for name, (found, shape) in expected.items():
@@ -69,7 +71,7 @@ def _check_purity(model: Model, rng: np.random.Generator) -> None:
         "predict": lambda: model.predict(w, x),
         "losses": lambda: model.losses(w, x, y),
         "gradients": lambda: model.gradients(w, x, y),
-        "mean_gradient": lambda: model.mean_gradient(w, x, y, 0.5),
+        "mean_gradient": lambda: model.mean_gradient(w, x, y, 0.5, 2),
         "mistakes": lambda: model.mistakes(w, x, y),
     }
     for name, call in calls.items():
@@ -102,53 +104,54 @@ def _check_gradients(model: Model, rng: np.random.Generator) -> None:
     assert 2 * smooth > total, f"losses must be smooth nearly everywhere, found {smooth}/{total}."
 
 
-def _check_bound(model: Model, rng: np.random.Generator) -> None:
-    bound = model.l1_bound
-    assert bound > 0, f"l1_bound must be positive, found {bound}."
+def _check_bound(model: Model, rng: np.random.Generator, norm: int) -> None:
+    bound = model.bound(norm)
+    assert bound > 0, f"bound({norm}) must be positive, found {bound}."
     if math.isinf(bound):
         return
     for scale in (0.0, 1.0, 1e3, 1e12):
         for _ in range(10):
-            x, y = _hard_samples(model, rng, scale)
-            _require_bound(model, scale * rng.normal(size=model.size), x, y)
-    x, y = _hard_samples(model, rng, 1.0)
+            x, y = _hard_samples(model, rng, scale, norm)
+            _require_bound(model, scale * rng.normal(size=model.size), x, y, norm)
+    x, y = _hard_samples(model, rng, 1.0, norm)
     w = rng.normal(size=model.size)
-    best = _require_bound(model, w, x, y)
+    best = _require_bound(model, w, x, y, norm)
     for _ in range(200):
         trial = w + rng.choice([0.01, 0.3, 3.0]) * rng.normal(size=model.size)
-        found = _require_bound(model, trial, x, y)
+        found = _require_bound(model, trial, x, y, norm)
         if found >= best:
             best, w = found, trial
 
 
-def _require_bound(model: Model, w: Array, x: Array, y: Array) -> float:
-    l1_norms = np.abs(model.gradients(w, x, y)).sum(axis=1)
-    worst = int(np.argmax(l1_norms))
-    assert l1_norms[worst] <= model.l1_bound * (1 + ROUNDING), (
-        f"a gradient must have an L1 norm of at most l1_bound = {model.l1_bound}, found "
-        f"{l1_norms[worst]} for x = {x[worst]}, y = {y[worst]}."
+def _require_bound(model: Model, w: Array, x: Array, y: Array, norm: int) -> float:
+    lengths = np.linalg.norm(model.gradients(w, x, y), norm, axis=1)
+    worst = int(np.argmax(lengths))
+    assert lengths[worst] <= model.bound(norm) * (1 + ROUNDING), (
+        f"a gradient must have an L{norm} norm of at most bound({norm}) = {model.bound(norm)}, "
+        f"found {lengths[worst]} for x = {x[worst]}, y = {y[worst]}."
     )
-    return float(l1_norms[worst])
+    return float(lengths[worst])
 
 
-def _check_mean_gradient(model: Model, rng: np.random.Generator) -> None:
-    bound = model.l1_bound if math.isfinite(model.l1_bound) else 1.0
+def _check_mean_gradient(model: Model, rng: np.random.Generator, norm: int) -> None:
+    bound = model.bound(norm) if math.isfinite(model.bound(norm)) else 1.0
     for clip in (bound, 0.7 * bound, 0.01 * bound, math.inf):
         for scale in (0.0, 1.0, 1e6):
-            x, y = _hard_samples(model, rng, scale)
+            x, y = _hard_samples(model, rng, scale, norm)
             w = scale * rng.normal(size=model.size)
             for rows in (slice(None), slice(0, 1), slice(1, 2)):
-                found = model.mean_gradient(w, x[rows], y[rows], clip)
+                found = model.mean_gradient(w, x[rows], y[rows], clip, norm)
                 gradients = model.gradients(w, x[rows], y[rows])
-                expected = clipped_mean(gradients, clip)
+                expected = clipped_mean(gradients, clip, norm)
                 room = ROUNDING * min(clip, np.abs(gradients).max())
                 assert np.allclose(found, expected, rtol=ROUNDING, atol=room), (
-                    f"mean_gradient must be the mean of gradients shrunk to {clip}, "
+                    f"mean_gradient must be the mean of gradients shrunk to {clip} in L{norm}, "
                     f"found {found} for {expected}."
                 )
-                l1_norm = np.abs(found).sum()
-                assert l1_norm <= clip, (
-                    f"mean_gradient must have an L1 norm of at most clip = {clip}, found {l1_norm}."
+                length = np.linalg.norm(found, norm)
+                assert length <= clip, (
+                    f"mean_gradient must have an L{norm} norm of at most clip = {clip}, found "
+                    f"{length}."
                 )
 
 
@@ -181,11 +184,14 @@ def _samples(model: Model, rng: np.random.Generator, n: int) -> tuple[Array, Arr
     return x, _targets(model, rng, n, 1.0)
 
 
-def _hard_samples(model: Model, rng: np.random.Generator, scale: float) -> tuple[Array, Array]:
-    """The vertices of the L1 ball, its centre and random points of its surface, in all labels."""
+def _hard_samples(
+    model: Model, rng: np.random.Generator, scale: float, norm: int
+) -> tuple[Array, Array]:
+    """Where the axes meet the ball of this norm, its centre and surface, in all labels."""
     d = model.n_features
-    inside = rng.dirichlet(np.full(d, 0.3), size=8) * rng.choice([-1.0, 1.0], size=(8, d))
-    x = np.vstack([np.zeros((1, d)), np.eye(d), -np.eye(d), inside])
+    shares = rng.dirichlet(np.full(d, 0.3), size=8)
+    surface = shares ** (1 / norm) * rng.choice([-1.0, 1.0], size=(8, d))
+    x = np.vstack([np.zeros((1, d)), np.eye(d), -np.eye(d), surface])
     repeats = max(model.n_classes, 1)
     y = _targets(model, rng, len(x) * repeats, scale)
     return np.repeat(x, repeats, axis=0), y

@@ -8,7 +8,7 @@ from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
 from crowdml.server import Store
 from crowdml.server.entry import LogEntry
-from crowdml.server.log import DeviceTotals
+from crowdml.server.log import DeviceTotals, Mark, marks_of
 from crowdml.server.store import DeviceRow
 from crowdml.server.tokens import token_sha256
 
@@ -24,6 +24,7 @@ target = {{labels = ["no", "yes"]}}
 model = {{kind = "softmax"}}
 privacy = {{epsilon = 1.0}}
 collection = {{batch = 1, buffer = 1}}
+stop = {{updates = 1000}}
 """
 PAGE = 3
 
@@ -100,19 +101,26 @@ def check_log(store: Store) -> None:
     first, second = (row.id for row in store.tasks())
     log = store.log(first)
     assert (list(log), len(log)) == ([], 0), "the log of a new task is empty"
-    entries = [_entry(first, seq) for seq in range(1, 3 * PAGE + 2)]
+    entries = [_entry(store, first, seq) for seq in range(1, 3 * PAGE + 2)]
     log.append(entries[:1])
     log.append(entries[1:])
-    store.log(second).append([_entry(second, 1)])
+    store.log(second).append([_entry(store, second, 1)])
     assert len(log) == len(entries)
     for page in (1, PAGE, 1000):
         assert list(log.after(0, page)) == entries, "pages must join without a seam"
     assert list(log.after(PAGE, PAGE)) == entries[PAGE:]
     assert list(log.after(len(entries))) == []
-    wanted = [(0, entries[0].id), (0, entries[-1].id), (0, "unknown"), (1, entries[1].id)]
-    expected = {(0, entry.id): entry.seq for entry in (entries[0], entries[-1])}
-    assert log.seen(wanted) == expected, "a check-in is known by its device and its id"
-    assert store.log(second).seen([(0, entries[1].id)]) == {}, "an id belongs to its task"
+    by_id, by_number, unknown = entries[0], entries[1], entries[2]
+    wanted = [
+        (0, by_id.id, None),
+        (0, "unknown", by_number.number),
+        (0, "unknown", 99),
+        (1, unknown.id, unknown.number),
+    ]
+    expected = _marks(by_id) | _marks(by_number)
+    assert log.seen(wanted) == expected, "a check-in is known by its device and its id or number"
+    other = [(0, by_number.id, by_number.number)]
+    assert store.log(second).seen(other) == {}, "ids and numbers belong to their task"
     assert log.seen([]) == {}
 
 
@@ -122,11 +130,19 @@ def check_failing_append(store: Store) -> None:
     log = store.log(first)
     before = list(log)
     seq = before[-1].seq + 1
-    fresh = _entry(first, seq)
+    fresh, later = _entry(store, first, seq), _entry(store, first, seq + 1)
     groups = {
-        "an id of this device twice": [fresh, _entry(first, seq + 1)._replace(id=before[0].id)],
-        "an id twice in one group": [fresh, _entry(first, seq + 1)._replace(id=fresh.id)],
-        "a sequence number twice": [fresh, _entry(first, seq + 1)._replace(seq=before[0].seq)],
+        "an id of this device twice": [
+            fresh,
+            later._replace(id=before[0].id),
+        ],
+        "an id twice in one group": [fresh, later._replace(id=fresh.id)],
+        "a number of this device twice": [fresh, later._replace(number=before[0].number)],
+        "a number twice in one group": [fresh, later._replace(number=fresh.number)],
+        "a sequence number twice": [
+            fresh,
+            later._replace(seq=before[0].seq),
+        ],
     }
     for what, group in groups.items():
         refused = True
@@ -136,10 +152,12 @@ def check_failing_append(store: Store) -> None:
             refused = False
         assert refused, f"append must refuse {what}"
         assert list(log) == before, f"{what} must leave nothing behind"
-    same_id = before[0].id
-    log.append([fresh._replace(device=1, id=same_id)])
-    expected = {(0, same_id): before[0].seq, (1, same_id): seq}
-    assert log.seen(list(expected)) == expected, "ids belong to a device"
+    first_one = before[0]
+    same = fresh._replace(device=1, id=first_one.id, number=first_one.number)
+    unnumbered = [later._replace(seq=seq + 1 + i, id=f"plain-{i}", number=None) for i in range(2)]
+    log.append([same, *unnumbered])
+    found = log.seen([(device, first_one.id, None) for device in (0, 1)])
+    assert found == _marks(first_one) | _marks(same), "ids and numbers belong to a device"
 
 
 def check_device_totals(store: Store) -> None:
@@ -150,7 +168,7 @@ def check_device_totals(store: Store) -> None:
             entries = [entry for entry in log if entry.device == device]
             if entries:
                 late = sum(entry.staleness for entry in entries) / len(entries)
-                samples = sum(entry.samples for entry in entries)
+                samples = sum(entry.samples or 0 for entry in entries)
                 newest = max(entry.at for entry in entries)
                 expected[device] = DeviceTotals(len(entries), samples, late, newest)
         assert log.by_device(first, last) == expected, "totals are those of the log"
@@ -184,7 +202,7 @@ def _task(store: Store, name: str) -> Task:
     return task
 
 
-def _entry(task: int, seq: int) -> LogEntry:
+def _entry(store: Store, task: int, seq: int) -> LogEntry:
     """An entry whose every column is off zero, so that two swapped columns would show."""
     return LogEntry(
         task=task,
@@ -193,13 +211,15 @@ def _entry(task: int, seq: int) -> LogEntry:
         id=f"checkin-{seq:08d}",
         at=1_700_000_040 + 60 * (seq % 4),
         version=seq // 2,
+        number=seq + 3,
         samples=seq + 20,
-        heldout=2,
-        errors=-seq,
-        labels=f"[{seq}, -7]",
-        grid=-20,
-        gradient=bytes([seq % 256, 0, 255]),
+        told=bytes([seq % 256, 0, 255]),
+        name=store.devices(task, 0, 1)[0].name,
     )
+
+
+def _marks(entry: LogEntry) -> dict[Mark, int]:
+    return dict.fromkeys(marks_of(entry.device, entry.id, entry.number), entry.seq)
 
 
 def _must_refuse(call: Callable[[], object], what: str) -> None:

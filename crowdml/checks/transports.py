@@ -7,7 +7,8 @@ import numpy as np
 
 from crowdml.device import Transport, write_checkin
 from crowdml.errors import Rejected
-from crowdml.privacy import Summary, SystemChance
+from crowdml.models import Minibatch
+from crowdml.privacy import Place, SystemChance
 from crowdml.protocol import Checkout, Enrol, Terms, decode_parameters, terms_hash
 
 __all__ = ["check_transport"]
@@ -16,7 +17,7 @@ __all__ = ["check_transport"]
 def check_transport(transport: Transport, invite: str | None = None) -> None:
     """Raise `AssertionError` unless the transport does its calls against a live task.
 
-    One device enrols, checks in once with noise only, and leaves.
+    One device enrols, checks in once, and leaves.
 
     Args:
         transport: The way to a task that runs, adds noise, and in which nobody else takes part
@@ -39,7 +40,7 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     assert terms_sha256 == view.terms_sha256, "a check-out tells which terms are in force"
     assert transport.checkout(token) == (checkout, terms_sha256), "nothing has changed meanwhile"
 
-    body = noise_only(terms, view.terms_sha256, checkout)
+    body = nothing_told(terms, Place(view.terms_sha256, enrolled.device, 1), checkout)
     answer = transport.checkin(token, body)
     assert (answer.version, answer.status) == (checkout.version + 1, "applied")
     again = transport.checkin(token, body)
@@ -57,19 +58,13 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     transport.close()
 
 
-def noise_only(terms: Terms, terms_sha256: str, checkout: Checkout) -> bytes:
-    """A check-in of the smallest minibatch that says nothing: zeros, and the terms' own noise."""
-    event, sanitizer = terms.event(terms.collection.batch), terms.sanitizer()
-    zeros = np.zeros(terms.n_classes, dtype=np.int64)
-    message = write_checkin(
-        sanitizer,
-        Summary(np.zeros(sanitizer.size), 0, zeros, event.n_training, event.n_heldout),
-        event,
-        SystemChance(),
-        w=decode_parameters(checkout.parameters, sanitizer.size),
-        version=checkout.version,
-        terms_sha256=terms_sha256,
-    )
+def nothing_told(terms: Terms, place: Place, checkout: Checkout) -> bytes:
+    """A check-in of the smallest minibatch of samples that are all zero."""
+    n, mechanism, model = terms.collection.batch, terms.mechanism(), terms.make_model()
+    w = decode_parameters(checkout.parameters, model.size)
+    nothing = Minibatch(model, w, np.zeros((n, model.n_features)), np.zeros(n))
+    event = mechanism.event(n, place)
+    message = write_checkin(mechanism, nothing, event, place, SystemChance(), checkout.version)
     return msgspec.json.encode(message)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import crowdml
-from crowdml.cli import audit, bench, demo, device, owner, reproduce, serve, simulate, task
+from crowdml.cli import audit, bench, demo, device, owner, plan, reproduce, serve, simulate, task
 
 __all__ = ["app"]
 
@@ -37,6 +37,7 @@ def options(
 
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
+app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate_command)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve_command)

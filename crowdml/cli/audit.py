@@ -16,26 +16,31 @@ __all__ = ["audit"]
 
 
 def audit(
-    epsilon: Annotated[float, typer.Option(help="The claimed ε of a check-in.")] = 3.0,
-    trials: Annotated[int, typer.Option(help="How often each neighbour is sanitised.")] = 20_000,
+    mechanism: Annotated[str, typer.Option(help="direction, gaussian or laplace.")] = "direction",
+    epsilon: Annotated[float, typer.Option(help="The claimed ε of a check-in.")] = 4.0,
+    trials: Annotated[
+        int | None, typer.Option(help="How many check-ins are drawn for each pair of data sets.")
+    ] = None,
     json: JSON = False,
 ) -> None:
-    """Attack the sanitizer on neighbouring minibatches, and compare with what it claims."""
+    """Try to tell two data sets apart by what a mechanism sends, and compare with its claim."""
     with needs("sim"):
-        from crowdml.checks.audit import audit_sanitizer
+        from crowdml.checks.audit import audit_mechanism
     if not 0 < epsilon < float("inf"):
         raise InvalidInput(f"epsilon must be positive and finite, found {epsilon}.")
-    if trials < 100:
+    if trials is not None and trials < 100:
         raise InvalidInput(f"trials must be at least 100, found {trials}.")
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("sanitising", total=trials)
-        found = audit_sanitizer(
-            epsilon, trials, progress=lambda done: progress.update(bar, completed=done)
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("checking in", total=1.0)
+        found = audit_mechanism(
+            mechanism, epsilon, trials, progress=lambda share: progress.update(bar, completed=share)
         )
     if json:
-        print_json({"parts": found.parts, "passed": found.passed})
+        print_json({"mechanism": mechanism, "parts": found.parts, "passed": found.passed})
     else:
-        table = Table("what is sent", "claimed ε", "proved at least", "")
+        claimed = f"claimed ε at δ = {found.delta:g}" if found.delta else "claimed ε"
+        table = Table("what is sent", claimed, "proved at least", "")
         for part, finding in found.parts.items():
             verdict = "within the claim" if finding.passed else "[bold red]BROKEN[/bold red]"
             table.add_row(part, f"{finding.claimed:g}", f"{finding.lower_bound:.3f}", verdict)

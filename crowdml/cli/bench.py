@@ -36,7 +36,13 @@ def server(
             "clients must be at least 1 and seconds lie in 0 … 3600, "
             f"found {clients} and {seconds}."
         )
-    _print(bench_server(seconds, clients), json)
+    figures = bench_server(seconds, clients)
+    if json:
+        print_json(figures)
+        return
+    for mechanism, each in figures.items():
+        print(mechanism)
+        _print(each, json)
 
 
 @app.command()

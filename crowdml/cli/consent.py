@@ -21,26 +21,46 @@ def ask(offer: Offer, limits: Limits, question: str, yes: bool, before: str = ""
 
 
 def in_plain_words(terms: Terms, limits: Limits) -> str:
-    cost, batch = terms.epsilon_per_sample, terms.collection.batch
     wanted = ", ".join(terms.target.labels) or terms.target.description or "a number"
+    lines = [
+        f"What is read:      {terms.sensors}",
+        f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
+        f"What is predicted: {wanted}",
+        *(_whole(terms) if terms.epsilon_in_all else _samples(terms, limits)),
+    ]
+    return "\n".join(lines)
+
+
+def _whole(terms: Terms) -> list[str]:
+    collection = terms.collection
+    times = "once" if collection.checkins == 1 else f"at most {collection.checkins} times"
+    return [
+        f"What leaves:       {times}, after {collection.batch} samples: one small number. Either "
+        "it names a direction in which to change the model, or it says whether one prediction was "
+        "right; which of the two is not for the device to choose. Never a sample.",
+        f"How it is hidden:  the number is chosen by chance, so that whatever you contribute, "
+        f"nobody can be sure of any of it. Whatever you contribute, in all: "
+        f"ε = {terms.epsilon_in_all:g}.",
+    ]
+
+
+def _samples(terms: Terms, limits: Limits) -> list[str]:
     noise = (
         "all with random noise. Never a sample."
         if terms.private
         else "all without any noise: samples could be worked out from them."
     )
-    lines = [
-        f"What is read:      {terms.sensors}",
-        f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
-        f"What is predicted: {wanted}",
-        f"What leaves:       after every {batch} samples: the average of what they suggest to "
-        f"change, how many were predicted wrongly and how many had each label, {noise}",
+    leaves = (
+        f"What leaves:       after every {terms.collection.batch} samples: the average of what "
+        "they suggest to change, how many were predicted wrongly and how many had each label, "
+        f"{noise}"
+    )
+    if not terms.private:
+        return [leaves, "How it is hidden:  NOT AT ALL. THIS TASK IS NOT PRIVATE."]
+    return [
+        leaves,
+        f"How it is hidden:  whatever anyone does with it, one sample changes the chance of any "
+        f"message by a factor of at most e^{terms.epsilon_per_sample:g}. You allow "
+        f"ε = {limits.per_sample:g} for a sample and {limits.per_device:g} for all check-ins "
+        "together. The promise is for samples, not for you as a whole.",
     ]
-    if terms.private:
-        lines.append(
-            f"How it is hidden:  whatever anyone does with it, one sample changes the chance of "
-            f"any message by a factor of at most e^{cost:g}. You allow ε = {limits.per_sample:g} "
-            f"for a sample and {limits.per_device:g} for all check-ins together."
-        )
-    else:
-        lines.append("How it is hidden:  NOT AT ALL. THIS TASK IS NOT PRIVATE.")
-    return "\n".join(lines)

@@ -22,7 +22,11 @@ __all__ = ["demo"]
 def demo(
     devices: Annotated[int, typer.Option(help="How many devices take part.")] = 108,
     task: Annotated[str, typer.Option(help="activity or digits.")] = "activity",
-    epsilon: Annotated[float, typer.Option(help="ε of a sample in all; inf for no noise.")] = 1.0,
+    mechanism: Annotated[str, typer.Option(help="direction, gaussian or laplace.")] = "direction",
+    epsilon: Annotated[
+        float,
+        typer.Option(help="ε: of a whole person for direction, of a sample for the others."),
+    ] = 4.0,
     seconds: Annotated[float, typer.Option(help="How long the crowd collects.")] = 25.0,
     folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
     seed: Annotated[int, typer.Option(help="For dealing samples; noise is never seeded.")] = 0,
@@ -41,30 +45,51 @@ def demo(
         if console.is_terminal:
             _keep_open(portal, console)
 
-    run_demo(Demo(task, epsilon, devices, seconds, folder, seed), console, show)
+    wanted = Demo(
+        task=task,
+        mechanism=mechanism,
+        epsilon=epsilon,
+        devices=devices,
+        seconds=seconds,
+        folder=folder,
+        seed=seed,
+    )
+    run_demo(wanted, console, show)
 
 
 def _explain(result: "Result", task: str, console: Console) -> None:
-    spent = result.epsilon
     where = "people who took no part" if task == "activity" else "samples that took no part"
     console.print(
-        f"\n[bold]error {result.error:.3f}[/bold] on {where}; "
-        f"with all data in one place it would be {result.central_error:.3f}"
+        f"\n[bold]error {result.error:.3f}[/bold] on {where}; with all data in one place it would "
+        f"be {result.central_error:.3f}, by guessing {result.guess_error:.3f}"
     )
-    console.print(
-        f"{result.checkins} check-ins of {result.devices} devices used {result.samples:,} samples "
-        f"in {result.seconds:.0f} s; the server saw noisy averages only"
-    )
-    if math.isinf(spent.per_sample):
-        console.print("[bold red]no privacy: ε = ∞[/bold red]")
-    else:
+    worst = min(result.recall)
+    if worst < 0.5:
         console.print(
-            f"privacy: each sample lost at most ε = {spent.per_sample:g}; "
-            f"the busiest device spent ε = {spent.per_device_max:g} over its check-ins. "
-            f"If all samples of a device were replaced at once the bound would be "
-            f"ε = {spent.whole_device_max:g}: the promise is for samples, not for people."
+            f"[yellow]one of the classes is recognised in {worst:.0%} of its cases only[/yellow]"
         )
+    sent = result.checkins * result.private_bytes_per_checkin
+    console.print(
+        f"{result.checkins} check-ins of {result.devices} devices in {result.seconds:.0f} s; all "
+        f"that they told of people is {sent:,} bytes, {result.private_bytes_per_checkin:,} each"
+    )
+    console.print(_privacy(result))
     console.print(f"model saved to {result.model}")
+
+
+def _privacy(result: "Result") -> str:
+    spent = result.epsilon
+    if math.isinf(spent.per_sample):
+        return "[bold red]no privacy: ε = ∞[/bold red]"
+    if result.mechanism == "direction":
+        return (
+            f"privacy: whatever a person contributed, in all: ε = {spent.per_person:g}. The whole "
+            "person is protected, not one sample."
+        )
+    return (
+        f"privacy: each sample lost at most ε = {spent.per_sample:g}. For all samples of a person "
+        f"at once the bound is ε = {spent.per_person:g}: the promise is for samples, not people."
+    )
 
 
 def _keep_open(portal: str, console: Console) -> None:

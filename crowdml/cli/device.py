@@ -30,7 +30,7 @@ from crowdml.device import (
     read_terms,
 )
 from crowdml.errors import DeviceError, InvalidInput, InvalidSample
-from crowdml.privacy import Limits
+from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
 from crowdml.protocol import Terms
 
 __all__ = ["app"]
@@ -213,8 +213,9 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
             "checkins": [
                 {
                     "id": letter,
-                    "samples": event.n_samples,
-                    "epsilon": event.per_sample,
+                    "epsilon": event.loss.total,
+                    "unit": event.unit,
+                    "samples": None if isinstance(event, DirectionEvent) else event.n_samples,
                     "answer": said,
                 }
                 for (letter, said), event in told
@@ -222,19 +223,33 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
         }
         print_json(document)
         return
-    table = Table("check-in", "samples", "ε_g", "ε_e", "ε_y", "cost ε", "answer")
+    table = Table("check-in", "what it told", "ε", "for each", "answer")
     for (letter, said), event in told:
-        levels = {release.what: f"{release.epsilon:g}" for release in event.releases}
-        parts = [levels.get(what, "–") for what in ("gradient", "errors", "labels")]
-        table.add_row(letter, str(event.n_samples), *parts, f"{event.per_sample:g}", escape(said))
+        cost = f"{event.loss.total:.4g}"
+        table.add_row(letter, _told(event), cost, event.unit, escape(said))
     console = Console()
     console.print(table)
-    console.print(
+    console.print(_in_all(account, limits), highlight=False)
+
+
+def _told(event: CheckinEvent) -> str:
+    if isinstance(event, DirectionEvent):
+        return f"one {event.what}"
+    parts = [release.what for release in event.releases]
+    return f"{', '.join(parts)} of {event.n_samples} samples, with noise"
+
+
+def _in_all(account: Ledger, limits: Limits) -> str:
+    if all(event.unit is Unit.CHECKIN for event in account.events):
+        return (
+            f"Whatever you contributed, in all: ε = {account.whole_device:g} "
+            f"of {limits.per_device:g}."
+        )
+    return (
         f"any one sample: ε = {account.per_sample:g} of {limits.per_sample:g}\n"
         f"all check-ins:  ε = {account.per_device:g} of {limits.per_device:g}\n"
-        f"all {sum(e.n_samples for e in account.events)} samples at once: at most "
-        f"ε = {account.whole_device:g} (the promise is for samples, not for the whole device)",
-        highlight=False,
+        f"everything at once: at most ε = {account.whole_device:g} "
+        "(the promise is for samples, not for the whole person)"
     )
 
 

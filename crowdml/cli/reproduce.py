@@ -17,7 +17,7 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    figures: Annotated[list[str], typer.Argument(help="fig3 … fig9, analysis, or all.")],
+    figures: Annotated[list[str], typer.Argument(help="fig3 … fig9, analysis, beyond, or all.")],
     trials: Annotated[int, typer.Option(help="How often each curve is repeated.")] = 10,
     out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path(
         "crowdml-reproduction"

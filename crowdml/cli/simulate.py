@@ -1,7 +1,5 @@
 """crowdml simulate."""
 
-import itertools
-import math
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,18 +14,24 @@ from rich.progress import Progress
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
 from crowdml.cli.output import print_json
-from crowdml.cli.simulated import Setting, Simulated
+from crowdml.cli.simulated import Simulated
+from crowdml.cli.sweep import (
+    CHOOSING,
+    chooses,
+    default_devices,
+    numbers,
+    settings,
+    texts,
+    whole,
+)
 from crowdml.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from crowdml.simulation import Curve, Dataset, Plan
+    from crowdml.simulation import Dataset, Plan, Results
 
 __all__ = ["simulate_command"]
 
 LAW = Literal["uniform", "constant", "exponential", "lognormal"]
-
-CHOOSING = ("auto", "paper")
-"""Words for --rate that let c be chosen: on samples set aside, or on the test set."""
 
 
 def simulate_command(
@@ -40,43 +44,86 @@ def simulate_command(
     approach: Annotated[
         str, typer.Option(help="crowd, central-batch, central-sgd, decentral; several with commas.")
     ] = "crowd",
+    mechanism: Annotated[
+        str, typer.Option(help="direction, gaussian, laplace; several with commas.")
+    ] = "direction",
     devices: Annotated[
         str | None,
-        typer.Option(help="M. By default one per person, or 1000 if people are unknown."),
+        typer.Option(
+            help="M. By default as many as have samples for one check-in each; for gaussian and "
+            "laplace one per person, or 1000 if people are unknown."
+        ),
     ] = None,
     batch: Annotated[str, typer.Option(help="b; several: 1,10,20.")] = "1",
-    epsilon: Annotated[str, typer.Option(help="ε of a use of a sample; inf for no noise.")] = "inf",
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            help="ε: of a person in all for direction, of a sample in each use for gaussian (with "
+            "δ = 1e-6) and laplace; inf for no noise."
+        ),
+    ] = "inf",
+    checkins: Annotated[
+        int | None,
+        typer.Option(
+            help="K, the most of a device. By default as many as its samples give; for direction "
+            "each costs ε/K."
+        ),
+    ] = None,
+    evaluators: Annotated[
+        float, typer.Option(help="Share of check-ins that count errors instead of training.")
+    ] = 0.0,
     delay: Annotated[str, typer.Option(help="τ of each message, in samples of the crowd.")] = "0",
-    passes: Annotated[str, typer.Option(help="How often samples are used; each costs ε.")] = "1",
+    passes: Annotated[str, typer.Option(help="How often samples are used.")] = "1",
     trials: Annotated[int, typer.Option(help="Repetitions, with all chance anew.")] = 1,
     rate: Annotated[
         str,
         typer.Option(
-            help="c. auto chooses it on samples set aside for that; paper chooses it on the test "
-            "set, as the paper does."
+            help="planned: constant, from what is known before the start. Or c. Or auto, which "
+            "chooses c on samples set aside for that, or paper, which chooses it on the test set."
         ),
-    ] = "auto",
+    ] = "planned",
     reg: Annotated[
         str | None, typer.Option(help="λ. By default chosen together with c, otherwise 0.")
     ] = None,
     optimizer: Annotated[
-        str, typer.Option(help="sgd, adagrad, dual-averaging, average-gradient or auto.")
+        str, typer.Option(help="sgd, adagrad, dual-averaging or average-gradient.")
     ] = "sgd",
     schedule: Annotated[
-        str, typer.Option(help="η(t): sqrt c/√t, constant c, inverse c/t.")
-    ] = "sqrt",
+        str | None,
+        typer.Option(help="η(t) for a given or chosen c: sqrt c/√t (default), constant, inverse."),
+    ] = None,
     clip: Annotated[
-        float | None, typer.Option(help="S for a sample's gradient; default: the model's bound.")
+        str | None,
+        typer.Option(
+            help="S for a sample's gradient. By default what suits the planned rate, or the "
+            "model's bound with another; direction needs none."
+        ),
+    ] = None,
+    reach: Annotated[
+        float | None,
+        typer.Option(help="D, how far w is expected to go, for the planned rate."),
     ] = None,
     averaging: Annotated[
-        float | None, typer.Option(help="Average the iterates with this power; 8 is good.")
+        str | None,
+        typer.Option(
+            help="Average the iterates with this power. By default 3 with the planned rate, none "
+            "with another."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="softmax, hinge, ridge, huber; default: softmax or huber.")
     ] = None,
     intercept: Annotated[bool, typer.Option("--intercept", help="Scores with intercepts.")] = False,
-    delta: Annotated[float, typer.Option(help="Where Huber's loss becomes linear.")] = 1.0,
-    tolerance: Annotated[float, typer.Option(help="Larger residuals count as errors.")] = 1.0,
+    scale: Annotated[
+        float | None,
+        typer.Option(help="The typical size of numbers to predict; default: that in the data."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Where Huber's loss becomes linear; default: the scale.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Larger residuals count as errors; default: the scale.")
+    ] = None,
     radius: Annotated[float, typer.Option(help="R, the bound on ‖w‖.")] = 1e6,
     buffer: Annotated[
         int | None, typer.Option(help="B, the most samples a device keeps; default: no limit.")
@@ -113,25 +160,49 @@ def simulate_command(
         check_format(plot)
     if points < 1:
         raise InvalidInput(f"points must be at least 1, found {points}.")
+    if rate == "planned" and schedule is not None:
+        raise InvalidInput(
+            f"the planned rate is constant, found --schedule {schedule}. Give a --rate, or auto."
+        )
+    by_name = rate == "planned" or rate in CHOOSING
     axes: dict[str, list[Any]] = {
-        "approach": _texts("approach", approach),
-        "devices": [None] if devices is None else _whole("devices", devices),
-        "batch": _whole("batch", batch),
-        "epsilon": _numbers("epsilon", epsilon),
-        "delay": _numbers("delay", delay),
-        "passes": _whole("passes", passes),
-        "optimizer": _texts("optimizer", optimizer),
-        "rate": [1.0] if rate in CHOOSING else _numbers("rate", rate),
-        "reg": [0.0] if reg is None else _numbers("reg", reg),
+        "approach": texts("approach", approach),
+        "mechanism": texts("mechanism", mechanism),
+        "devices": whole("devices", devices),
+        "batch": whole("batch", batch),
+        "epsilon": numbers("epsilon", epsilon),
+        "delay": numbers("delay", delay),
+        "passes": whole("passes", passes),
+        "optimizer": texts("optimizer", optimizer),
+        "rate": [rate] if by_name else numbers("rate", rate),
+        "reg": [0.0] if reg is None else numbers("reg", reg),
+        "clip": numbers("clip", clip),
+        "averaging": numbers("averaging", averaging),
     }
     presence = Presence(late, leaving) if late or leaving else None
     data = load_dataset(dataset)
-    settings: list[Setting] = [
-        dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
-    ]
-    plans = []
-    for setting in settings:
-        setting["devices"] = setting["devices"] or _default_devices(data)
+    found: list[tuple[dict[str, Any], Plan]] = []
+    for setting in settings(axes):
+        chosen = chooses(setting["rate"], setting["optimizer"])
+        learning = Learning(
+            mechanism=setting["mechanism"],
+            epsilon=setting["epsilon"],
+            c=1.0 if chosen else None if by_name else setting["rate"],
+            rate="planned" if by_name and not chosen else schedule or "sqrt",
+            optimizer=setting["optimizer"],
+            regularization=setting["reg"],
+            clip=setting["clip"],
+            reach=reach,
+            radius=radius,
+            averaging=setting["averaging"],
+            model=model or ("softmax" if data.labels else "huber"),
+            intercept=intercept,
+            scale=scale,
+            delta=delta,
+            tolerance=tolerance,
+        )
+        usual = default_devices(data, setting["mechanism"], setting["batch"], checkins)
+        setting["devices"] = setting["devices"] or usual
         crowd = Crowd(
             devices=setting["devices"],
             batch=setting["batch"],
@@ -141,59 +212,43 @@ def simulate_command(
             presence=presence,
             skew=skew,
             spread=spread,
+            checkins=checkins,
+            evaluators=evaluators,
         )
-        learning = Learning(
-            epsilon=setting["epsilon"],
-            c=setting["rate"],
-            rate=schedule,
-            optimizer=setting["optimizer"],
-            regularization=setting["reg"],
-            clip=clip,
-            radius=radius,
-            averaging=averaging,
-            model=model or ("softmax" if data.labels else "huber"),
-            intercept=intercept,
-            delta=delta,
-            tolerance=tolerance,
-        )
-        plans.append(Plan(crowd, learning, setting["approach"]))
-    chosen, curves = _run(
-        data,
-        plans,
-        rate=rate,
-        reg=reg,
-        trials=trials,
-        seed=seed,
-        points=points,
+        found.append((setting, Plan(crowd, learning, setting["approach"])))
+    results = _run(
+        data, found, reg=reg, on_test=rate == "paper", trials=trials, seed=seed, points=points,
         engine=engine,
-    )
-    found = Simulated(
+    )  # fmt: skip
+    simulated = Simulated(
         dataset=dataset,
+        data=data,
         trials=trials,
         seed=seed,
         varied=[name for name, values in axes.items() if len(values) > 1],
-        results=list(zip(settings, chosen, curves, strict=True)),
+        settings=[setting for setting, _ in found],
+        results=results,
         seconds=time.perf_counter() - began,
     )
     if plot is not None:
-        save_curves(plot, found.labelled(), found.title)
+        save_curves(plot, simulated.labelled(), simulated.title)
     if json:
-        print_json(found.document())
+        print_json(simulated.document())
     else:
-        found.print_table(Console())
+        print(simulated.table())
 
 
 def _run(
     data: "Dataset",
-    plans: list["Plan"],
+    wanted: list[tuple[dict[str, Any], "Plan"]],
     *,
-    rate: str,
     reg: str | None,
+    on_test: bool,
     trials: int,
     seed: int,
     points: int,
     engine: str | None,
-) -> tuple[list["Plan"], list["Curve"]]:
+) -> "Results":
     """All plans, with c and λ as wanted, under a progress bar; what should be known is said."""
     from crowdml.simulation import simulate, tune
 
@@ -202,31 +257,32 @@ def _run(
         _warnings_told(console),
         Progress(console=console, transient=True, disable=not console.is_terminal) as bar,
     ):
-        chosen = [
-            tune(
-                data,
-                plan,
-                rate=rate in CHOOSING,
-                # Central batch has no c, and always needs a λ.
-                regularization=reg is None
-                and (rate in CHOOSING or plan.approach == "central-batch"),
-                on_test=rate == "paper",
-                seed=seed,
-                engine=engine,
+        plans = []
+        for setting, plan in bar.track(wanted, description="choosing"):
+            chosen = chooses(setting["rate"], setting["optimizer"])
+            # Central batch has no c, and always needs a λ.
+            open_reg = reg is None and (chosen or plan.approach == "central-batch")
+            plans.append(
+                tune(
+                    data,
+                    plan,
+                    rate=chosen,
+                    regularization=open_reg,
+                    on_test=on_test,
+                    seed=seed,
+                    engine=engine,
+                )
             )
-            for plan in bar.track(plans, description="choosing")
-        ]
         task = bar.add_task("simulating", total=None)
-        curves = simulate(
+        return simulate(
             data,
-            chosen,
+            plans,
             trials=trials,
             seed=seed,
             points=points,
             engine=engine,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    return chosen, curves
 
 
 @contextmanager
@@ -239,40 +295,8 @@ def _warnings_told(console: Console) -> Iterator[None]:
         console.print(f"note: {message}", highlight=False)
 
 
-def _default_devices(data: "Dataset") -> int:
-    people = len(set(data.person.tolist()))
-    return people if people > 1 else min(1000, len(data.y_train))
-
-
 def _delay(law: str, ticks: float) -> Any:
     from crowdml import simulation
 
     delay = getattr(simulation, f"{law}_delay")(ticks)
     return delay if ticks else None
-
-
-def _texts(name: str, text: str) -> list[str]:
-    values = list(dict.fromkeys(part.strip() for part in text.split(",")))
-    if "" in values:
-        raise InvalidInput(f"--{name} must be values with commas between them, found {text!r}.")
-    return values
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    try:
-        values = [float(part) for part in _texts(name, text)]
-    except ValueError:
-        values = [math.nan]
-    if any(math.isnan(value) for value in values):
-        other = ", or auto or paper" if name == "rate" else ""
-        raise InvalidInput(
-            f"--{name} must be numbers with commas between them{other}, found {text!r}."
-        )
-    return values
-
-
-def _whole(name: str, text: str) -> list[int]:
-    values = _numbers(name, text)
-    if any(value < 1 or value % 1 for value in values):
-        raise InvalidInput(f"--{name} must be whole numbers of at least 1, found {text!r}.")
-    return [int(value) for value in values]

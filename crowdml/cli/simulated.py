@@ -5,18 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
+from crowdml.cli.sweep import Setting
 
 if TYPE_CHECKING:
-    from crowdml.simulation import Curve, Plan
+    from crowdml.simulation import Curve, Dataset, Plan, Results
 
-__all__ = ["Setting", "Simulated"]
+__all__ = ["Simulated"]
 
-Setting = dict[str, Any]
+WIDTH, GAP = 80, "  "
 CHOSEN = ("rate", "reg")
 """They may have been chosen for each plan, so they are told by the plan and not by the setting."""
+
+MANY = 0.1
+"""A share of samples without any use that is worth a word."""
+
+Cells = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -24,17 +27,20 @@ class Simulated:
     """Curves of one setting, or of a sweep.
 
     Args:
-        dataset, trials, seed: What all settings have in common.
+        dataset, data, trials, seed: What all settings have in common.
         varied: The options that had several values.
-        results: For each setting its options, the plan that was run and its curve.
+        settings: The options of each curve.
+        results: The plans that were run, and their curves.
         seconds: Of everything.
     """
 
     dataset: str
+    data: "Dataset"
     trials: int
     seed: int
     varied: list[str]
-    results: list[tuple[Setting, "Plan", "Curve"]]
+    settings: list[Setting]
+    results: "Results"
     seconds: float
 
     def document(self) -> dict[str, Any]:
@@ -45,62 +51,120 @@ class Simulated:
                 **_numbers(plan, curve),
                 "setting": {name: setting[name] for name in setting if name not in CHOSEN},
             }
-            for setting, plan, curve in self.results
+            for setting, plan, curve in self._rows()
         ]
+        compared = {"guess_error": self.guess_error, "test_share": self.test_share}
         seconds = round(self.seconds, 3)
         if len(runs) > 1:
-            return {"runs": runs, "seconds": seconds, "setting": common}
-        return {**runs[0], "seconds": seconds, "setting": common | runs[0]["setting"]}
+            return {"runs": runs, **compared, "seconds": seconds, "setting": common}
+        setting = common | runs[0]["setting"]
+        return {**runs[0], **compared, "seconds": seconds, "setting": setting}
 
-    def print_table(self, console: Console) -> None:
+    @property
+    def guess_error(self) -> float:
+        """What the simplest guess gives, for any setting."""
+        from crowdml.simulation import guess_error
+
+        learning = self.results.plans[0].learning
+        return guess_error(self.data, learning.tolerance or learning.scale_of(self.data))
+
+    @property
+    def test_share(self) -> float:
+        n_test = len(self.data.y_test)
+        return n_test / (n_test + len(self.data.y_train))
+
+    def table(self) -> str:
+        """For people, in lines of at most 80 letters."""
+        cells = self._cells()
+        columns = [
+            [text.ljust(_width(name, column)) if name in self.varied
+             else text.rjust(_width(name, column)) for text in (name, *column)]
+            for name, column in cells.items()
+        ]  # fmt: skip
+        head, *rows = (GAP.join(row).rstrip() for row in zip(*columns, strict=True))
+        rule = "─" * _total_width(cells)
+        return "\n".join([self.title, "", head, rule, *rows, "", *self._notes(cells)])
+
+    def _cells(self) -> Cells:
+        """What tells the rows apart, then as much as fits on a line, the most important first."""
+        rows = list(self._rows())
         names = [name for name in self.varied if name not in CHOSEN]
-        columns = [*names, *CHOSEN, "test error", "check-ins", "ε/sample", "seconds"]
-        table = Table(
-            *[Column(name, no_wrap=True) for name in columns],
-            title=self.title,
-            title_justify="left",
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-            pad_edge=False,
-        )
-        for setting, plan, curve in self.results:
-            table.add_row(
-                *[_text(setting[name]) for name in names],
-                f"{plan.learning.c:.4g}" if plan.uses_rate else "–",
-                f"{plan.learning.regularization:g}",
-                f"{curve.final:.3f} ± {curve.std[-1]:.3f}",
-                f"{curve.checkins:,.0f}",
-                _text(curve.epsilon_per_sample),
-                f"{curve.seconds:.2f}",
+        cells = {name: [_text(setting[name]) for setting, _, _ in rows] for name in names}
+        curves, plans = self.results.curves, self.results.plans
+        cells["test error"] = [f"{c.final:.3f} ± {c.std[-1]:.3f}" for c in curves]
+        more = {
+            "devices": [_text(setting["devices"]) for setting, _, _ in rows],
+            "check-ins": [f"{c.checkins:,.0f}" for c in curves],
+            "ε/person": [_text(c.epsilon_per_person) for c in curves],
+            "ε/sample": [_text(c.epsilon_per_sample) for c in curves],
+            "RMSE": [f"{c.final_rmse:.3g}" for c in curves] if curves[0].rmse.size else [],
+            "left over": [_percent(c.left_over) for c in curves],
+            "rate": [f"{c.c:.3g}" if c.c else "–" for c in curves],
+            "reg": [f"{plan.learning.regularization:g}" for plan in plans],
+        }
+        for name, column in more.items():
+            wider = {**cells, name: column}
+            if name not in cells and _is_news(name, column) and _total_width(wider) <= WIDTH:
+                cells = wider
+        return cells
+
+    def _notes(self, cells: Cells) -> list[str]:
+        what = "the most frequent label" if self.data.labels else "the median"
+        lines = [
+            f"Always guessing {what} errs at {self.guess_error:.3f}.",
+            f"Tested on {len(self.data.y_test):,} held-out samples, "
+            f"{_percent(self.test_share)} of all.",
+        ]
+        crowds = [curve for _, plan, curve in self._rows() if plan.approach == "crowd"]
+        if any(curve.checkins == 0 for curve in crowds):
+            lines.append(
+                "Where there are 0 check-ins no device had b samples: nothing was learnt.\n"
+                "Use a smaller --batch or fewer --devices."
             )
-        console.print(table)
-        if any(plan.crowd.passes > 1 and plan.approach == "crowd" for _, plan, _ in self.results):
-            console.print("A sample that is used in P passes costs P·ε: ε/sample counts them all.")
-        console.print(f"{self.seconds:.1f} s in all")
+        elif "left over" in cells and any(curve.left_over > MANY for curve in self.results):
+            lines.append("Left over: samples that no check-in used, too few or after the last one.")
+        repeated = any(p.crowd.passes > 1 and p.approach == "crowd" for p in self.results.plans)
+        if repeated and "ε/sample" in cells:
+            lines.append("A sample that is used in P passes is told P times: ε/sample counts all.")
+        lines.append(f"{self.seconds:.1f} s in all")
+        return lines
 
     @property
     def title(self) -> str:
-        setting = self.results[0][0]
-        fixed = [n for n in ("devices", "batch", "epsilon", "delay") if n not in self.varied]
-        parts = [f"{name} {_text(setting[name])}" for name in fixed if setting[name]]
+        setting = self.settings[0]
+        named = ("mechanism", "devices", "batch", "epsilon", "delay")
+        fixed = [name for name in named if len({str(s[name]) for s in self.settings}) == 1]
+        parts = [
+            setting[name] if name == "mechanism" else f"{name} {_text(setting[name])}"
+            for name in fixed
+            if setting[name]
+        ]
         times = "1 trial" if self.trials == 1 else f"{self.trials} trials"
         return ", ".join([Path(self.dataset).name, *parts, times])
 
     def labelled(self) -> list[tuple[str, "Curve"]]:
         """Each curve with what tells it from the others."""
-        return [(self._label(setting), curve) for setting, _, curve in self.results]
+        return [(self._label(setting), curve) for setting, _, curve in self._rows()]
 
     def _label(self, setting: Setting) -> str:
         return ", ".join(
-            setting[name] if name in ("approach", "optimizer") else f"{name} {_text(setting[name])}"
+            _text(setting[name]) if name in BY_NAME else f"{name} {_text(setting[name])}"
             for name in self.varied
         )
 
+    def _rows(self) -> "zip[tuple[Setting, Plan, Curve]]":
+        return zip(self.settings, self.results.plans, self.results.curves, strict=True)
+
+
+BY_NAME = ("approach", "mechanism", "optimizer")
+
 
 def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
+    rmse = {"rmse": curve.final_rmse} if curve.rmse.size else {}
     return {
         "error": curve.final,
         "std": float(curve.std[-1]),
+        **rmse,
         "errors": [
             [int(samples), float(mean), float(std)]
             for samples, mean, std in zip(curve.samples, curve.mean, curve.std, strict=True)
@@ -108,15 +172,39 @@ def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
         "epsilon": {
             "per_sample": curve.epsilon_per_sample,
             "per_device": curve.epsilon_per_device,
+            "per_person": curve.epsilon_per_person,
         },
         "checkins": curve.checkins,
+        "left_over": curve.left_over,
         "seconds": round(curve.seconds, 3),
-        "rate": plan.learning.c if plan.uses_rate else None,
+        "rate": curve.c or None,
         "reg": plan.learning.regularization,
     }
 
 
+def _is_news(name: str, column: list[str]) -> bool:
+    """Whether a column says what neither the title nor common sense does."""
+    if name == "devices":
+        return len(set(column)) > 1
+    return bool(set(column) - ({"0", "0 %"} if name in ("left over", "reg") else set()))
+
+
+def _width(name: str, column: list[str]) -> int:
+    return max(len(text) for text in (name, *column))
+
+
+def _total_width(cells: Cells) -> int:
+    widths = [_width(name, column) for name, column in cells.items()]
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return "∞" if math.isinf(value) else f"{value:g}"
+        return "∞" if math.isinf(value) else f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+    if value is None:
+        return "–"
     return f"{value:,}" if isinstance(value, int) else str(value)

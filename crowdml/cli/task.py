@@ -43,32 +43,26 @@ labels = ["Still", "Walking", "Jogging"]
 
 [model]
 kind = "softmax"            # softmax, hinge; for numbers: ridge, huber
-# clip = 0.2                # S: bound on a sample's gradient; smaller means less noise
 # regularization = 0.0      # lambda
 # radius = 1000.0           # R: bound on the parameters
 # intercept = false
 
 [privacy]
-epsilon = 1.0               # what one sample loses in all, at most; inf means NOT PRIVATE
+epsilon = 4.0               # what a person loses in all, at most
+# mechanism = "direction"   # protects whole people; gaussian and laplace protect samples
 
 [collection]
-batch = 52                  # b: samples per check-in; the noise shrinks with 1/b
-buffer = 520                # B: a device without network stops collecting here
-# heldout = 0.0             # share of samples set aside for counting errors
-
-[optimizer]
-kind = "adagrad"            # sgd, adagrad, dual-averaging, average-gradient, auto
-c = 3.0
-averaging = 8               # publish an average of the newest iterates
+batch = 50                  # b: a device checks in when it has so many samples
+# checkins = 1              # K: how often a device may check in; the check-ins share epsilon
+# evaluators = 0.2          # the share of check-ins that only measure the error
 
 [stop]
-updates = 100000            # after so many check-ins at the latest
-# error = 0.1               # or when the error is surely below this
+updates = 1000              # how many check-ins you expect, within a factor of four
+# error = 0.1               # end earlier when the error is surely below this
 
 [enrolment]
 mode = "open"               # or "invite"
-checkins_per_minute = 60    # per device
-# max_staleness = 1000      # refuse gradients that are older than so many check-ins
+# max_staleness = 1000      # refuse check-ins that are later than so many others
 """
 
 
@@ -124,9 +118,9 @@ def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> Non
     if json:
         print_json({"tasks": rows})
         return
-    table = Table("name", "title", "state", "ε", "devices", "check-ins")
+    table = Table("name", "title", "state", "mechanism", "ε", "devices", "check-ins")
     for row in rows:
-        keys = ("name", "title", "state", "epsilon", "devices", "checkins")
+        keys = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
         table.add_row(*(escape(str(row[key])) for key in keys))
     Console().print(table if rows else "no tasks; create one with: crowdml task create FILE.toml")
 
@@ -145,7 +139,8 @@ def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) 
         print_json(document)
         return
     console = Console(markup=False)
-    for key in ("name", "title", "state", "epsilon", "devices", "checkins", "terms_sha256"):
+    keys = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
+    for key in (*keys, "terms_sha256"):
         console.print(f"{key:>13}  {document[key]}", highlight=False, soft_wrap=True)
     console.print_json(row.terms)
     for device in devices:
@@ -241,6 +236,7 @@ def _summary(store: "Store", row: Any, devices: int) -> dict[str, Any]:
         "name": row.task.name,
         "title": row.task.title,
         "state": row.state,
+        "mechanism": row.task.terms.mechanism_name,
         "epsilon": row.task.terms.privacy.epsilon,
         "devices": devices,
         "checkins": len(store.log(row.id)),

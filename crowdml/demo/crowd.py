@@ -32,8 +32,7 @@ class Report:
 
     device: int
     per_sample: float
-    per_device: float
-    whole_device: float
+    per_person: float
 
 
 def run_crowd(
@@ -73,6 +72,8 @@ def run_crowd(
                 accept_no_privacy=accept_no_privacy,
             )
         device = devices[member.number]
+        if device.ended:
+            continue
         outcome = device.add(member.x[k], int(member.y[k]))
         if outcome is Outcome.CHECKED_IN:
             reports.put(_report(member.number, device))
@@ -94,7 +95,7 @@ def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:
 
 def _report(number: int, device: Device) -> Report:
     ledger = device.ledger
-    return Report(number, ledger.per_sample, ledger.per_device, ledger.whole_device)
+    return Report(number, ledger.per_sample, ledger.whole_device)
 
 
 def recruit(

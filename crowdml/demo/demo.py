@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,11 @@ from rich.console import Console
 
 from crowdml.demo.crowd import Member, Report, recruit, run_crowd
 from crowdml.demo.observer import Observer
-from crowdml.demo.tasks import demo_task, expectation
+from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
-from crowdml.protocol import Task
+from crowdml.privacy import bound_features
+from crowdml.protocol import MECHANISMS, Task, listed
 from crowdml.server import ServerProcess, Store
 from crowdml.simulation import (
     Dataset,
@@ -28,7 +29,7 @@ from crowdml.simulation import (
     load_activity,
     load_dataset,
 )
-from crowdml.types import Array
+from crowdml.types import Array, Flags
 
 __all__ = ["Demo", "Result", "run_demo"]
 
@@ -42,7 +43,9 @@ class Demo:
 
     Args:
         task: activity or digits.
-        epsilon: The total ε of a sample; inf for none.
+        mechanism: direction, gaussian or laplace.
+        epsilon: What a person loses in all for direction, what a sample loses for the others; inf
+            for no privacy.
         devices: How many devices take part.
         seconds: How long the crowd collects.
         folder: Where the server's database, the devices' files and the model go.
@@ -50,7 +53,8 @@ class Demo:
     """
 
     task: str = "activity"
-    epsilon: float = 1.0
+    mechanism: str = "direction"
+    epsilon: float = 4.0
     devices: int = 108
     seconds: float = 25.0
     folder: Path = Path("crowdml-demo")
@@ -59,31 +63,51 @@ class Demo:
     def __post_init__(self) -> None:
         if self.task not in ("activity", "digits"):
             raise InvalidInput(f"task must be activity or digits, found {self.task!r}.")
+        if self.mechanism not in MECHANISMS:
+            names = listed(MECHANISMS)
+            raise InvalidInput(f"mechanism must be {names}, found {self.mechanism!r}.")
         if not self.epsilon > 0:
-            raise InvalidInput(
-                f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
-            )
+            raise InvalidInput(f"epsilon must be positive, found {self.epsilon}.")
         if not 0 < self.seconds <= 3600:
             raise InvalidInput(f"seconds must lie in 0 … 3600, found {self.seconds}.")
 
 
 @dataclass(frozen=True)
 class Epsilons:
-    """What the ledgers say in the end, over all devices."""
+    """What the ledgers say in the end: the most that any sample and any person has lost."""
 
     per_sample: float
-    per_device_max: float
-    whole_device_max: float
+    per_person: float
 
 
 @dataclass(frozen=True)
 class Result:
+    """How well the crowd learnt, and what it cost whom.
+
+    Args:
+        error: On people, or samples, that took no part.
+        central_error: With all data in one place.
+        guess_error: Of always guessing the most frequent label.
+        recall: The share of each class that is recognised.
+        checkins: How many there were.
+        devices: How many joined.
+        private_bytes_per_checkin: The most bytes of a check-in that depend on samples.
+        mechanism: What hid them.
+        epsilon: What they cost.
+        estimated_error: What the server can know of the error, ± estimated_margin.
+        seconds: How long it took.
+        model: Where the model is.
+    """
+
     error: float
     central_error: float
+    guess_error: float
+    recall: list[float]
     checkins: int
     devices: int
+    private_bytes_per_checkin: int
+    mechanism: str
     epsilon: Epsilons
-    samples: int
     estimated_error: float
     estimated_margin: float
     seconds: float
@@ -104,7 +128,8 @@ def run_demo(
     rng = np.random.default_rng(demo.seed)
     data = load_activity(features="demo") if demo.task == "activity" else load_dataset(demo.task)
     hands = data.deal(demo.devices, rng)
-    task = demo_task(demo.task, demo.epsilon, [len(hand) for hand in hands])
+    task = demo_task(demo.task, demo.mechanism, demo.epsilon, [len(hand) for hand in hands])
+    data = _as_devices_see_them(data, task)
     _introduce(demo, task, data, console)
     members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
     _clean(demo.folder)
@@ -115,7 +140,7 @@ def run_demo(
         url, fingerprint = process.url, process.fingerprint
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
-        progress = Progress(task, portal)
+        progress = Progress(task, portal, _guess_error(data))
         reports: multiprocessing.Queue[Report] = multiprocessing.get_context("spawn").Queue()
         start = time.time() + 1.0
         arguments = (
@@ -140,18 +165,27 @@ def _serving(folder: Path, task: Task) -> ServerProcess:
     return server
 
 
+def _as_devices_see_them(data: Dataset, task: Task) -> Dataset:
+    """The rows, each rescaled as a device does it."""
+    norm = task.terms.mechanism().norm
+    x = [
+        np.array([bound_features(row, len(row), norm) for row in rows])
+        for rows in (data.x_train, data.x_test)
+    ]
+    return replace(data, x_train=x[0], x_test=x[1])
+
+
 def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:
     people = len(set(data.person.tolist()))
+    once = task.terms.collection.checkins == 1
     console.print(
         f"{demo.devices} devices hold {len(data.y_train):,} samples"
         + (f" of {people} people" if people > 1 else "")
-        + f"; each checks in every {task.terms.collection.batch} samples, and uses each once."
+        + f"; each checks in {'once, with' if once else 'every'} "
+        + f"{task.terms.collection.batch} samples{'' if once else ', and uses each once'}."
     )
     if not task.terms.private:
         console.print("[bold red]ε = ∞: THIS TASK IS NOT PRIVATE. No noise is added.[/bold red]")
-    warning = expectation(task, len(data.y_train))
-    if warning:
-        console.print(f"[yellow]{warning}[/yellow]")
 
 
 @contextmanager
@@ -185,7 +219,8 @@ def _watch(
     while True:
         alive = any(process.is_alive() for process in running)
         progress.statistics = server.statistics()
-        progress.errors.append(_error(progress.task, data, server.model()))
+        wrong = _mistakes(progress.task, data, server.model())
+        progress.errors.append(float(wrong.mean()))
         _collect(progress, reports)
         if not console.is_terminal and time.monotonic() - said > 5:
             console.print(line(progress))
@@ -208,8 +243,7 @@ def _collect(progress: Progress, reports: "multiprocessing.Queue[Report]") -> No
         except queue.Empty:
             return
         progress.per_sample = max(progress.per_sample, report.per_sample)
-        progress.per_device = max(progress.per_device, report.per_device)
-        progress.whole_device = max(progress.whole_device, report.whole_device)
+        progress.per_person = max(progress.per_person, report.per_person)
 
 
 def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> Result:
@@ -217,13 +251,18 @@ def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> 
     file = demo.folder / f"{demo.task}.npz"
     file.write_bytes(model)
     estimate = statistics.error
+    wrong = _mistakes(progress.task, data, model)
+    labels = data.y_test.astype(int)
     return Result(
-        error=_error(progress.task, data, model),
+        error=float(wrong.mean()),
         central_error=progress.central_error or math.nan,
+        guess_error=progress.guess_error,
+        recall=[float(1 - wrong[labels == k].mean()) for k in range(len(data.labels))],
         checkins=statistics.version,
         devices=statistics.devices,
-        epsilon=Epsilons(progress.per_sample, progress.per_device, progress.whole_device),
-        samples=statistics.samples,
+        private_bytes_per_checkin=progress.task.terms.mechanism().private_bytes,
+        mechanism=demo.mechanism,
+        epsilon=Epsilons(progress.per_sample, progress.per_person),
         estimated_error=estimate.value if estimate else math.nan,
         estimated_margin=estimate.margin if estimate else math.nan,
         seconds=round(progress.seconds, 1),
@@ -237,10 +276,16 @@ def _central_error(task: Task, data: Dataset) -> float:
     return error_rate(model, w, data.x_test, data.y_test)
 
 
-def _error(task: Task, data: Dataset, exported: bytes) -> float:
+def _mistakes(task: Task, data: Dataset, exported: bytes) -> Flags:
     with np.load(io.BytesIO(exported), allow_pickle=False) as archive:
         w: Array = archive["weights"].ravel()
-    return error_rate(task.terms.make_model(), w, data.x_test, data.y_test)
+    return task.terms.make_model().mistakes(w, data.x_test, data.y_test)
+
+
+def _guess_error(data: Dataset) -> float:
+    """Of the label that is most frequent among those who take part."""
+    usual = np.bincount(data.y_train.astype(int)).argmax()
+    return float((data.y_test != usual).mean())
 
 
 def _clean(folder: Path) -> None:

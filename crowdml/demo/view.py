@@ -25,12 +25,12 @@ class Progress:
 
     task: Task
     portal: str
+    guess_error: float
     started: float = field(default_factory=time.monotonic)
     statistics: Statistics | None = None
     errors: list[float] = field(default_factory=list)
     per_sample: float = 0.0
-    per_device: float = 0.0
-    whole_device: float = 0.0
+    per_person: float = 0.0
     central_error: float | None = None
 
     @property
@@ -71,15 +71,12 @@ def draw(progress: Progress) -> RenderableType:
     table.add_row("devices", f"{now.devices} joined, {now.active_devices} have checked in")
     table.add_row("check-ins", f"{now.version} of {now.max_updates}  ({rate:.1f}/s)")
     table.add_row("", ProgressBar(total=now.max_updates, completed=now.version, width=44))
-    table.add_row("estimated error", f"{_estimate(now.error)}  from noisy counts alone")
+    table.add_row("estimated error", f"{_estimate(now.error)}  all that the server can know")
     table.add_row("true test error", _curve(progress.errors))
     if progress.central_error is not None:
         table.add_row("central batch", f"{progress.central_error:.3f}  with all data in one place")
-    table.add_row(
-        "ε spent so far",
-        f"{_epsilon(progress.per_sample)} by any sample, "
-        f"{_epsilon(progress.per_device)} by the busiest device",
-    )
+    table.add_row("guessing", f"{progress.guess_error:.3f}")
+    table.add_row("ε so far", f"{_epsilon(progress.per_person)} by any person, in all")
     title = f"[bold]crowdml[/bold] · {progress.task.title}"
     return Group(Panel(table, title=title, subtitle=progress.portal, expand=False))
 

@@ -7,7 +7,7 @@ from crowdml.device.feed import Fed, feed
 from crowdml.device.link import Link, read_link
 from crowdml.device.outcome import Outcome
 from crowdml.device.recording import read_recording
-from crowdml.device.routines import choose_heldout, summarize, write_checkin
+from crowdml.device.routines import write_checkin
 from crowdml.device.sensing import features_of
 from crowdml.device.sources import Place, read_source
 from crowdml.device.store import DeviceStore, default_file
@@ -27,7 +27,6 @@ __all__ = [
     "Transport",
     "Waiting",
     "Wishes",
-    "choose_heldout",
     "default_file",
     "default_limits",
     "features_of",
@@ -37,7 +36,6 @@ __all__ = [
     "read_recording",
     "read_source",
     "read_terms",
-    "summarize",
     "trust_only",
     "write_checkin",
 ]

@@ -2,11 +2,12 @@
 
 import msgspec
 
-from crowdml.device.routines import choose_heldout, summarize, write_checkin
+from crowdml.device.routines import write_checkin
 from crowdml.device.store import Identity, Letter
 from crowdml.device.transport import CheckedOut
 from crowdml.errors import InvalidInput, TermsChanged, Unreachable
-from crowdml.privacy import Chance, CheckinRelease, Ledger
+from crowdml.models import Minibatch
+from crowdml.privacy import Chance, CheckinEvent, Ledger, Place
 from crowdml.protocol import State, Terms, decode_parameters, rejected, terms_hash
 from crowdml.types import Array
 
@@ -23,8 +24,19 @@ class Agreement:
         self.terms = Terms.parse(identity.terms)
         self.terms_sha256 = terms_hash(identity.terms)
         self._limits = identity.limits
+        self._device = identity.device
         self._model = self.terms.make_model()
-        self._sanitizer = self.terms.sanitizer()
+        self._mechanism = self.terms.mechanism()
+
+    @property
+    def norm(self) -> int:
+        """Features are rescaled to ‖x‖ ≤ 1 in this norm."""
+        return self._mechanism.norm
+
+    def fulfilled(self, ledger: Ledger) -> bool:
+        """Whether all check-ins that were agreed to are made."""
+        most = self.terms.collection.checkins
+        return most is not None and len(ledger.events) >= most
 
     def accept(self, checked_out: CheckedOut) -> Array:
         """The parameters of a check-out, if it is on the agreed terms and makes sense."""
@@ -39,37 +51,31 @@ class Agreement:
         if checkout.state is State.PAUSED:
             raise rejected("task-paused", "the task is paused.")
         try:
-            return decode_parameters(checkout.parameters, self._sanitizer.size)
+            return decode_parameters(checkout.parameters, self._model.size)
         except InvalidInput as error:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
 
-    def require_budget(self, ledger: Ledger, n_samples: int) -> CheckinRelease:
-        """What a check-in of so many samples will tell; `LimitReached` if that is too much."""
-        event = self.terms.event(n_samples)
+    def require_budget(self, ledger: Ledger, n_samples: int) -> CheckinEvent:
+        """What the next check-in will tell; `LimitReached` if that is too much."""
+        event = self._mechanism.event(n_samples, self._next(ledger))
         ledger.require(event, self._limits)
         return event
 
     def write(
         self, version: int, w: Array, x: Array, y: Array, ledger: Ledger, chance: Chance
-    ) -> tuple[Letter, CheckinRelease] | None:
+    ) -> tuple[Letter, CheckinEvent] | None:
         """A minibatch as a letter that may leave, and what it tells; None for fewer than b.
 
-        The ledger approves one event; the noise is that event's, and the caller books it.
+        The ledger approves one event; the mechanism spends exactly it, and the caller books it.
 
         Paper: Algorithm 1, Device Routines 2 and 3.
         """
-        if len(x) < self.terms.collection.batch:
+        if len(x) < self.terms.collection.batch or self.fulfilled(ledger):
             return None
         event = self.require_budget(ledger, len(x))
-        heldout = choose_heldout(len(x), event.n_heldout, chance)
-        summary = summarize(self._model, w, x, y, heldout, self._sanitizer.clip)
-        message = write_checkin(
-            self._sanitizer,
-            summary,
-            event,
-            chance,
-            w=w,
-            version=version,
-            terms_sha256=self.terms_sha256,
-        )
+        minibatch, place = Minibatch(self._model, w, x, y), self._next(ledger)
+        message = write_checkin(self._mechanism, minibatch, event, place, chance, version)
         return Letter(message.id, msgspec.json.encode(message)), event
+
+    def _next(self, ledger: Ledger) -> Place:
+        return Place(self.terms_sha256, self._device, len(ledger.events) + 1)

@@ -14,7 +14,14 @@ import numpy.typing as npt
 from crowdml.device.agreement import Agreement
 from crowdml.device.enrolment import Offer, Wishes, enrol, read_terms
 from crowdml.device.outcome import Outcome
-from crowdml.device.store import DeviceStore, Identity, Letter, Position, default_file
+from crowdml.device.store import (
+    DeviceStore,
+    Identity,
+    Letter,
+    Position,
+    Standing,
+    default_file,
+)
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.device.waiting import Waiting
 from crowdml.errors import (
@@ -29,7 +36,7 @@ from crowdml.errors import (
 )
 from crowdml.privacy import (
     Chance,
-    CheckinRelease,
+    CheckinEvent,
     Ledger,
     Limits,
     SystemChance,
@@ -52,6 +59,7 @@ KEEP_AFTER = {"method-not-allowed", "not-found", "task-paused", "too-frequent", 
 
 
 LONGEST_WAIT = 3600.0
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 
 
 class Device:
@@ -192,7 +200,7 @@ class Device:
         """Keep a sample, and check in if a minibatch is full and the time has come.
 
         Args:
-            x: D numbers; rescaled to ‖x‖₁ ≤ 1 if longer.
+            x: D numbers; rescaled to ‖x‖ ≤ 1 if longer, in the norm of the task's mechanism.
             y: A label 0 … C−1, or a real target.
             position: Where in a file it came from, to be remembered with it.
 
@@ -201,54 +209,59 @@ class Device:
 
         Paper: Algorithm 1, Device Routine 1.
         """
-        features = bound_features(x, self._agreement.terms.features.count)
+        features = bound_features(x, self._agreement.terms.features.count, self._agreement.norm)
         target = check_target(y, self._agreement.terms.n_classes)
         with self._lock:
             self._refresh()
             if self.ended:
                 return Outcome.ENDED
             most = self._agreement.terms.collection.buffer
-            if not self._store.add(features, target, most, position):
-                outcome = self.sync()
+            standing = self._store.add(features, target, most, position)
+            if standing is None:
+                outcome = self._sync(self._store.standing)
                 if self.ended:
                     return Outcome.ENDED
-                if not self._store.add(features, target, most, position):
-                    self._say(f"the buffer is full: collection has stopped ({outcome}).")
-                    return Outcome.FULL
-            return self.sync()
+                standing = self._store.add(features, target, most, position)
+            if standing is None:
+                self._say(f"the buffer is full: collection has stopped ({outcome}).")
+                return Outcome.FULL
+            return self._sync(standing)
 
     def sync(self) -> Outcome:
         """Send what waits, then check in a full minibatch, if the time has come."""
         with self._lock:
             self._refresh()
-            if self.ended:
-                return Outcome.ENDED
-            if not self._something_to_do():
-                return Outcome.COLLECTED
-            if self._batch_is_full():
-                self._waiting.batch_filled()
-            if not self._waiting.due:
-                return self._waiting.why
-            try:
-                return self._attempt()
-            except Unreachable as error:
-                self._say(f"{error} Samples are kept; will try again.")
-                return self._waiting.hold(Outcome.WAITING)
-            except LimitReached as error:
-                self._say(str(error))
-                return Outcome.LIMIT
-            except TermsChanged as error:
-                self._say(str(error))
-                return self._waiting.hold(Outcome.TERMS)
-            except Rejected as error:
-                return self._refused(error)
+            return self._sync(self._store.standing)
+
+    def _sync(self, standing: Standing) -> Outcome:
+        if self.ended:
+            return Outcome.ENDED
+        if not self._something_to_do(standing):
+            return Outcome.COLLECTED
+        if self._fills_a_batch(standing):
+            self._waiting.batch_filled()
+        if not self._waiting.due:
+            return self._waiting.why
+        try:
+            return self._attempt()
+        except Unreachable as error:
+            self._say(f"{error} Samples are kept; will try again.")
+            return self._waiting.hold(Outcome.WAITING)
+        except LimitReached as error:
+            self._say(str(error))
+            return Outcome.LIMIT
+        except TermsChanged as error:
+            self._say(str(error))
+            return self._waiting.hold(Outcome.TERMS)
+        except Rejected as error:
+            return self._refused(error)
 
     def flush(self, seconds: float = 60.0) -> Outcome:
         """Retry until nothing is left that may be sent, or the time is over."""
         deadline = time.monotonic() + seconds
         while True:
             outcome = self.sync()
-            done = not self._something_to_do() or outcome in (
+            done = not self._something_to_do(self._store.standing) or outcome in (
                 Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED
             )  # fmt: skip
             if done or time.monotonic() >= deadline:
@@ -297,7 +310,7 @@ class Device:
         """Tell the server, as well as it can be told, and forget everything here."""
         with self._lock:
             try:
-                if not self.ended:
+                if self.ended in (None, ALL_MADE):
                     self._transport.leave(self._identity.token)
             except CrowdmlError as error:
                 self._say(f"left without telling the server: {error}")
@@ -329,11 +342,17 @@ class Device:
         letter = self._store.pending
         if letter:
             outcome = self._send(letter)
-        if not self.ended and self._batch_is_full():
+        full = self._fills_a_batch(self._store.standing)
+        if not self.ended and full and not self._fulfilled():
             letter = self._release()
             outcome = self._send(letter) if letter else outcome
         self._waiting.clear()
+        if self._fulfilled():
+            self._end(ALL_MADE)
         return outcome
+
+    def _fulfilled(self) -> bool:
+        return self._agreement.fulfilled(self._store.ledger)
 
     def _release(self) -> Letter | None:
         """Check out w and turn the buffer into one sanitised letter."""
@@ -344,7 +363,7 @@ class Device:
         w = agreement.accept(checked_out)
         self._on_step("checked out")
 
-        def write(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease] | None:
+        def write(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent] | None:
             written = agreement.write(checked_out.checkout.version, w, x, y, ledger, self._chance)
             self._on_step("sanitised")
             return written
@@ -390,7 +409,7 @@ class Device:
 
     def _refresh(self) -> None:
         """Another process may have changed limits, agreed to other terms, or left."""
-        identity = self._store.identity
+        identity = self._store.identity if self._store.changed() else None
         if identity is not None and identity != self._identity:
             self._adopt(identity)
 
@@ -402,11 +421,11 @@ class Device:
     def _end(self, why: str) -> None:
         self._remember(replace(self._identity, ended=why))
 
-    def _batch_is_full(self) -> bool:
-        return self._store.n_samples >= self._agreement.terms.collection.batch
+    def _fills_a_batch(self, standing: Standing) -> bool:
+        return standing.n_samples >= self._agreement.terms.collection.batch
 
-    def _something_to_do(self) -> bool:
-        return not self.ended and (self._store.pending is not None or self._batch_is_full())
+    def _something_to_do(self, standing: Standing) -> bool:
+        return not self.ended and (standing.pending or self._fills_a_batch(standing))
 
 
 def _same_samples(terms: Terms, old: Terms) -> bool:

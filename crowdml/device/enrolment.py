@@ -32,8 +32,8 @@ class Wishes(TypedDict, total=False):
         invite: An invite code, where the task asks for one.
         fingerprint: SHA-256 of a self-signed certificate to trust.
         terms_sha256: The hash of the terms that were shown: others are not joined.
-        limits: On ε; by default one check-in's cost per sample, and twenty check-ins for the
-            device.
+        limits: On ε; by default one check-in's cost per sample, and for the device what the terms
+            say, or twenty check-ins if they say nothing.
         accept_no_privacy: Join even a task that adds no noise.
         insecure_http: Allow plain HTTP beyond loopback.
     """
@@ -47,9 +47,10 @@ class Wishes(TypedDict, total=False):
 
 
 def default_limits(terms: Terms) -> Limits:
-    """One use for each sample, and a bounded number of check-ins for the device."""
+    """One use for each sample; for the device what was agreed to, or so many check-ins."""
     cost = terms.epsilon_per_sample
-    return Limits(per_sample=cost, per_device=DEFAULT_CHECKINS * cost)
+    in_all = terms.epsilon_in_all or terms.epsilon_after(DEFAULT_CHECKINS)
+    return Limits(per_sample=cost, per_device=in_all)
 
 
 def read_terms(view: TaskView, task: str) -> Offer:

@@ -1,10 +1,11 @@
-"""What is learnt: prediction, loss, per-sample gradient and its L1 bound."""
+"""What is learnt: prediction, loss, per-sample gradient and its bounds."""
 
 from crowdml.models.classifier import LinearClassifier
 from crowdml.models.clipping import clip_factors, clipped_mean
 from crowdml.models.hinge import Hinge
 from crowdml.models.kinds import MODELS, ModelKind
 from crowdml.models.linear import LinearModel
+from crowdml.models.minibatch import Minibatch
 from crowdml.models.model import Model
 from crowdml.models.regression import Huber, Ridge
 from crowdml.models.softmax import Softmax
@@ -15,6 +16,7 @@ __all__ = [
     "Huber",
     "LinearClassifier",
     "LinearModel",
+    "Minibatch",
     "Model",
     "ModelKind",
     "Ridge",

@@ -14,21 +14,21 @@ is covered elsewhere: see `sensitivity_steps`.
 """
 
 
-def clip_factors(l1_norms: Array, clip: float) -> Array:
-    """The factor min(1, S/‖g_i‖₁) for each sample.
+def clip_factors(norms: Array, clip: float) -> Array:
+    """The factor min(1, S/‖g_i‖) for each sample.
 
     >>> clip_factors(np.array([0.5, 4.0]), clip=2.0).round(6)
     array([1. , 0.5])
     """
     if np.isinf(clip):
-        return np.ones_like(l1_norms)
+        return np.ones_like(norms)
     target = clip * (1.0 - MARGIN)
-    factors: Array = target / np.maximum(l1_norms, target)
+    factors: Array = target / np.maximum(norms, target)
     return factors
 
 
-def clipped_mean(gradients: Array, clip: float) -> Array:
-    """The average over rows after shrinking each row to an L1 norm of at most `clip`.
+def clipped_mean(gradients: Array, clip: float, norm: int = 1) -> Array:
+    """The average over rows after shrinking each row to a norm (1 or 2) of at most `clip`.
 
     This is the obvious version, for any model; a model whose gradient has structure may
     compute the same faster.
@@ -36,6 +36,6 @@ def clipped_mean(gradients: Array, clip: float) -> Array:
     >>> clipped_mean(np.array([[3.0, -1.0], [0.0, 1.0]]), clip=2.0).round(6)
     array([0.75, 0.25])
     """
-    factors = clip_factors(np.abs(gradients).sum(axis=1), clip)
+    factors = clip_factors(np.linalg.norm(gradients, norm, axis=1), clip)
     mean: Array = (factors[:, None] * gradients).mean(axis=0)
     return mean

@@ -15,7 +15,8 @@ class Hinge(LinearClassifier):
     """Prediction argmax_k w_k'x; loss max(0, 1 + max_{k≠y} w_k'x − w_y'x).
 
     A subgradient is +x for the strongest rival and −x for the true class while the margin is
-    violated, and 0 otherwise. The slopes have L1 norm 2 or 0, hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+    violated, and 0 otherwise. The slopes are 1 and −1, or all 0, hence ‖g‖₁ ≤ 2 for
+    ‖x‖₁ ≤ 1, and ‖g‖₂ ≤ √2 for ‖x‖₂ ≤ 1.
 
     Reference: K. Crammer and Y. Singer, JMLR 2 (2001).
 
@@ -28,9 +29,8 @@ class Hinge(LinearClassifier):
     array([[ 0.,  0.,  1.,  0., -1., -0.]])
     """
 
-    @property
-    def slope_bound(self) -> float:
-        return 2.0
+    def slope_bound(self, norm: int) -> float:
+        return float(2.0 ** (1 / norm))
 
     def loss_scores(self, s: Array, y: Array) -> Array:
         _, margin = self._rival(s, y)

@@ -31,7 +31,7 @@ class ModelKind(NamedTuple):
     ) -> Model:
         """A model of this kind; settings of other kinds are passed over.
 
-        >>> MODELS["huber"].model(2, 0, delta=0.5, tolerance=1.0).l1_bound
+        >>> MODELS["huber"].model(2, 0, delta=0.5, tolerance=1.0).bound(1)
         0.5
         """
         own = {name: settings[name] for name in self.settings if name in settings}

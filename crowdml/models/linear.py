@@ -17,15 +17,16 @@ class LinearModel(ABC):
     """A model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
 
     By the chain rule the gradient of one sample is the outer product of the slopes ∂l/∂s and
-    the features, so ‖g‖₁ = ‖∂l/∂s‖₁ · ‖x‖₁: bounds and clipping need the two factors only.
+    the features, so ‖g‖ = ‖∂l/∂s‖·‖x‖ in L1 and in L2: bounds and clipping need the two factors
+    only.
 
     Parameters are laid out row-major K×D, then the K intercepts where the model has them.
 
     Args:
         n_features: D.
         n_classes: C; 0 for a real target.
-        intercept: Whether each score has an intercept, which doubles the L1 bound
-            because the constant feature 1 stands beside ‖x‖₁ ≤ 1.
+        intercept: Whether each score has an intercept: the constant feature 1 stands beside
+            ‖x‖ ≤ 1 then, which doubles the L1 bound and takes √2 times the L2 bound.
     """
 
     n_features: int
@@ -44,14 +45,12 @@ class LinearModel(ABC):
     def size(self) -> int:
         return self.n_scores * (self.n_features + self.intercept)
 
-    @property
     @abstractmethod
-    def slope_bound(self) -> float:
-        """The largest possible ‖∂l/∂s‖₁."""
+    def slope_bound(self, norm: int) -> float:
+        """The largest possible ‖∂l/∂s‖ in this norm, 1 or 2."""
 
-    @property
-    def l1_bound(self) -> float:
-        return self.slope_bound * (1 + self.intercept)
+    def bound(self, norm: int) -> float:
+        return float(self.slope_bound(norm) * (1 + self.intercept) ** (1 / norm))
 
     @abstractmethod
     def predict_scores(self, s: Array) -> Array: ...
@@ -82,10 +81,12 @@ class LinearModel(ABC):
         outer = (m[:, :, None] * x[:, None, :]).reshape(len(x), -1)
         return np.hstack([outer, m]) if self.intercept else outer
 
-    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
         m = self.slopes(self.scores(w, x), y)
-        l1_norms = np.abs(m).sum(axis=1) * (np.abs(x).sum(axis=1) + self.intercept)
-        m = m * clip_factors(l1_norms, clip)[:, None]
+        if not np.isinf(clip):
+            features = (np.abs(x) ** norm).sum(axis=1) + self.intercept
+            norms = np.linalg.norm(m, norm, axis=1) * features ** (1 / norm)
+            m = m * clip_factors(norms, clip)[:, None]
         flat: Array = (m.T @ x).ravel()
         if self.intercept:
             flat = np.concatenate([flat, m.sum(axis=0)])

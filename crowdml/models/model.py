@@ -1,4 +1,4 @@
-"""What a model is: four pure functions of (w, x, y) and one proven bound."""
+"""What a model is: a few pure functions of (w, x, y) and proven bounds."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ __all__ = ["Model"]
 
 
 class Model(Protocol):
-    """Prediction, loss, per-sample gradient and its L1 bound.
+    """Prediction, loss, per-sample gradient and its bounds.
 
     `w` is always a flat vector of `size` numbers, `x` an n×D matrix of n samples and `y` a
     vector of n labels (0 … C−1) or real targets. Nothing here knows λ, noise or the network.
@@ -29,9 +29,11 @@ class Model(Protocol):
         """The number of parameters, d."""
         ...
 
-    @property
-    def l1_bound(self) -> float:
-        """A proven bound on ‖∇l(x, y)‖₁ over all w, y and ‖x‖₁ ≤ 1; `inf` where there is none."""
+    def bound(self, norm: int) -> float:
+        """A proven bound on ‖∇l(x, y)‖ over all w, y and ‖x‖ ≤ 1, all in this norm, 1 or 2.
+
+        `inf` where there is none.
+        """
         ...
 
     def predict(self, w: Array, x: Array) -> Array:
@@ -46,8 +48,8 @@ class Model(Protocol):
         """∇_w l(h(x; w), y), one row of `size` numbers per sample."""
         ...
 
-    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
-        """The average of the per-sample gradients, each first shrunk to ‖g_i‖₁ ≤ clip."""
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
+        """The average of the per-sample gradients, each first shrunk to ‖g_i‖ ≤ clip."""
         ...
 
     def mistakes(self, w: Array, x: Array, y: Array) -> Flags:

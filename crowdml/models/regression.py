@@ -36,8 +36,7 @@ class Ridge(LinearModel):
         if not self.tolerance > 0:
             raise InvalidInput(f"tolerance must be positive, found {self.tolerance}.")
 
-    @property
-    def slope_bound(self) -> float:
+    def slope_bound(self, norm: int) -> float:
         return np.inf
 
     def predict_scores(self, s: Array) -> Array:
@@ -58,9 +57,9 @@ class Ridge(LinearModel):
 class Huber(Ridge):
     """Prediction w'x; loss r²/2 for |r| ≤ δ, else δ(|r| − δ/2), with r = w'x − y.
 
-    The slope is r cut to [−δ, δ], hence ‖g‖₁ ≤ δ for ‖x‖₁ ≤ 1.
+    The slope is r cut to [−δ, δ], hence ‖g‖ ≤ δ for ‖x‖ ≤ 1.
 
-    >>> Huber(n_features=2, delta=0.25).l1_bound
+    >>> Huber(n_features=2, delta=0.25).bound(1)
     0.25
     """
 
@@ -71,8 +70,7 @@ class Huber(Ridge):
         if not 0 < self.delta < np.inf:
             raise InvalidInput(f"delta must be positive and finite, found {self.delta}.")
 
-    @property
-    def slope_bound(self) -> float:
+    def slope_bound(self, norm: int) -> float:
         return self.delta
 
     def loss_scores(self, s: Array, y: Array) -> Array:

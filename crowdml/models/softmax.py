@@ -15,12 +15,13 @@ class Softmax(LinearClassifier):
     """Prediction argmax_k w_k'x; loss −w_y'x + log Σ_l exp(w_l'x).
 
     The gradient for w_k is x·(P(y=k|x) − I[y=k]). The slopes P − e_y have L1 norm
-    2(1 − P_y) ≤ 2, hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+    2(1 − P_y) ≤ 2, hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1; their squares add up to at most 2(1 − P_y)² ≤ 2,
+    hence ‖g‖₂ ≤ √2 for ‖x‖₂ ≤ 1.
 
     Paper: Table I; the bound is the proof of Theorem 1.
 
     >>> model = Softmax(n_features=2, n_classes=3)
-    >>> model.size, model.l1_bound
+    >>> model.size, model.bound(1)
     (6, 2.0)
     >>> w = np.zeros(6)
     >>> x, y = np.array([[0.5, -0.5]]), np.array([1])
@@ -32,9 +33,8 @@ class Softmax(LinearClassifier):
            [ 0.167, -0.167]])
     """
 
-    @property
-    def slope_bound(self) -> float:
-        return 2.0
+    def slope_bound(self, norm: int) -> float:
+        return float(2.0 ** (1 / norm))
 
     def loss_scores(self, s: Array, y: Array) -> Array:
         top = s.max(axis=1)

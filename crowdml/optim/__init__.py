@@ -3,12 +3,11 @@
 from crowdml.optim.adagrad import adagrad
 from crowdml.optim.average_gradient import average_gradient
 from crowdml.optim.averaging import averaged
-from crowdml.optim.distance import distance_over_gradients
 from crowdml.optim.dual_averaging import dual_averaging
 from crowdml.optim.kinds import OPTIMIZERS, RATES, OptimizerKind, RateKind, make_optimizer
 from crowdml.optim.optimizer import Optimizer, State
 from crowdml.optim.projection import project
-from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt
+from crowdml.optim.rates import Rate, audible, constant, inverse, inverse_sqrt, planned_rate
 from crowdml.optim.sgd import sgd
 
 __all__ = [
@@ -20,14 +19,15 @@ __all__ = [
     "RateKind",
     "State",
     "adagrad",
+    "audible",
     "average_gradient",
     "averaged",
     "constant",
-    "distance_over_gradients",
     "dual_averaging",
     "inverse",
     "inverse_sqrt",
     "make_optimizer",
+    "planned_rate",
     "project",
     "sgd",
 ]

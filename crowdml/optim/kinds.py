@@ -6,7 +6,6 @@ from typing import NamedTuple
 from crowdml.optim.adagrad import adagrad
 from crowdml.optim.average_gradient import average_gradient
 from crowdml.optim.averaging import averaged
-from crowdml.optim.distance import distance_over_gradients
 from crowdml.optim.dual_averaging import dual_averaging
 from crowdml.optim.optimizer import Optimizer
 from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt
@@ -28,15 +27,16 @@ class OptimizerKind(NamedTuple):
     Args:
         make: `make(rate, c, radius)` gives the optimizer, from the rate or from c alone.
         words: What it does, for people who read a task.
-        needs_c: Whether c matters at all.
+        has_rate: Whether it takes a rate, and not c alone.
     """
 
     make: Callable[[Rate, float, float], Optimizer]
     words: str
-    needs_c: bool = True
+    has_rate: bool = False
 
 
 RATES = {
+    "planned": RateKind(constant, "a constant, planned from what is known before the start"),
     "sqrt": RateKind(inverse_sqrt, "c/√t"),
     "constant": RateKind(constant, "c"),
     "inverse": RateKind(inverse, "c/t"),
@@ -46,6 +46,7 @@ OPTIMIZERS = {
     "sgd": OptimizerKind(
         lambda rate, c, radius: sgd(rate, radius),
         "stochastic gradient descent, one step per check-in",
+        has_rate=True,
     ),
     "adagrad": OptimizerKind(
         lambda rate, c, radius: adagrad(c, radius),
@@ -58,11 +59,7 @@ OPTIMIZERS = {
     "average-gradient": OptimizerKind(
         lambda rate, c, radius: average_gradient(rate, radius),
         "an average of the newest gradient of every device",
-    ),
-    "auto": OptimizerKind(
-        lambda rate, c, radius: distance_over_gradients(radius),
-        "gradient descent that finds its own pace (distance over gradients)",
-        needs_c=False,
+        has_rate=True,
     ),
 }
 

@@ -4,27 +4,28 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from crowdml.portal.drawing import Theme, empty, figure, tidy
-from crowdml.portal.words import count, estimate
-from crowdml.protocol import Statistics, Task
+from crowdml.portal.captions import (
+    note_error,
+    note_labels,
+    say_devices,
+    say_error,
+    say_labels,
+    say_pace,
+    say_staleness,
+)
+from crowdml.portal.drawing import NOTHING, Theme, empty, figure, tidy
+from crowdml.portal.facts import Facts
+from crowdml.portal.words import count
+from crowdml.protocol import Task
 from crowdml.server.entry import this_minute
-from crowdml.server.reports import Course
 from crowdml.server.totals import error_estimate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CHARTS", "Chart", "Facts", "draw_spark"]
+__all__ = ["CHARTS", "Chart", "draw_spark"]
 
 HOUR = 60
-
-
-class Facts(NamedTuple):
-    """All that charts are drawn from; every number of it comes from sanitised check-ins."""
-
-    task: Task
-    statistics: Statistics
-    course: Course
 
 
 class Chart(NamedTuple):
@@ -40,7 +41,7 @@ class Chart(NamedTuple):
     """
 
     title: str
-    note: str
+    note: Callable[[Task], str]
     says: Callable[[Facts], str]
     columns: tuple[str, ...]
     rows: Callable[[Facts], list[tuple[float, ...]]]
@@ -55,7 +56,7 @@ def error_rows(facts: Facts) -> list[tuple[float, ...]]:
         recent = error_estimate(
             point.recent_errors, point.recent_evaluated, point.recent_checkins, noise
         )
-        overall = error_estimate(point.errors, point.evaluated, point.version, noise)
+        overall = error_estimate(point.errors, point.evaluated, point.evaluations, noise)
         if recent and overall:
             rows.append((point.version, recent.value, recent.margin, overall.value))
     return rows
@@ -64,14 +65,13 @@ def error_rows(facts: Facts) -> list[tuple[float, ...]]:
 def draw_error(facts: Facts, theme: Theme) -> "Figure":
     rows = error_rows(facts)
     if not rows:
-        return empty(theme)
+        return empty(theme, "Not measured yet" if facts.statistics.version else NOTHING)
     picture, axes = figure(theme)
     x, value, margin, overall = zip(*rows, strict=True)
     low = [v - m for v, m in zip(value, margin, strict=True)]
     high = [v + m for v, m in zip(value, margin, strict=True)]
     axes.fill_between(x, low, high, color=theme.accent, alpha=0.22, linewidth=0, label="95 % band")
-    window = facts.task.stop.window
-    axes.plot(x, value, color=theme.accent, label=f"last {window} check-ins")
+    axes.plot(x, value, color=theme.accent, label=_window(facts.task))
     axes.plot(x, overall, color=theme.faint, linewidth=1.2, label="since the start")
     target = facts.task.stop.error
     if target is not None:
@@ -90,7 +90,7 @@ def label_rows(facts: Facts) -> list[tuple[float, ...]]:
 def draw_labels(facts: Facts, theme: Theme) -> "Figure":
     rows = label_rows(facts)
     if not rows:
-        return empty(theme)
+        return empty(theme, "Not measured yet" if facts.statistics.version else NOTHING)
     picture, axes = figure(theme)
     names = [_short(label) for label in facts.task.terms.target.labels]
     _, value, margin = zip(*rows, strict=True)
@@ -167,29 +167,11 @@ def draw_spark(facts: Facts, theme: Theme) -> "Figure":
     return picture
 
 
-def say_error(facts: Facts) -> str:
-    now = facts.statistics
-    return f"{estimate(now.recent_error or now.error)}, after {count(now.version)} check-ins"
-
-
-def say_labels(facts: Facts) -> str:
-    labels = zip(facts.task.terms.target.labels, facts.statistics.labels, strict=False)
-    return ", ".join(f"{name} {estimate(share)}" for name, share in labels) or "not known yet"
-
-
-def say_pace(facts: Facts) -> str:
-    rows = pace_rows(facts)
-    return f"{count(int(rows[-1][1]))} in the newest minute with any" if rows else "none yet"
-
-
-def say_staleness(facts: Facts) -> str:
-    now = facts.statistics
-    return f"{now.staleness_mean:.1f} versions on average, {now.staleness_max} at most"
-
-
-def say_devices(facts: Facts) -> str:
-    now = facts.statistics
-    return f"{count(now.active_devices)} of {count(now.devices)} have checked in"
+def _window(task: Task) -> str:
+    """What the newest estimate is made of."""
+    return f"last {count(task.stop.window)} " + (
+        "reports" if task.terms.collection.evaluators else "check-ins"
+    )
 
 
 def _short(label: str) -> str:
@@ -199,9 +181,7 @@ def _short(label: str) -> str:
 CHARTS = {
     "error": Chart(
         "Estimated error",
-        "How often the model of the moment was wrong on the devices' own new samples. Devices "
-        "send these counts with noise, so the truth lies in the band with 95 % confidence; the "
-        "band can reach below 0 and above 1.",
+        note_error,
         say_error,
         ("checkins", "recent_error", "recent_margin", "error_since_start"),
         error_rows,
@@ -209,8 +189,7 @@ CHARTS = {
     ),
     "labels": Chart(
         "Labels",
-        "How the samples of the crowd divide over the labels, from noisy counts. A bar below "
-        "zero is noise.",
+        note_labels,
         say_labels,
         ("label", "share", "margin"),
         label_rows,
@@ -218,7 +197,7 @@ CHARTS = {
     ),
     "pace": Chart(
         "Check-ins a minute",
-        "Over the last hour. Times are kept to the minute only.",
+        lambda task: "Over the last hour. Times are kept to the minute only.",
         say_pace,
         ("minute", "checkins"),
         pace_rows,
@@ -226,8 +205,10 @@ CHARTS = {
     ),
     "staleness": Chart(
         "Staleness",
-        "How outdated the model was when a device answered: the steps that it took between the "
-        "device's check-out and its check-in.",
+        lambda task: (
+            "How outdated the model was when a device answered: the check-ins that came in "
+            "between the device's check-out and its own."
+        ),
         say_staleness,
         ("checkins", "staleness"),
         staleness_rows,
@@ -235,7 +216,7 @@ CHARTS = {
     ),
     "devices": Chart(
         "Devices",
-        "Devices that have checked in at least once.",
+        lambda task: "Devices that have checked in at least once.",
         say_devices,
         ("checkins", "devices"),
         device_rows,

@@ -5,6 +5,7 @@ from starlette.requests import Request
 from crowdml.portal.attempts import Attempts
 from crowdml.portal.example import Example
 from crowdml.portal.gallery import Gallery
+from crowdml.portal.planner import Planner
 from crowdml.server.learner import Learner
 from crowdml.server.service import Service
 
@@ -17,9 +18,10 @@ class Portal:
     def __init__(self) -> None:
         self.charts = Gallery[bytes](most_waiting=64)
         # Of its own: whoever plays with its sliders must not delay the charts.
-        self.noise = Gallery[bytes](most_waiting=8)
+        self.hidden = Gallery[bytes](most_waiting=8)
         self.examples = Gallery[Example](most_waiting=16)
         self.attempts = Attempts()
+        self.planner = Planner()
 
 
 def portal_of(request: Request) -> Portal:

@@ -2,17 +2,12 @@
 
 from dataclasses import dataclass
 
-from crowdml.errors import Rejected
-from crowdml.portal import words
-from crowdml.portal.noise_picture import Hiding, hiding
-from crowdml.privacy import Forecast
+from crowdml.portal.hiding import Hiding, Slider, hiding, sliders
+from crowdml.portal.promise import Promise
 from crowdml.protocol import Task, Terms, terms_hash
 from crowdml.server.learner import Learner
 
 __all__ = ["Description"]
-
-SLIDERS = (0.01, 100.0)
-"""The ends of the slider for ε."""
 
 
 @dataclass(frozen=True)
@@ -41,23 +36,31 @@ class Description:
 
     @property
     def size(self) -> int:
-        """How many numbers a gradient has."""
+        """How many parameters the model has."""
         return self.terms.make_model().size
 
     @property
-    def level(self) -> words.Level:
-        return words.level(self.terms)
+    def promise(self) -> Promise:
+        return Promise.of(self.terms)
 
     @property
-    def forecast(self) -> Forecast | None:
-        return self.task.forecast()
+    def private_bytes(self) -> int:
+        """The most bytes of a check-in that depend on samples."""
+        return self.terms.mechanism().private_bytes
 
     @property
-    def hiding(self) -> Hiding | None:
-        """None where the task's shares of ε leave too little for one of its parts to be drawn."""
-        low, high = SLIDERS
-        epsilon = self.terms.epsilon_per_sample if self.terms.private else 1.0
-        try:
-            return hiding(self.terms, min(max(epsilon, low), high), self.terms.collection.batch)
-        except Rejected:
+    def minutes(self) -> float | None:
+        """Until a check-in is full, at least; None if the task does not say."""
+        sensor = self.terms.features.sensor
+        if sensor is None or sensor.kind == "manual":
             return None
+        return self.terms.collection.batch * sensor.every / 60
+
+    @property
+    def sliders(self) -> tuple[Slider, ...]:
+        return sliders(self.terms)
+
+    @property
+    def hiding(self) -> Hiding:
+        """At the task's own settings."""
+        return hiding(self.terms, **{slider.name: slider.start for slider in self.sliders})

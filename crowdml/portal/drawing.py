@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["THEMES", "Theme", "empty", "figure", "save", "tidy"]
+__all__ = ["NOTHING", "THEMES", "Theme", "empty", "figure", "head", "save", "tidy"]
 
 
 class Theme(NamedTuple):
@@ -25,6 +25,7 @@ THEMES = {
     "dark": Theme("#171d24", "#dde5ec", "#8d99a6", "#2c3640", "#6cb2f5", "#f0a06a", "#5fcf97"),
 }
 
+NOTHING = "No check-ins yet"
 SETTINGS: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["system-ui", "DejaVu Sans"],
@@ -54,6 +55,11 @@ def figure(theme: Theme, width: float = 4.8, height: float = 2.5) -> "tuple[Figu
         return picture, picture.add_subplot()
 
 
+def head(picture: "Figure", text: str, theme: Theme) -> None:
+    """A title that begins at the left edge, so that a long one fits."""
+    picture.suptitle(text, x=0.01, ha="left", fontsize=10, color=theme.text)
+
+
 def tidy(picture: "Figure", axes: "Axes") -> "Figure":
     axes.grid(axis="y", alpha=0.35, linewidth=0.6)
     axes.set_axisbelow(True)
@@ -61,7 +67,7 @@ def tidy(picture: "Figure", axes: "Axes") -> "Figure":
     return picture
 
 
-def empty(theme: Theme, text: str = "No check-ins yet") -> "Figure":
+def empty(theme: Theme, text: str = NOTHING) -> "Figure":
     picture, axes = figure(theme)
     axes.set_axis_off()
     axes.text(0.5, 0.5, text, ha="center", va="center", color=theme.faint, fontsize=13)

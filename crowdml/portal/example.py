@@ -1,46 +1,53 @@
-"""What leaves a device: a check-in of made-up samples through the real mechanism."""
+"""What leaves a device: check-ins of made-up samples through the real mechanism."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from crowdml.device import choose_heldout, features_of, summarize, write_checkin
-from crowdml.privacy import SystemChance, bound_features, dequantize
-from crowdml.protocol import Terms, decode_gradient
+from crowdml.device import features_of
+from crowdml.models import Minibatch
+from crowdml.portal.message import Message, make_message
+from crowdml.privacy import DirectionMechanism, Place, bound_features
+from crowdml.protocol import Terms
 from crowdml.types import Array
 
-__all__ = ["Example", "make_example"]
+__all__ = ["Example", "is_quick", "make_example"]
 
-SHOWN = 6
+MOST_TRIED = 1000
+LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
+"""Numbers that are computed for an example."""
 
 
 class Example(NamedTuple):
-    """A minibatch and the check-in made from it.
+    """A minibatch and what is sent of it.
 
     Args:
         n: Samples in it.
         window: The readings behind its first sample, where the task has a sensor.
         x: The first sample's features.
         y: The first sample's label or target, in words.
-        gradient: (true, sent) for the first few numbers of the gradient.
-        size: How many numbers the gradient has.
-        counts: (what, true, sent) for errors and labels.
-        body: The check-in as it is sent.
+        messages: What a device would send; if some check-ins train and others evaluate, one of
+            each.
     """
 
     n: int
     window: Array | None
     x: Array
     y: str
-    gradient: list[tuple[float, float]]
-    size: int
-    counts: list[tuple[str, int, int]]
-    body: str
+    messages: list[Message]
+
+
+def is_quick(terms: Terms) -> bool:
+    """Whether an example takes no more than a fraction of a second to make."""
+    sensor, mechanism, size = terms.features.sensor, terms.mechanism(), terms.make_model().size
+    samples = terms.collection.batch * (size + (sensor.window if sensor else 0))
+    directions = mechanism.directions if isinstance(mechanism, DirectionMechanism) else 0
+    return samples <= LARGEST_SAMPLES and directions * size <= LARGEST_CODEBOOK
 
 
 def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Example:
-    """Samples from a fixed generator, so that they stay the same; noise as real as on a device."""
+    """Samples from a fixed generator, so that they stay the same; chance as real as on a device."""
     rng = np.random.default_rng(20150629)
     n = terms.collection.batch
     windows = [_readings(terms, rng, k) for k in range(n)]
@@ -48,25 +55,30 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
     if terms.n_classes:
         y = np.arange(n, dtype=np.float64) % terms.n_classes
     else:
-        y = rng.normal(size=n).round(2)
-    chance, event, sanitizer = SystemChance(), terms.event(n), terms.sanitizer()
-    heldout = choose_heldout(n, event.n_heldout, chance)
-    truth = summarize(terms.make_model(), w, x, y, heldout, sanitizer.clip)
-    message = write_checkin(
-        sanitizer, truth, event, chance, w=w, version=version, terms_sha256=terms_sha256
-    )
-    noisy = dequantize(decode_gradient(message.gradient, sanitizer.size), message.grid)
-    labels = zip(terms.target.labels, truth.n_labels.tolist(), message.labels, strict=True)
+        y = (terms.target.scale * rng.normal(size=n)).round(2)
+    minibatch = Minibatch(terms.make_model(), w, x, y)
     return Example(
         n=n,
         window=windows[0],
         x=x[0],
         y=terms.target.labels[int(y[0])] if terms.n_classes else f"{y[0]:g}",
-        gradient=list(zip(truth.g[:SHOWN].tolist(), noisy[:SHOWN].tolist(), strict=True)),
-        size=sanitizer.size,
-        counts=[("wrong predictions", truth.n_errors, message.errors), *labels],
-        body=msgspec.json.format(msgspec.json.encode(message), indent=2).decode(),
+        messages=[
+            make_message(terms, minibatch, place, version) for place in _places(terms, terms_sha256)
+        ],
     )
+
+
+def _places(terms: Terms, terms_sha256: str) -> Iterator[Place]:
+    """Made-up devices, one for each role that a check-in can have."""
+    mechanism, found = terms.mechanism(), set()
+    for k in range(MOST_TRIED):
+        place = Place(terms_sha256, f"example-{k}", 1)
+        role = isinstance(mechanism, DirectionMechanism) and mechanism.evaluates(place)
+        if role not in found:
+            found.add(role)
+            yield place
+        if len(found) == 1 + (terms.collection.evaluators > 0):
+            return
 
 
 def _readings(terms: Terms, rng: np.random.Generator, k: int) -> Array | None:
@@ -83,8 +95,9 @@ def _readings(terms: Terms, rng: np.random.Generator, k: int) -> Array | None:
 
 
 def _features(terms: Terms, window: Array | None, rng: np.random.Generator) -> Array:
-    count = terms.features.count
-    if window is None:
-        return bound_features(rng.uniform(size=count), count)
-    assert terms.features.sensor is not None
-    return bound_features(features_of(terms.features.sensor, count, window), count)
+    count, sensor = terms.features.count, terms.features.sensor
+    if sensor is None or window is None:
+        x = rng.uniform(size=count)
+    else:
+        x = features_of(sensor, count, window)
+    return bound_features(x, count, terms.privacy.norm)

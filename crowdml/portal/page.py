@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from crowdml.errors import Rejected
 from crowdml.portal import words
+from crowdml.portal.promise import Promise
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
 
@@ -67,11 +68,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "chance": words.chance,
         "count": words.count,
         "epsilon": words.epsilon,
         "estimate": words.estimate,
         "percent": words.percent,
         "when": words.when,
     }
-    environment.globals["words"] = words
+    environment.globals |= {"words": words, "promise_of": Promise.of}
     return environment

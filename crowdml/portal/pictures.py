@@ -9,12 +9,12 @@ from crowdml.portal.charts import CHARTS, draw_spark
 from crowdml.portal.context import learner_of, portal_of
 from crowdml.portal.drawing import THEMES, save
 from crowdml.portal.gallery import as_csv
-from crowdml.portal.noise_picture import draw_hiding, hiding
+from crowdml.portal.hiding import Slider, hiding, sliders
 from crowdml.portal.page import HEADERS
 from crowdml.portal.tasks import facts_of
 from crowdml.protocol import rejected
 
-__all__ = ["chart", "noise", "spark"]
+__all__ = ["chart", "hidden", "spark"]
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
 
@@ -47,17 +47,14 @@ async def spark(request: Request) -> Response:
     return _picture(body, "svg")
 
 
-async def noise(request: Request) -> Response:
-    """How noise hides one sample, for the ε and b in the query."""
+async def hidden(request: Request) -> Response:
+    """How the task's mechanism hides, at the settings in the query."""
     learner, theme = learner_of(request), _theme(request)
-    # Rounded as the sliders do, so that there are not endlessly many pictures to draw.
-    epsilon = float(f"{_number(request, 'epsilon', 0.01, 100.0):.2g}")
-    batch = round(float(f"{_number(request, 'batch', 1, 10_000):.3g}"))
-    how = hiding(learner.task.terms, epsilon, batch)
-    colours = THEMES[theme]
-    key = (learner.id, "noise", theme, how)
-    body = await portal_of(request).noise.picture(
-        key, lambda: save(draw_hiding(how, colours), "svg", colours)
+    terms, colours = learner.task.terms, THEMES[theme]
+    settings = {slider.name: _setting(request, slider) for slider in sliders(terms)}
+    body = await portal_of(request).hidden.picture(
+        (learner.id, theme, *settings.values()),
+        lambda: save(hiding(terms, **settings).draw(colours), "svg", colours),
     )
     return _picture(body, "svg")
 
@@ -74,14 +71,16 @@ def _theme(request: Request) -> str:
     return "dark" if request.query_params.get("theme") == "dark" else "light"
 
 
-def _number(request: Request, name: str, low: float, high: float) -> float:
-    text = request.query_params.get(name, "")
+def _setting(request: Request, slider: Slider) -> float:
+    """Rounded as the sliders do, so that there are not endlessly many pictures to draw."""
+    text = request.query_params.get(slider.name, "")
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not low <= value <= high:
+    if not slider.low <= value <= slider.high:
         raise rejected(
-            "invalid-parameter", f"{name} must lie in {low:g} … {high:g}, found {text[:40]!r}."
+            "invalid-parameter",
+            f"{slider.name} must lie in {slider.low:g} … {slider.high:g}, found {text[:40]!r}.",
         )
-    return value
+    return float(f"{value:.{3 if slider.whole else 2}g}")

@@ -8,6 +8,7 @@ from starlette.routing import Route
 from crowdml.portal import owner, participant, pictures, tasks
 from crowdml.portal.context import Portal
 from crowdml.portal.page import error_page
+from crowdml.portal.program import program
 from crowdml.portal.static import STATIC, static_file
 from crowdml.server import Settings
 from crowdml.server.api import create_app
@@ -25,13 +26,14 @@ PAGES = [
     Route("/tasks/{task}/join", tasks.join),
     Route("/tasks/{task}/join.svg", tasks.join_code),
     Route("/tasks/{task}/spark.svg", pictures.spark),
-    Route("/tasks/{task}/noise.svg", pictures.noise),
+    Route("/tasks/{task}/hiding.svg", pictures.hidden),
     Route("/tasks/{task}/charts/{chart}.{format}", pictures.chart),
     Route("/privacy", tasks.privacy),
     Route("/join/files.json", participant.files),
     Route("/join/worker.js", participant.worker),
     Route("/join/{task}", participant.participant),
     Route("/join/{task}/manifest.webmanifest", participant.manifest),
+    Route("/device.py", program),
     Route("/favicon.ico", favicon),
     Route("/static/{path:path}", static_file),
     Route("/web/{path:path}", static_file),

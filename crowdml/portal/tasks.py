@@ -4,19 +4,19 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.portal.charts import CHARTS, Facts
+from crowdml.portal.charts import CHARTS
 from crowdml.portal.context import learner_of, portal_of, service_of
 from crowdml.portal.description import Description
-from crowdml.portal.example import Example, make_example
+from crowdml.portal.example import Example, is_quick, make_example
+from crowdml.portal.facts import Facts
 from crowdml.portal.listing import Listing
 from crowdml.portal.page import HEADERS, render
+from crowdml.portal.program import PROGRAM_SHA256
+from crowdml.portal.promise import LEVELS
 from crowdml.protocol import rejected
 from crowdml.server import reports
 
 __all__ = ["facts_of", "join", "join_code", "privacy", "task", "tasks"]
-
-LARGEST_EXAMPLE = 1_000_000
-"""Numbers that are computed for it."""
 
 LONGEST_HOST = 255
 
@@ -49,9 +49,7 @@ async def _example(request: Request) -> Example | None:
     """Made anew for each version, off the event loop; None where it would take long."""
     learner = learner_of(request)
     terms, now = learner.task.terms, learner.published
-    sensor = terms.features.sensor
-    numbers = terms.make_model().size + (sensor.window if sensor else 0)
-    if terms.collection.batch * numbers > LARGEST_EXAMPLE:
+    if not is_quick(terms):
         return None
     return await portal_of(request).examples.picture(
         (learner.id, now.version),
@@ -69,6 +67,7 @@ async def join(request: Request) -> Response:
         link=join_link(request),
         root=str(request.base_url).rstrip("/"),
         fingerprint=request.app.state.fingerprint,
+        program_sha256=PROGRAM_SHA256,
         loopback=request.url.hostname in ("localhost", "127.0.0.1", "::1"),
     )
 
@@ -83,7 +82,7 @@ async def join_code(request: Request) -> Response:
 
 
 async def privacy(request: Request) -> Response:
-    return render(request, "privacy.html", cache="no-cache")
+    return render(request, "privacy.html", cache="no-cache", levels=LEVELS)
 
 
 async def facts_of(request: Request) -> Facts:

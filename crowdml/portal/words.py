@@ -2,22 +2,24 @@
 
 import math
 import time
-from typing import NamedTuple
 
 from crowdml import models, optim
-from crowdml.protocol import Estimate, State, Terms
+from crowdml.protocol import MECHANISMS as KINDS
+from crowdml.protocol import Estimate, State
 
 __all__ = [
     "ALGORITHMS",
+    "MECHANISMS",
     "MODELS",
     "RATES",
     "SENSORS",
-    "Level",
+    "but_for",
     "certainty",
+    "chance",
     "count",
+    "counted",
     "epsilon",
     "estimate",
-    "level",
     "log10",
     "percent",
     "state",
@@ -30,6 +32,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 MODELS = {name: kind.words for name, kind in models.MODELS.items()}
 ALGORITHMS = {name: kind.words for name, kind in optim.OPTIMIZERS.items()}
 RATES = {name: kind.words for name, kind in optim.RATES.items()}
+MECHANISMS = {name: kind.words for name, kind in KINDS.items()}
 SENSORS = {
     "motion": "the accelerometer",
     "sound": "the microphone's level (no sound is kept)",
@@ -39,33 +42,8 @@ SENSORS = {
 }
 
 
-class Level(NamedTuple):
-    """A plain-language level of privacy."""
-
-    name: str
-    key: str
-    meaning: str
-
-
-LEVELS = [
-    (0.1, Level("Very strong", "strong", "Next to nothing can be learnt about any one sample.")),
-    (1.0, Level("Strong", "strong", "Little can be learnt about any one sample.")),
-    (3.0, Level("Moderate", "medium", "A guess about one sample can become noticeably better.")),
-    (10.0, Level("Weak", "weak", "A guess about one sample can become nearly certain.")),
-    (math.inf, Level("Very weak", "weak", "Hardly any protection for a single sample.")),
-]
-NONE = Level("Not private", "none", "No noise is added, and samples can be reconstructed.")
-
-
-def level(terms: Terms) -> Level:
-    value = terms.epsilon_per_sample
-    if math.isinf(value):
-        return NONE
-    return next(level for limit, level in LEVELS if value <= limit * (1 + 1e-9))
-
-
 def certainty(value: float) -> str:
-    r"""How sure someone with a fifty-fifty guess about one sample can become, at most.
+    r"""How sure someone with a fifty-fifty guess can become, at most.
 
     >>> certainty(1.0)
     '73.1\xa0%'
@@ -74,6 +52,14 @@ def certainty(value: float) -> str:
         return "100 %"
     share = 1 / (1 + math.exp(-value))
     return percent(share, 1) if share < 0.999 else f"{math.floor(share * 1e4) / 1e2:g}{NBSP}%"
+
+
+def but_for(delta: float) -> str:
+    """
+    >>> but_for(1e-6), but_for(0.0)
+    (', but for a chance of one in 1,000,000', '')
+    """
+    return f", but for a chance of one in {count(round(1 / delta))}" if delta else ""
 
 
 def state(state: State, version: int) -> str:
@@ -122,15 +108,32 @@ def percent(value: float, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f}{NBSP}%".replace("-", "−")
 
 
+def chance(value: float) -> str:
+    r"""A small probability.
+
+    >>> chance(0.01183), chance(0.000217), chance(0.5)
+    ('1.2\xa0%', '0.022\xa0%', '50\xa0%')
+    """
+    return f"{100 * value:.2g}{NBSP}%"
+
+
+def counted(n: int, what: str) -> str:
+    """
+    >>> counted(1, "sample"), counted(5200, "check-in")
+    ('1 sample', '5,200 check-ins')
+    """
+    return f"{count(n)} {what}" + ("" if n == 1 else "s")
+
+
 def estimate(value: Estimate | None) -> str:
     r"""
     >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 3.0))
-    ('12\xa0%\xa0±\xa04', 'not known yet', 'hidden by noise so far')
+    ('12\xa0%\xa0±\xa04', 'not known yet', 'too uncertain so far')
     """
     if value is None:
         return "not known yet"
     if value.margin >= 1:
-        return "hidden by noise so far"
+        return "too uncertain so far"
     margin = 100 * value.margin
     digits = 1 if margin < 1 else 0
     return f"{percent(value.value, digits)}{NBSP}±{NBSP}{margin:.{digits}f}"

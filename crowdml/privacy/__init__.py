@@ -1,54 +1,60 @@
-"""What leaves a device: sensitivity, exact noise, what it costs, and the ledger of it."""
+"""What leaves a device: mechanisms, exact noise, what it costs, and the ledger of it."""
 
 from crowdml.privacy.chance import Chance, SystemChance
-from crowdml.privacy.events import CheckinRelease, LaplaceRelease, Part
-from crowdml.privacy.features import bound_features, check_target
-from crowdml.privacy.forecast import Forecast, GradientNoise, forecast, gradient_noise
+from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
+from crowdml.privacy.codebook import Codebook
+from crowdml.privacy.direction import Directed, DirectionMechanism
+from crowdml.privacy.events import CheckinEvent, DirectionEvent, NoiseEvent, Part, Release
+from crowdml.privacy.features import bound_features, bound_rows, check_target
 from crowdml.privacy.grid import choose_grid, dequantize, quantize, sensitivity_steps
+from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
-from crowdml.privacy.noise import (
-    ExactNoise,
-    NoiseSource,
-    laplace_scale,
-    laplace_tail,
-    laplace_variance,
-)
-from crowdml.privacy.sanitizer import (
-    LARGEST_EPSILON,
-    SMALLEST_EPSILON,
-    Epsilon,
-    Sanitized,
-    Sanitizer,
-    Summary,
-)
+from crowdml.privacy.loss import Loss, Unit
+from crowdml.privacy.mechanism import Implausible, Mechanism, Place, Reading
+from crowdml.privacy.minibatch import Minibatch, choose
+from crowdml.privacy.noise import ExactNoise, NoiseSource
+from crowdml.privacy.noisy import Levels, NoiseMechanism, Noisy
+from crowdml.privacy.zcdp import epsilon_of, rho_of
 
 __all__ = [
-    "LARGEST_EPSILON",
-    "SMALLEST_EPSILON",
+    "GAUSSIAN",
+    "LAPLACE",
+    "LARGEST_CHOICE",
     "Chance",
-    "CheckinRelease",
-    "Epsilon",
+    "CheckinEvent",
+    "Choice",
+    "Codebook",
+    "Directed",
+    "DirectionEvent",
+    "DirectionMechanism",
     "ExactNoise",
-    "Forecast",
-    "GradientNoise",
-    "LaplaceRelease",
+    "Implausible",
+    "Law",
     "Ledger",
+    "Levels",
     "Limits",
+    "Loss",
+    "Mechanism",
+    "Minibatch",
+    "NoiseEvent",
+    "NoiseMechanism",
     "NoiseSource",
+    "Noisy",
     "Part",
-    "Sanitized",
-    "Sanitizer",
-    "Summary",
+    "Place",
+    "Reading",
+    "Release",
     "SystemChance",
+    "Unit",
+    "best_closest",
     "bound_features",
+    "bound_rows",
     "check_target",
+    "choose",
     "choose_grid",
     "dequantize",
-    "forecast",
-    "gradient_noise",
-    "laplace_scale",
-    "laplace_tail",
-    "laplace_variance",
+    "epsilon_of",
     "quantize",
+    "rho_of",
     "sensitivity_steps",
 ]

@@ -1,13 +1,16 @@
 """Frozen facts about what was released; what they cost is computed from them alone.
 
-The unit is one (x, y) sample. Neighbours differ by replacing one sample; the number of samples
-in a check-in is public.
+For noise the unit is one (x, y) sample: neighbours differ by replacing one sample, and the number
+of samples in a check-in is public. For a direction the unit is the whole check-in.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar, TypeAlias
 
-__all__ = ["CheckinRelease", "LaplaceRelease", "Part"]
+from crowdml.privacy.loss import Loss, Unit
+
+__all__ = ["CheckinEvent", "DirectionEvent", "NoiseEvent", "Part", "Release"]
 
 
 class Part(StrEnum):
@@ -19,63 +22,96 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True)
-class LaplaceRelease:
-    """Integers that left the device with discrete Laplace noise P(z) ∝ exp(−ε|z|/sensitivity).
+class Release:
+    """Integers that left the device with noise.
 
     Args:
         what: `gradient`, `errors` or `labels`.
         part: Which samples were looked at.
-        sensitivity: The largest change in L1, in integer steps, when one sample is replaced.
-        epsilon: ε of this release for each sample looked at.
+        sensitivity: The largest change, in integer steps and in the norm of the law, when one
+            sample is replaced.
+        level: ε of Laplace noise, ρ of Gaussian noise, for each sample looked at.
     """
 
     what: str
     part: Part
-    sensitivity: int
-    epsilon: float
+    sensitivity: float
+    level: float
 
 
 @dataclass(frozen=True)
-class CheckinRelease:
-    """Everything that one check-in told the server.
+class NoiseEvent:
+    """Everything that one check-in with noise told the server.
 
     Args:
         n_training: Samples behind the gradient.
         n_heldout: Samples set aside for the error count.
         releases: The noisy values.
+        delta: δ for Gaussian noise; 0 for Laplace noise, whose levels are pure ε.
     """
+
+    unit: ClassVar[Unit] = Unit.SAMPLE
 
     n_training: int
     n_heldout: int
-    releases: tuple[LaplaceRelease, ...]
+    releases: tuple[Release, ...]
+    delta: float = 0.0
 
     @property
     def n_samples(self) -> int:
         return self.n_training + self.n_heldout
 
     @property
-    def per_sample(self) -> float:
-        """The ε that the check-in costs each of its samples.
+    def loss(self) -> Loss:
+        """Of each of its samples.
 
         Releases that looked at the same sample add up; training and held-out samples are
         disjoint, so the dearer of the two counts: ε_g + ε_e + ε_y, or max(ε_g, ε_e) + ε_y with
         held-out samples.
 
-        >>> gradient = LaplaceRelease("gradient", Part.TRAINING, 9, 0.5)
-        >>> labels = LaplaceRelease("labels", Part.ALL, 2, 0.125)
-        >>> CheckinRelease(8, 2, (
-        ...     gradient, LaplaceRelease("errors", Part.HELDOUT, 1, 0.25), labels)).per_sample
-        0.625
-        >>> CheckinRelease(10, 0, (
-        ...     gradient, LaplaceRelease("errors", Part.TRAINING, 1, 0.25), labels)).per_sample
-        0.875
+        >>> gradient = Release("gradient", Part.TRAINING, 9, 0.5)
+        >>> labels = Release("labels", Part.ALL, 2, 0.125)
+        >>> NoiseEvent(8, 2, (gradient, Release("errors", Part.HELDOUT, 1, 0.25), labels)).loss
+        Loss(epsilon=0.625, rho=0.0, delta=0.0)
         """
-        spent = dict.fromkeys(Part, 0.0)
-        for release in self.releases:
-            spent[release.part] += release.epsilon
-        return max(spent[Part.TRAINING], spent[Part.HELDOUT]) + spent[Part.ALL]
+        return self._loss(1)
 
     @property
-    def whole_batch(self) -> float:
-        """The ε when every sample of the check-in is replaced at once, by group privacy."""
-        return self.n_samples * self.per_sample
+    def whole_loss(self) -> Loss:
+        """When every sample of the check-in is replaced at once, by group privacy: nε, or n²ρ."""
+        return self._loss(self.n_samples)
+
+    def _loss(self, n: int) -> Loss:
+        spent = dict.fromkeys(Part, 0.0)
+        for release in self.releases:
+            spent[release.part] += release.level
+        level = max(spent[Part.TRAINING], spent[Part.HELDOUT]) + spent[Part.ALL]
+        return Loss(rho=n * n * level, delta=self.delta) if self.delta else Loss(epsilon=n * level)
+
+
+@dataclass(frozen=True)
+class DirectionEvent:
+    """One number left the device, chosen so that whatever is in the check-in is hidden.
+
+    Args:
+        number: That of the check-in, 1, 2, …
+        what: `direction` or `report`.
+        epsilon: ε for everything in the check-in at once.
+    """
+
+    unit: ClassVar[Unit] = Unit.CHECKIN
+
+    number: int
+    what: str
+    epsilon: float
+
+    @property
+    def loss(self) -> Loss:
+        return Loss(epsilon=self.epsilon)
+
+    @property
+    def whole_loss(self) -> Loss:
+        return Loss(epsilon=self.epsilon)
+
+
+CheckinEvent: TypeAlias = NoiseEvent | DirectionEvent

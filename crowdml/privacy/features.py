@@ -1,4 +1,4 @@
-"""The precondition ‖x‖₁ ≤ 1, enforced on the device and never left to the caller."""
+"""The precondition ‖x‖ ≤ 1, enforced on the device and never left to the caller."""
 
 import contextlib
 import reprlib
@@ -9,18 +9,23 @@ import numpy.typing as npt
 from crowdml.errors import InvalidSample
 from crowdml.types import Array
 
-__all__ = ["LARGEST_TARGET", "bound_features", "check_target"]
+__all__ = ["LARGEST_TARGET", "bound_features", "bound_rows", "check_target"]
 
 LARGEST_TARGET = 1e12
 """Beyond this a real target is a unit mistake, and sums of floats would lose meaning."""
 
+LARGEST_SQUARED = 1e150
+"""Beyond this a square would not fit a float."""
 
-def bound_features(x: npt.ArrayLike, n_features: int) -> Array:
-    """x, rescaled to ‖x‖₁ = 1 if it is longer; refused if it is not D finite numbers.
 
-    >>> bound_features([3.0, -1.0], n_features=2)
+def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
+    """x, rescaled to ‖x‖ = 1 if it is longer; refused if it is not D finite numbers.
+
+    >>> bound_features([3.0, -1.0], n_features=2, norm=1)
     array([ 0.75, -0.25])
-    >>> bound_features([0.5, 0.25], n_features=2)
+    >>> bound_features([3.0, -4.0], n_features=2, norm=2)
+    array([ 0.6, -0.8])
+    >>> bound_features([0.5, 0.25], n_features=2, norm=1)
     array([0.5 , 0.25])
     """
     try:
@@ -33,13 +38,24 @@ def bound_features(x: npt.ArrayLike, n_features: int) -> Array:
     if features.shape != (n_features,):
         found = len(features) if features.ndim == 1 else f"an array of shape {features.shape}"
         raise InvalidSample(f"x must be {n_features} numbers, found {found}.")
-    largest = np.abs(features).max()
-    if not np.isfinite(largest):
+    if not np.isfinite(features).all():
         raise InvalidSample("x must be finite numbers, found nan or inf. Drop such samples.")
-    if largest > 1e300:
-        features = features / largest
-    l1_norm = np.abs(features).sum()
-    return features / l1_norm if l1_norm > 1.0 else features
+    bounded: Array = bound_rows(features[None], norm)[0]
+    return bounded
+
+
+def bound_rows(x: Array, norm: int) -> Array:
+    """Each row rescaled to ‖x‖ = 1 if it is longer: the same rule for many samples.
+
+    >>> bound_rows(np.array([[3.0, -1.0], [0.5, 0.25]]), norm=1)
+    array([[ 0.75, -0.25],
+           [ 0.5 ,  0.25]])
+    """
+    largest = np.abs(x).max(axis=1, keepdims=True)
+    x = x / np.where(largest > LARGEST_SQUARED, largest, 1.0)
+    length = np.abs(x).sum(axis=1) if norm == 1 else np.sqrt((x**2).sum(axis=1))
+    bounded: Array = x / np.maximum(length, 1.0)[:, None]
+    return bounded
 
 
 def check_target(y: object, n_classes: int) -> float:

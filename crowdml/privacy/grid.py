@@ -24,10 +24,10 @@ def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
     check the choice.
 
     Args:
-        clip: S, the bound on ‖g_i‖₁.
+        clip: S, the bound on ‖g_i‖.
         largest: The largest possible |g̃_j|, regularization included.
         n: Samples behind the average.
-        epsilon: ε_g.
+        epsilon: ε_g, or √(2ρ) for Gaussian noise.
 
     >>> choose_grid(clip=2.0, largest=2.0, n=20, epsilon=1.0)
     -23
@@ -38,18 +38,20 @@ def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
     return max(fits, _floor_log2(2.0 * clip / (n * epsilon * NOISE_STEPS)))
 
 
-def sensitivity_steps(clip: float, n: int, grid: int, size: int) -> int:
-    """⌈2S/(nq)⌉ + d: how many steps, in L1, one replaced sample can move the rounded average.
+def sensitivity_steps(clip: float, n: int, grid: int, rounding: int) -> int:
+    """⌈2S/(nq)⌉ + rounding: how many steps one replaced sample can move the rounded average.
 
-    The average moves by at most 2S/n; rounding can add one step for each of d numbers.
+    The average moves by at most 2S/n; rounding can add one step for each of d numbers, which is d
+    in L1 and ⌈√d⌉ in L2.
     Computed in exact arithmetic. The average of floats it is applied to is off by less than
-    n·2⁻²³ steps, because values fit into 2³⁰ of them; for n ≤ 10⁶ that is less than a whole step,
-    and the distance, being a whole number of steps, cannot pass the bound by less than one.
+    n·2⁻²³ steps, because values fit into 2³⁰ of them. For n ≤ 10⁶ that is less than a whole step,
+    and a distance in L1, being a whole number of steps, cannot pass the bound by less than one. In
+    L2 the margin that clipping keeps free covers it up to n = 2,500.
 
-    >>> sensitivity_steps(clip=2.0, n=20, grid=-23, size=500)
+    >>> sensitivity_steps(clip=2.0, n=20, grid=-23, rounding=500)
     1678222
     """
-    return math.ceil(2 * Fraction(clip) / n / Fraction(2) ** grid) + size
+    return math.ceil(2 * Fraction(clip) / n / Fraction(2) ** grid) + rounding
 
 
 def quantize(g: Array, grid: int) -> Ints:

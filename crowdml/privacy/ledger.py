@@ -1,11 +1,12 @@
 """The ledger: what a device has told so far, and whether it may tell more."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from crowdml.errors import InvalidInput, LimitReached
-from crowdml.privacy.events import CheckinRelease
+from crowdml.privacy.events import CheckinEvent
+from crowdml.privacy.loss import Loss
 
 __all__ = ["Ledger", "Limits"]
 
@@ -19,7 +20,7 @@ class Limits:
 
     Args:
         per_sample: For any single sample.
-        per_device: For the device, summed over its check-ins.
+        per_device: For the device, over all its check-ins.
     """
 
     per_sample: float
@@ -42,8 +43,8 @@ class Ledger:
     its own check-in costs (parallel composition), while for the device as a whole the check-ins
     add up (sequential composition).
 
-    >>> from crowdml.privacy.events import LaplaceRelease, Part
-    >>> event = CheckinRelease(20, 0, (LaplaceRelease("gradient", Part.TRAINING, 5, 0.5),))
+    >>> from crowdml.privacy.events import NoiseEvent, Part, Release
+    >>> event = NoiseEvent(20, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
     >>> ledger = Ledger().charge(event).charge(event)
     >>> ledger.per_sample, ledger.per_device, ledger.whole_device
     (0.5, 1.0, 20.0)
@@ -53,40 +54,44 @@ class Ledger:
 0.5. Nothing more is sent; raise the limit to go on.
     """
 
-    events: tuple[CheckinRelease, ...] = ()
+    events: tuple[CheckinEvent, ...] = ()
 
     @classmethod
-    def of(cls, events: Iterable[CheckinRelease]) -> "Ledger":
+    def of(cls, events: Iterable[CheckinEvent]) -> "Ledger":
         return cls(tuple(events))
 
     @property
     def per_sample(self) -> float:
         """The largest ε that any one sample has lost."""
-        return max((event.per_sample for event in self.events), default=0.0)
+        return max((event.loss.total for event in self.events), default=0.0)
 
     @property
     def per_device(self) -> float:
-        """The sum over check-ins: the ε for changing one sample in every check-in."""
-        return math.fsum(event.per_sample for event in self.events)
+        """Over all check-ins: the ε for changing one sample in every check-in."""
+        return self._spent.total
+
+    @cached_property
+    def _spent(self) -> Loss:
+        return Loss.sum(event.loss for event in self.events)
 
     @property
     def whole_device(self) -> float:
-        """The ε for replacing all samples that were ever used, by group privacy."""
-        return math.fsum(event.whole_batch for event in self.events)
+        """The ε for replacing everything that was ever used: what the whole person has lost."""
+        return Loss.sum(event.whole_loss for event in self.events).total
 
-    def require(self, event: CheckinRelease, limits: Limits) -> None:
+    def require(self, event: CheckinEvent, limits: Limits) -> None:
         """Raise `LimitReached` unless the event fits into both limits."""
-        cost, spent = event.per_sample, self.per_device
+        cost, spent = event.loss.total, self.per_device
         if cost > limits.per_sample * (1 + SLACK):
             raise LimitReached(
                 f"the limit for one sample is ε = {limits.per_sample:g} and a check-in costs "
                 f"{cost:g}. Nothing more is sent; raise the limit to go on."
             )
-        if spent + cost > limits.per_device * (1 + SLACK):
+        if (self._spent + event.loss).total > limits.per_device * (1 + SLACK):
             raise LimitReached(
                 f"the device limit is ε = {limits.per_device:g}; {spent:g} is spent and a "
                 f"check-in costs {cost:g}. Nothing more is sent; raise the limit to go on."
             )
 
-    def charge(self, event: CheckinRelease) -> "Ledger":
+    def charge(self, event: CheckinEvent) -> "Ledger":
         return Ledger((*self.events, event))

@@ -6,15 +6,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from crowdml.errors import CrowdmlError
 from crowdml.types import Ints
 
-__all__ = ["ExactNoise", "NoiseSource", "laplace_scale", "laplace_tail", "laplace_variance"]
+__all__ = ["ExactNoise", "NoiseSource", "certified_scale"]
 
 
 class NoiseSource(Protocol):
-    """Adds independent discrete Laplace noise, P(z) ∝ exp(−|z|/scale), to integers."""
+    """Adds independent noise to integers.
+
+    Laplace: P(z) ∝ exp(−|z|/scale). Gaussian: P(z) ∝ exp(−z²/(2·scale²)).
+    """
 
     def add_laplace(self, values: Ints, scale: float) -> Ints: ...
+
+    def add_gaussian(self, values: Ints, scale: float) -> Ints: ...
 
 
 class ExactNoise:
@@ -29,53 +35,38 @@ class ExactNoise:
     """
 
     def add_laplace(self, values: Ints, scale: float) -> Ints:
-        return np.array(_measurement(scale)(values.tolist()), dtype=np.int64)
+        return np.array(measurement("laplace", scale)(values.tolist()), dtype=np.int64)
 
-
-@functools.lru_cache(maxsize=256)
-def laplace_scale(sensitivity: int, epsilon: float) -> float:
-    """The smallest 64-bit float at which OpenDP itself certifies ε for this L1 sensitivity.
-
-    >>> laplace_scale(sensitivity=2, epsilon=0.5)
-    4.0
-    """
-    scale = sensitivity / epsilon
-    while _measurement(scale).map(sensitivity) > epsilon:
-        scale = math.nextafter(scale, math.inf)
-    return scale
-
-
-def laplace_variance(scale: float) -> float:
-    """The variance of the discrete Laplace law, 2e^{−1/s}/(1 − e^{−1/s})².
-
-    Paper: Appendix, Remark 2.
-
-    >>> round(laplace_variance(scale=10.0), 2)      # close to the continuous 2·10²
-    199.83
-    """
-    p = math.exp(-1.0 / scale)
-    return 2.0 * p / (1.0 - p) ** 2
-
-
-def laplace_tail(scale: float, probability: float) -> int:
-    """The least k with P(|z| > k) ≤ probability.
-
-    P(|z| > k) = 2e^{−(k+1)/s}/(1 + e^{−1/s}).
-
-    >>> laplace_tail(scale=1.0, probability=0.01)
-    4
-    """
-    k = scale * math.log(2.0 / (probability * (1.0 + math.exp(-1.0 / scale)))) - 1.0
-    return max(0, math.ceil(k))
+    def add_gaussian(self, values: Ints, scale: float) -> Ints:
+        return np.array(measurement("gaussian", scale)(values.tolist()), dtype=np.int64)
 
 
 @functools.lru_cache(maxsize=64)
-def _measurement(scale: float) -> Any:
+def measurement(law: str, scale: float) -> Any:
+    """OpenDP's own object for this noise, which also certifies what it costs."""
     # Imported late and piecemeal: `opendp.prelude` would pull in every optional package.
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_laplace
-    from opendp.metrics import l1_distance
-    from opendp.mod import enable_features
-
+    try:
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_gaussian, make_laplace
+        from opendp.metrics import l1_distance, l2_distance
+        from opendp.mod import enable_features
+    except ModuleNotFoundError as error:
+        raise CrowdmlError(
+            f"{law} noise needs {error.name}, which is not installed. "
+            "Run: pip install 'crowdml[noise]'"
+        ) from error
     enable_features("contrib")
-    return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
+    integers = vector_domain(atom_domain(T="i64"))
+    if law == "laplace":
+        return make_laplace(integers, l1_distance(T="i64"), scale=scale)
+    return make_gaussian(integers, l2_distance(T="f64"), scale=scale)
+
+
+@functools.lru_cache(maxsize=256)
+def certified_scale(law: str, sensitivity: float, level: float, start: float) -> float:
+    """The smallest 64-bit float from `start` on at which OpenDP certifies this level."""
+    exact = int(sensitivity) if law == "laplace" else float(sensitivity)
+    scale = start
+    while measurement(law, scale).map(exact) > level:
+        scale = math.nextafter(scale, math.inf)
+    return scale

@@ -6,18 +6,22 @@ from crowdml.protocol.codec import (
     encode_gradient,
     encode_parameters,
 )
+from crowdml.protocol.mechanisms import MECHANISMS, Conditions, Wanted
 from crowdml.protocol.messages import (
     TERMS_HEADER,
     Checkin,
     CheckinAnswer,
     Checkout,
+    DirectedCheckin,
     Enrol,
     Enrolled,
     Estimate,
+    NoisyCheckin,
     State,
     Statistics,
     TaskList,
     TaskView,
+    checkin_type,
 )
 from crowdml.protocol.openapi import openapi
 from crowdml.protocol.problems import (
@@ -32,8 +36,11 @@ from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import Sensor
 from crowdml.protocol.task import OptimizerSpec, Task
 from crowdml.protocol.terms import Features, ModelTerms, Terms, make_model, terms_hash
+from crowdml.protocol.toml import set_fields
+from crowdml.protocol.wording import listed, visible
 
 __all__ = [
+    "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
     "PROBLEMS",
@@ -41,11 +48,14 @@ __all__ = [
     "Checkin",
     "CheckinAnswer",
     "Checkout",
+    "Conditions",
+    "DirectedCheckin",
     "Enrol",
     "Enrolled",
     "Estimate",
     "Features",
     "ModelTerms",
+    "NoisyCheckin",
     "OptimizerSpec",
     "Review",
     "Rule",
@@ -56,11 +66,14 @@ __all__ = [
     "TaskList",
     "TaskView",
     "Terms",
+    "Wanted",
+    "checkin_type",
     "decode_gradient",
     "decode_parameters",
     "encode_gradient",
     "encode_parameters",
     "fields_of",
+    "listed",
     "make_model",
     "name_is_taken",
     "openapi",
@@ -68,5 +81,7 @@ __all__ = [
     "read_problem",
     "rejected",
     "rule",
+    "set_fields",
     "terms_hash",
+    "visible",
 ]

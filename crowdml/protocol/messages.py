@@ -1,9 +1,11 @@
 """What travels between device and server. A raw sample has no type here, so it cannot travel."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+
+from crowdml.privacy import Directed, Mechanism, Noisy
 
 __all__ = [
     "NO_NEWLINE",
@@ -11,27 +13,28 @@ __all__ = [
     "Checkin",
     "CheckinAnswer",
     "Checkout",
+    "DirectedCheckin",
     "Enrol",
     "Enrolled",
     "Estimate",
+    "NoisyCheckin",
     "State",
     "Statistics",
     "TaskList",
     "TaskView",
     "Version",
+    "checkin_type",
 ]
 
 TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
 
-LARGEST = 2**31 - 1
 NO_NEWLINE = r"^(?!.*\n)"
 """In Python, `$` alone would let a line feed follow."""
 
 Version = Annotated[
     int, msgspec.Meta(ge=0, description="the number of check-ins that w has taken in, 0 or more")
 ]
-Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class State(StrEnum):
@@ -102,42 +105,50 @@ class Checkout(Answer, frozen=True):
     parameters: bytes
 
 
-class Checkin(Request, frozen=True):
-    """ĝ, n_s, n̂_e and n̂_y, sanitised.
+Id = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$",
+        description="16 to 64 letters, digits, hyphens and underscores",
+    ),
+]
+Sha256 = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=NO_NEWLINE + r"[0-9a-f]{64}$",
+        description="a SHA-256 in 64 lower-case hexadecimal digits",
+    ),
+]
+
+
+class NoisyCheckin(Noisy, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A check-in with noise; bytes are written in base64.
 
     Args:
         id: Random and new for each check-in; a retry repeats the id and all other bytes.
         version: That of the parameters the gradient was computed on.
         terms: The hash of the terms the device has pinned.
-        samples: n_s, all samples of the minibatch.
-        heldout: How many of them were set aside for counting errors.
-        errors: n̂_e, with noise; may be negative.
-        labels: n̂_y for each class, with noise; empty for a real target.
-        grid: A gradient value is its integer times 2^grid.
-        gradient: ĝ, as base64 of little-endian int32.
     """
 
-    id: Annotated[
-        str,
-        msgspec.Meta(
-            pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$",
-            description="16 to 64 letters, digits, hyphens and underscores",
-        ),
-    ]
+    id: Id
     version: Version
-    terms: Annotated[
-        str,
-        msgspec.Meta(
-            pattern=NO_NEWLINE + r"[0-9a-f]{64}$",
-            description="a SHA-256 in 64 lower-case hexadecimal digits",
-        ),
-    ]
-    samples: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-    heldout: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-    errors: Count
-    labels: Annotated[tuple[Count, ...], msgspec.Meta(max_length=1000)]
-    grid: Annotated[int, msgspec.Meta(ge=-1000, le=1000)]
-    gradient: bytes
+    terms: Sha256
+
+
+class DirectedCheckin(Directed, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A check-in of one number; `id`, `version` and `terms` as in a check-in with noise."""
+
+    id: Id
+    version: Version
+    terms: Sha256
+
+
+Checkin: TypeAlias = NoisyCheckin | DirectedCheckin
+
+
+def checkin_type(mechanism: Mechanism) -> type[Checkin]:
+    """The message that carries what a mechanism tells."""
+    return NoisyCheckin if mechanism.told is Noisy else DirectedCheckin
 
 
 class CheckinAnswer(Answer, frozen=True):
@@ -155,13 +166,16 @@ class Estimate(Answer, frozen=True):
 
 
 class Statistics(Answer, frozen=True):
-    """Differentially private by themselves: all of it comes from sanitised check-ins."""
+    """Differentially private by themselves: all of it comes from sanitised check-ins.
+
+    `samples` is null where devices do not tell how many they used.
+    """
 
     state: State
     version: Version
     devices: int
     active_devices: int
-    samples: int
+    samples: int | None
     error: Estimate | None
     recent_error: Estimate | None
     labels: tuple[Estimate, ...]

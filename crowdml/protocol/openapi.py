@@ -6,11 +6,12 @@ import msgspec
 
 from crowdml.protocol.messages import (
     TERMS_HEADER,
-    Checkin,
     CheckinAnswer,
     Checkout,
+    DirectedCheckin,
     Enrol,
     Enrolled,
+    NoisyCheckin,
     Statistics,
     TaskList,
     TaskView,
@@ -25,7 +26,17 @@ TOKEN: list[dict[str, list[str]]] = [{"token": []}]
 
 def openapi(version: str) -> dict[str, Any]:
     """The whole document, as plain data."""
-    types = [Checkin, CheckinAnswer, Checkout, Enrol, Enrolled, Statistics, TaskList, TaskView]
+    types = [
+        CheckinAnswer,
+        Checkout,
+        DirectedCheckin,
+        Enrol,
+        Enrolled,
+        NoisyCheckin,
+        Statistics,
+        TaskList,
+        TaskView,
+    ]
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     schemas["Problem"] = _problem_schema()
     return {
@@ -60,7 +71,7 @@ def _paths() -> dict[str, Any]:
                 "Enrol a device that has agreed to the terms",
                 _json("Enrolled"), "invalid-request", "not-found", "terms-changed",
                 "invite-required", "task-finished", "too-large", "unavailable",
-                body="Enrol", status=201,
+                body=("Enrol",), status=201,
             )
         },
         "/v1/tasks/{task}/devices/me": task | {
@@ -78,10 +89,10 @@ def _paths() -> dict[str, Any]:
         },
         "/v1/tasks/{task}/checkins": task | {
             "post": _operation(
-                "Check in a sanitised gradient", _json("CheckinAnswer"),
+                "Check in what the task's mechanism tells", _json("CheckinAnswer"),
                 *(kind for kind in PROBLEMS if kind not in (
                     "invalid-parameter", "invite-required", "method-not-allowed")),
-                body="Checkin", token=True,
+                body=("DirectedCheckin", "NoisyCheckin"), token=True,
             )
         },
         "/v1/tasks/{task}/stats": task | {
@@ -115,7 +126,7 @@ def _operation(
     summary: str,
     content: dict[str, Any],
     *problems: str,
-    body: str | None = None,
+    body: tuple[str, ...] = (),
     token: bool = False,
     status: int = 200,
     not_modified: bool = False,
@@ -142,14 +153,16 @@ def _operation(
         }
     operation: dict[str, Any] = {"summary": summary, "responses": responses}
     if body:
-        operation["requestBody"] = {"required": True, "content": _json(body)}
+        operation["requestBody"] = {"required": True, "content": _json(*body)}
     if token:
         operation["security"] = TOKEN
     return operation
 
 
-def _json(schema: str) -> dict[str, Any]:
-    return {"application/json": {"schema": _ref(schema)}}
+def _json(*schemas: str) -> dict[str, Any]:
+    """One of these; which of several, the task's terms say."""
+    refs = [_ref(schema) for schema in schemas]
+    return {"application/json": {"schema": refs[0] if len(refs) == 1 else {"oneOf": refs}}}
 
 
 def _ref(schema: str) -> dict[str, str]:

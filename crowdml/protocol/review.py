@@ -81,7 +81,7 @@ class Review:
     def _read_field(
         self, table: dict[str, Any], field: msgspec.structs.FieldInfo, inside: str
     ) -> None:
-        place, inner = inside + field.name, _struct_in(field.type)
+        place, inner = inside + field.name, _struct_in(field.type, table.get(field.name))
         if field.name in table:
             value = table[field.name]
         elif field.required and not (inner and _requires_some(inner)):
@@ -92,7 +92,7 @@ class Review:
             # A table left out is an empty one: what it must have is missing, the rest has defaults.
             value = {} if inner and field.default is not None else field.default
         if inner and isinstance(value, dict):
-            self._read_table(value, inner, f"{place}.")
+            self._read_table(_untagged(value, inner), inner, f"{place}.")
         else:
             self._read_value(value, field.type, place)
 
@@ -118,7 +118,7 @@ def fields_of(
 ) -> Iterator[tuple[str, msgspec.structs.FieldInfo]]:
     """Every field of a document by its place, such as `model.kind`."""
     for field in msgspec.structs.fields(kind):
-        inner = _struct_in(field.type)
+        inner = _struct_in(field.type, None)
         if inner:
             yield from fields_of(inner, f"{inside}{field.name}.")
         else:
@@ -140,12 +140,25 @@ def _unknown(
         yield Mistake(inside + visible(name), "is not known here", remedy=remedy), meant
 
 
-def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
-    """The table that a field is, also where it may be left out."""
-    for part in (kind, *get_args(kind)):
-        if isinstance(part, type) and issubclass(part, msgspec.Struct):
-            return part
-    return None
+def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:
+    """The table that a field is, also where it may be left out; of several, the one it names."""
+    parts = [
+        part
+        for part in (kind, *get_args(kind))
+        if isinstance(part, type) and issubclass(part, msgspec.Struct)
+    ]
+    named = [part for part in parts if isinstance(value, dict) and _names(value, part)]
+    return next(iter(named or (parts if len(parts) == 1 else [])), None)
+
+
+def _names(table: dict[str, Any], kind: type[msgspec.Struct]) -> bool:
+    config = kind.__struct_config__
+    return config.tag_field is not None and table.get(config.tag_field) == config.tag
+
+
+def _untagged(table: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    tag = kind.__struct_config__.tag_field
+    return {name: value for name, value in table.items() if name != tag}
 
 
 def _requires_some(kind: type[msgspec.Struct]) -> bool:

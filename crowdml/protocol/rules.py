@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from crowdml.errors import Mistake
 from crowdml.models import MODELS
-from crowdml.privacy import SMALLEST_EPSILON
-from crowdml.protocol.review import rule
+from crowdml.privacy import LARGEST_CHOICE
+from crowdml.protocol.review import Rule, rule
 from crowdml.protocol.wording import listed, shown
 
 __all__ = ["RULES", "TERMS_RULES", "model_mistakes", "name_is_taken"]
@@ -60,8 +60,8 @@ def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
 
 
 @rule("collection.batch", "collection.buffer")
-def _buffer_holds_a_batch(batch: int, buffer: int) -> Iterator[Mistake]:
-    if buffer < batch:
+def _buffer_holds_a_batch(batch: int, buffer: int | None) -> Iterator[Mistake]:
+    if buffer is not None and buffer < batch:
         must = f"must hold a whole batch of {batch} samples"
         yield Mistake("collection.buffer", must, str(buffer), "Raise it, or lower the batch.")
 
@@ -89,15 +89,57 @@ def model_mistakes(
         yield Mistake("features.count", must, f"{size:,}", "Use fewer features or labels.")
 
 
-@rule("privacy.epsilon_y", "target.labels")
-def _label_counts_have_their_level(
-    level: float | str, labels: tuple[str, ...]
+def _label_counts_have_their_level(field: str) -> Rule:
+    @rule(field, "target.labels")
+    def check(level: float | str, labels: tuple[str, ...]) -> Iterator[Mistake]:
+        if labels and not float(level) > 0:
+            yield Mistake(field, "must be above 0 where there are labels", f"{level}")
+        if not labels and level != 0:
+            yield Mistake(field, "must be 0 where there are no labels", f"{level}")
+
+    return check
+
+
+def _clip_is_for_noise(field: str, needed: bool) -> Rule:
+    @rule(field, "model.clip")
+    def check(level: float | str, clip: float | None) -> Iterator[Mistake]:
+        if needed and clip is None:
+            yield Mistake("model.clip", "must be a number where there is noise", "null")
+        if not needed and clip is not None:
+            must = "must be null for the mechanism direction, which needs none"
+            yield Mistake("model.clip", must, f"{clip:g}")
+
+    return check
+
+
+@rule("privacy.directions", "privacy.closest")
+def _some_are_not_the_closest(directions: int, closest: int) -> Iterator[Mistake]:
+    if closest >= directions:
+        must = f"must be less than privacy.directions, {directions}"
+        yield Mistake("privacy.closest", must, str(closest))
+
+
+@rule("privacy.epsilon", "privacy.closest", "collection.checkins")
+def _a_direction_is_sent_so_often(
+    epsilon: float, closest: int, checkins: int | None
 ) -> Iterator[Mistake]:
-    if labels and float(level) < SMALLEST_EPSILON:
-        must = f"must be at least {SMALLEST_EPSILON:g} where there are labels"
-        yield Mistake("privacy.epsilon_y", must, f"{level}")
-    if not labels and level != 0:
-        yield Mistake("privacy.epsilon_y", "must be 0 where there are no labels", f"{level}")
+    if checkins is None:
+        must = "must be there for the mechanism direction"
+        yield Mistake("collection.checkins", must, "null")
+    elif epsilon / checkins > LARGEST_CHOICE:
+        must = f"must be at most {LARGEST_CHOICE:g} for each check-in"
+        yield Mistake("privacy.epsilon", must, f"{epsilon / checkins:g}")
+
+
+def _has_no_use(field: str, chosen: str, mechanism: str) -> Rule:
+    """Both fields exist in all terms; `chosen` only in those of some mechanisms."""
+
+    @rule(chosen, field)
+    def check(_: object, share: float) -> Iterator[Mistake]:
+        if share != 0:
+            yield Mistake(field, f"must be 0 for the mechanism {mechanism}", f"{share:g}")
+
+    return check
 
 
 def name_is_taken(name: str) -> Mistake:
@@ -115,4 +157,16 @@ RULES = (
 )
 """Those that a task file and the terms have in common."""
 
-TERMS_RULES = (*RULES, _label_counts_have_their_level)
+TERMS_RULES = (
+    *RULES,
+    _label_counts_have_their_level("privacy.epsilon_y"),
+    _label_counts_have_their_level("privacy.rho_y"),
+    _clip_is_for_noise("privacy.epsilon_g", needed=True),
+    _clip_is_for_noise("privacy.rho_g", needed=True),
+    _clip_is_for_noise("privacy.directions", needed=False),
+    _has_no_use("collection.heldout", "privacy.directions", "direction"),
+    _has_no_use("collection.evaluators", "privacy.epsilon_g", "laplace"),
+    _has_no_use("collection.evaluators", "privacy.rho_g", "gaussian"),
+    _some_are_not_the_closest,
+    _a_direction_is_sent_so_often,
+)

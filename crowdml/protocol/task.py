@@ -1,41 +1,158 @@
 """A task: what is learnt, on which terms, how the server steps and when it stops."""
 
+import math
 import tomllib
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
-from crowdml.privacy import Forecast, forecast
+from crowdml.optim import OPTIMIZERS, RATES, Optimizer, audible, make_optimizer, planned_rate
+from crowdml.privacy import LARGEST_CHOICE
+from crowdml.protocol.mechanisms import (
+    LARGEST_EPSILON,
+    MECHANISMS,
+    SMALLEST_EPSILON,
+    Wanted,
+    levels_of,
+    smallest_part,
+)
 from crowdml.protocol.messages import NO_NEWLINE
-from crowdml.protocol.review import Rule, read
-from crowdml.protocol.rules import RULES
-from crowdml.protocol.specs import SPEC_RULES, ModelSpec, PrivacySpec
-from crowdml.protocol.terms import CollectionTerms, Features, Positive, Target, Terms, Text
+from crowdml.protocol.review import Rule, read, rule
+from crowdml.protocol.rules import RULES, model_mistakes
+from crowdml.protocol.terms import (
+    CollectionTerms,
+    Features,
+    ModelKind,
+    ModelTerms,
+    Positive,
+    Target,
+    Terms,
+    Text,
+    make_model,
+)
+from crowdml.protocol.wording import listed
 
 __all__ = ["Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
 
 if TYPE_CHECKING:
+    MechanismName: TypeAlias = str
     OptimizerKind: TypeAlias = str
     RateKind: TypeAlias = str
 else:
+    MechanismName = Literal[tuple(MECHANISMS)]
     OptimizerKind = Literal[tuple(OPTIMIZERS)]
     RateKind = Literal[tuple(RATES)]
 
 FILE = "the task file"
+T_MAX = 1_000_000
+"""Check-ins after which a task ends, where it does not say."""
+
+EVALUATORS = 0.2
+AVERAGING = 3.0
+"""The power of the average of iterates that the planned rate is made for."""
+
+EPSILON = f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:,.0f}, or inf for no noise"
+Part: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
+
+
+class ModelSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[model]: as in the terms, but the clip may be left to the mechanism and the model."""
+
+    kind: ModelKind
+    clip: Positive | None = None
+    regularization: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
+    radius: Positive = 1000.0
+    intercept: bool = False
+    delta: Positive = 1.0
+    tolerance: Positive = 1.0
+
+
+class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[privacy]: how people are protected, and how much they lose in all."""
+
+    mechanism: MechanismName = "direction"
+    epsilon: Annotated[float, msgspec.Meta(gt=0, description=EPSILON)] = 4.0
+    epsilon_e: Part | None = None
+    epsilon_y: Part | None = None
+    delta: Annotated[float, msgspec.Meta(ge=1e-15, le=0.01)] | None = None
+    directions: Annotated[int, msgspec.Meta(ge=2, le=4096)] | None = None
+
+
+class CollectionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[collection]: as in the terms, but most of it may be left out."""
+
+    batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+    buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+    heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] | None = None
+    checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+    evaluators: Annotated[float, msgspec.Meta(ge=0, le=0.9)] | None = None
+
+    def terms(self, mechanism: str) -> CollectionTerms:
+        whole = "collection.checkins" in MECHANISMS[mechanism].options
+        evaluators = EVALUATORS if self.evaluators is None else self.evaluators
+        return CollectionTerms(
+            batch=self.batch,
+            buffer=self.buffer or min(10 * self.batch, 1_000_000),
+            heldout=self.heldout or 0.0,
+            checkins=(self.checkins or 1) if whole else None,
+            evaluators=evaluators if whole else 0.0,
+        )
+
+
+class Foreknown(Protocol):
+    """What the planned rate needs to know of the gradients: see `Mechanism`."""
+
+    @property
+    def length(self) -> float: ...
+
+    @property
+    def noise_energy(self) -> float: ...
 
 
 class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[optimizer]: the update rule of the server; devices never see it."""
+    """[optimizer]: the update rule of the server; devices never see it.
+
+    With nothing said, the rate is planned: constant, from what is known before the task starts.
+    """
 
     kind: OptimizerKind = "sgd"
-    rate: RateKind = "sqrt"
-    c: Positive = 1.0
+    rate: RateKind | None = None
+    c: Positive | None = None
     averaging: Annotated[float, msgspec.Meta(ge=0, le=1000)] | None = None
+    reach: Positive | None = None
+
+    @property
+    def schedule(self) -> str:
+        """The rate's name: a c given by hand is that of the paper's rate, c/√t."""
+        return self.rate or ("planned" if self.c is None else "sqrt")
+
+    @property
+    def planned(self) -> bool:
+        return self.schedule == "planned" and OPTIMIZERS[self.kind].has_rate
+
+    def settled(self, updates: float, known: Foreknown, reach: float) -> "OptimizerSpec":
+        """With a planned c and its averaging written out.
+
+        Args:
+            updates: T.
+            known: What the mechanism says beforehand of the gradients.
+            reach: D, where none is given and the crowd is not lost in its noise.
+        """
+        if not self.planned:
+            return self
+        heard = audible(updates, known.length, known.noise_energy)
+        reach *= math.sqrt(heard)
+        return msgspec.structs.replace(
+            self,
+            rate="planned",
+            c=planned_rate(self.reach or reach, updates, known.length, known.noise_energy),
+            averaging=AVERAGING / heard if self.averaging is None else self.averaging,
+        )
 
     def make(self, radius: float) -> Optimizer:
-        return make_optimizer(self.kind, self.rate, self.c, radius, self.averaging)
+        return make_optimizer(self.kind, self.schedule, self.c or 1.0, radius, self.averaging)
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,10 +163,10 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `confidence` is at most `error`.
     """
 
-    updates: Annotated[int, msgspec.Meta(ge=1, le=10**12)] = 1_000_000
+    updates: Annotated[int, msgspec.Meta(ge=1, le=10**12)] | None = None
     error: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     window: Annotated[int, msgspec.Meta(ge=10, le=100_000)] = 200
-    samples: Annotated[int, msgspec.Meta(ge=1)] = 1000
+    samples: Annotated[int, msgspec.Meta(ge=1)] | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.999
 
 
@@ -77,8 +194,8 @@ class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     features: Features
     target: Target = Target()
     model: ModelSpec
-    privacy: PrivacySpec
-    collection: CollectionTerms
+    privacy: PrivacySpec = PrivacySpec()
+    collection: CollectionSpec
     optimizer: OptimizerSpec = OptimizerSpec()
     stop: Stop = Stop()
     enrolment: Enrolment = Enrolment()
@@ -98,14 +215,28 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def name(self) -> str:
         return self.terms.task
 
-    def make_optimizer(self) -> Optimizer:
-        return self.optimizer.make(self.terms.model.radius)
+    @property
+    def t_max(self) -> int:
+        """T_max, the check-ins after which the task ends."""
+        return self.stop.updates or T_MAX
 
-    def forecast(self) -> Forecast | None:
-        """The noise to expect over all its check-ins; None where there is none."""
-        terms = self.terms
-        n_training = terms.event(terms.collection.batch).n_training
-        return forecast(terms.sanitizer(), n_training, terms.n_classes, self.stop.updates)
+    @property
+    def fewest_evaluated(self) -> int:
+        """Predictions in the window before the target error may count as reached."""
+        whole = self.terms.collection.evaluators > 0
+        return self.stop.samples or (min(200, self.stop.window) if whole else 1000)
+
+    @property
+    def reach(self) -> float:
+        """D: how far from the start w is expected to go; for numbers in units of their scale."""
+        kind = MECHANISMS[self.terms.mechanism_name]
+        usual = kind.reach_of(self.terms.n_classes, self.terms.target.scale)
+        return self.optimizer.reach or usual
+
+    def make_optimizer(self) -> Optimizer:
+        updates = self.t_max * (1 - self.terms.collection.evaluators)
+        spec = self.optimizer.settled(updates, self.terms.mechanism(), self.reach)
+        return spec.make(self.terms.model.radius)
 
     @classmethod
     def from_toml(cls, text: str, *rules: Rule) -> "Task":
@@ -114,19 +245,185 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             document = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             raise InvalidTask(Mistake(FILE, f"must be valid TOML: {error}")) from error
-        return _task(read(document, TaskFile, FILE, (*RULES, *SPEC_RULES, *rules)))
+        return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *rules)))
 
 
 def _task(file: TaskFile) -> Task:
-    n_classes = len(file.target.labels)
-    n_heldout = file.collection.n_heldout(file.collection.batch)
+    n_classes, spec = len(file.target.labels), file.privacy
+    collection = file.collection.terms(spec.mechanism)
+    wanted = Wanted(
+        epsilon=spec.epsilon,
+        errors=spec.epsilon_e,
+        labels=spec.epsilon_y,
+        delta=spec.delta,
+        directions=spec.directions,
+        counted=n_classes > 0,
+        heldout=int(collection.heldout * collection.batch) > 0,
+        checkins=collection.checkins or 1,
+    )
+    kind = MECHANISMS[spec.mechanism]
+    settings = {name: getattr(file.model, name) for name in ModelTerms.__struct_fields__}
+    settings["clip"] = _clip(
+        spec.mechanism,
+        file.model,
+        file.features.count,
+        n_classes,
+        file.target.scale,
+        file.optimizer.planned,
+    )
     terms = Terms(
         task=file.name,
         sensors=file.sensors,
         features=file.features,
         target=file.target,
-        model=file.model.terms(file.features.count, n_classes),
-        privacy=file.privacy.terms(n_classes, heldout=n_heldout > 0),
-        collection=file.collection,
+        model=ModelTerms(**settings),
+        privacy=kind.terms.of(wanted),
+        collection=collection,
     )
     return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment)
+
+
+def _clip(
+    mechanism: str,
+    model: ModelSpec,
+    n_features: int,
+    n_classes: int,
+    scale: float,
+    planned: bool,
+) -> float | None:
+    """S: what is said, or what suits the planned rate; never more than the model's own bound."""
+    kind = MECHANISMS[mechanism]
+    if "model.clip" not in kind.options:
+        return None
+    usual = kind.clip * scale if planned else math.inf
+    bare = ModelTerms(model.kind, intercept=model.intercept, delta=model.delta)
+    bound = make_model(bare, n_features, n_classes).bound(kind.terms.norm)
+    return min(model.clip or usual, bound)
+
+
+@rule("privacy.mechanism", "model.kind", "model.clip", "model.intercept", "features.count",
+      "target.labels", "target.scale", "optimizer.kind", "optimizer.rate",
+      "optimizer.c")  # fmt: skip
+def _gradients_are_bounded(
+    mechanism: str,
+    kind: ModelKind,
+    clip: float | None,
+    intercept: bool,
+    count: int,
+    labels: tuple[str, ...],
+    scale: float,
+    *optimizer: Any,
+) -> Iterator[Mistake]:
+    if list(model_mistakes(kind, intercept, count, len(labels))):
+        return
+    planned = OptimizerSpec(*optimizer).planned
+    if _clip(mechanism, ModelSpec(kind, clip), count, len(labels), scale, planned) == math.inf:
+        must = f"must be given for {kind}, whose gradients have no bound of their own"
+        yield Mistake("model.clip", must, remedy="Set it, say clip = 1.0.")
+
+
+OPTIONS = sorted(frozenset.union(*(kind.options for kind in MECHANISMS.values())))
+
+
+@rule("privacy.mechanism", *OPTIONS)
+def _options_have_a_use(mechanism: str, *given: float | None) -> Iterator[Mistake]:
+    for field, value in zip(OPTIONS, given, strict=True):
+        if value is not None and field not in MECHANISMS[mechanism].options:
+            others = [name for name, kind in MECHANISMS.items() if field in kind.options]
+            must = f"is for the mechanism {listed(others)}, not for {mechanism}"
+            yield Mistake(field, must, f"{value:g}", "Remove it.")
+
+
+@rule("privacy.mechanism", "privacy.epsilon", "collection.checkins")
+def _a_direction_hides(mechanism: str, epsilon: float, checkins: int | None) -> Iterator[Mistake]:
+    if mechanism != "direction":
+        return
+    if epsilon == math.inf:
+        must = "must be finite for the mechanism direction, which always hides"
+        remedy = 'For a task that is NOT PRIVATE say mechanism = "laplace" as well.'
+        yield Mistake("privacy.epsilon", must, "inf", remedy)
+    elif epsilon / (checkins or 1) > LARGEST_CHOICE:
+        must = f"must be at most {LARGEST_CHOICE:g} for a check-in of the mechanism direction"
+        yield Mistake("privacy.epsilon", must, f"{epsilon / (checkins or 1):g}")
+
+
+@rule("optimizer.kind", "optimizer.rate", "optimizer.c", "optimizer.averaging",
+      "optimizer.reach", "stop.updates")  # fmt: skip
+def _a_plan_needs_an_end(*settings: Any) -> Iterator[Mistake]:
+    *optimizer, updates = settings
+    spec = OptimizerSpec(*optimizer)
+    if spec.planned and updates is None:
+        must = "must say how many check-ins you expect, within a factor of four or so"
+        yield Mistake("stop.updates", must, remedy="Add it under [stop], say updates = 1000.")
+    if not spec.planned and spec.reach is not None:
+        must = "is for the planned rate, and another one is chosen"
+        yield Mistake("optimizer.reach", must, f"{spec.reach:g}", "Remove it.")
+
+
+@rule("privacy.mechanism", "stop.window", "stop.samples")
+def _a_window_holds_enough(mechanism: str, window: int, samples: int | None) -> Iterator[Mistake]:
+    if mechanism == "direction" and samples is not None and samples > window:
+        must = f"must be at most stop.window, {window}, where a check-in tells of one sample"
+        yield Mistake("stop.samples", must, f"{samples}", "Widen the window, or lower it.")
+
+
+@rule("privacy.epsilon")
+def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
+    if not (SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON or epsilon == math.inf):
+        yield Mistake("privacy.epsilon", f"must be {EPSILON}", f"{epsilon:g}")
+
+
+@rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
+def _parts_have_a_use(
+    epsilon: float, epsilon_e: float | None, epsilon_y: float | None, labels: tuple[str, ...]
+) -> Iterator[Mistake]:
+    if epsilon_y and not labels:
+        must = "is for label counts, and target.labels has none"
+        yield Mistake("privacy.epsilon_y", must, f"{epsilon_y:g}", "Remove it.")
+    for name, part in (("epsilon_e", epsilon_e), ("epsilon_y", epsilon_y)):
+        if part and math.isinf(epsilon):
+            must = "must be left out where privacy.epsilon is inf, which means no noise at all"
+            yield Mistake(f"privacy.{name}", must, f"{part:g}", "Remove it.")
+
+
+@rule("privacy.mechanism", "privacy.delta", "privacy.epsilon", "privacy.epsilon_e",
+      "privacy.epsilon_y", "target.labels", "collection.batch", "collection.heldout")  # fmt: skip
+def _epsilon_is_enough_for_all(
+    mechanism: str,
+    delta: float | None,
+    epsilon: float,
+    epsilon_e: float | None,
+    epsilon_y: float | None,
+    labels: tuple[str, ...],
+    batch: int,
+    heldout: float | None,
+) -> Iterator[Mistake]:
+    if mechanism == "direction":
+        return
+    aside = int((heldout or 0.0) * batch) > 0
+    wanted = Wanted(epsilon, epsilon_e, epsilon_y, delta, counted=bool(labels), heldout=aside)
+    smallest = smallest_part(mechanism, wanted)
+    g, e, y = levels_of(wanted)
+    sent = {"the gradient": g, "errors": e} | ({"labels": y} if labels else {})
+    least = min(sent, key=sent.__getitem__)
+    if g <= 0 or (aside and e > g):
+        name = "epsilon_e" if (epsilon_e or 0) >= (epsilon_y or 0) else "epsilon_y"
+        must = "must leave a part of privacy.epsilon for the gradient"
+        found = f"{e:g} for errors and {y:g} for labels of {epsilon:g} in all"
+        yield Mistake(f"privacy.{name}", must, found, "Lower it.")
+    elif sent[least] < smallest:
+        must = f"must be enough for all its parts, {smallest:.3g} or more for each"
+        found = f"{epsilon:g}, which leaves {sent[least]:g} for {least}"
+        yield Mistake("privacy.epsilon", must, found, "Raise it, or use inf for no noise.")
+
+
+TASK_RULES = (
+    _gradients_are_bounded,
+    _options_have_a_use,
+    _a_direction_hides,
+    _a_plan_needs_an_end,
+    _a_window_holds_enough,
+    _finite_epsilon_is_some_noise,
+    _parts_have_a_use,
+    _epsilon_is_enough_for_all,
+)

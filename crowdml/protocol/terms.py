@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import msgspec
 
-from crowdml.errors import InvalidTask, Mistake
+from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
-from crowdml.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, CheckinRelease, Epsilon, Sanitizer
+from crowdml.privacy import CheckinEvent, Mechanism, Place, Unit
+from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
 from crowdml.protocol.sensor import Sensor
@@ -37,14 +38,6 @@ else:
 
 NOT_TERMS = "the server's terms make no sense: "
 
-Level: TypeAlias = (
-    Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)] | Literal["inf"]
-)
-"""An ε; JSON has no infinity, so no noise is written "inf" (float() reads both)."""
-
-LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
-"""The ε of the label counts; 0 where there are no labels to count."""
-
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 
@@ -58,23 +51,25 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """y: the names of the classes 0, 1, …, or none for a real number."""
+    """y: the names of the classes 0, 1, …; or none for a real number, and its typical size."""
 
     labels: Annotated[
         tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
         msgspec.Meta(max_length=1000),
     ] = ()
     description: Text = ""
+    scale: Positive = 1.0
 
 
 class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """h, l, λ, S and the domain of w.
 
-    `delta` belongs to huber, `tolerance` to ridge and huber (what counts as an error).
+    `clip` is null where the mechanism needs none; `delta` belongs to huber, `tolerance` to ridge
+    and huber (what counts as an error).
     """
 
     kind: ModelKind
-    clip: Positive
+    clip: Positive | None = None
     regularization: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
     radius: Positive = 1000.0
     intercept: bool = False
@@ -82,25 +77,22 @@ class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tolerance: Positive = 1.0
 
 
-class PrivacyTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """ε of each thing sent, and what a check-in costs each of its samples."""
-
-    epsilon: Level
-    epsilon_g: Level
-    epsilon_e: Level
-    epsilon_y: LabelLevel
-
-
 class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """b, B and the share of samples set aside for counting errors."""
+    """b, B and who counts errors: some samples of each check-in, or some check-ins.
+
+    Args:
+        batch: b, the least number of samples in a check-in.
+        buffer: B, the most samples that a device keeps.
+        heldout: The share of a check-in's samples that is set aside for counting errors.
+        checkins: K, the most check-ins of a device; no limit if null.
+        evaluators: The share of check-ins that count errors instead of training.
+    """
 
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.0
-
-    def n_heldout(self, n_samples: int) -> int:
-        """How many of n_s samples are set aside: ⌊heldout·n_s⌋."""
-        return int(self.heldout * n_samples)
+    checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+    evaluators: Annotated[float, msgspec.Meta(ge=0, le=0.9)] = 0.0
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,7 +114,11 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except (ValueError, RecursionError) as error:
             raise InvalidTask(Mistake("they", "must be JSON"), start=NOT_TERMS) from error
         terms = read(document, cls, "they", TERMS_RULES, NOT_TERMS)
-        claimed, cost = float(terms.privacy.epsilon), terms.epsilon_per_sample
+        try:
+            claimed, cost = float(terms.privacy.epsilon), terms.epsilon_per_sample
+        except InvalidInput as error:
+            mistake = Mistake("privacy", f"must make a mechanism, but {error}")
+            raise InvalidTask(mistake, start=NOT_TERMS) from error
         if cost > claimed * (1 + 1e-9):
             must = f"must be at least what a check-in costs a sample, {cost:g}"
             mistake = Mistake("privacy.epsilon", must, f"{claimed:g}")
@@ -144,25 +140,44 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def epsilon_per_sample(self) -> float:
         """What one check-in costs each of its samples, computed and not merely claimed."""
-        return self.event(self.collection.batch).per_sample
+        return self.event(self.collection.batch).loss.total
 
-    def event(self, n_samples: int) -> CheckinRelease:
-        """What a check-in of so many samples tells: known before anything is told."""
-        n_heldout = self.collection.n_heldout(n_samples)
-        return self.sanitizer().event(n_samples - n_heldout, n_heldout)
+    @property
+    def epsilon_in_all(self) -> float | None:
+        """What a person loses at most over all check-ins; None if there may be any number."""
+        whole = self.mechanism().unit is Unit.CHECKIN
+        return self.epsilon_after(self.collection.checkins or 1) if whole else None
+
+    def epsilon_after(self, checkins: int) -> float:
+        """What so many check-ins cost together."""
+        return self.event(self.collection.batch).loss.times(checkins).total
+
+    def event(self, n_samples: int) -> CheckinEvent:
+        """What a check-in of so many samples costs: known before anything is told."""
+        return self.mechanism().event(n_samples, Place("", "", 1))
 
     def make_model(self) -> Model:
         return make_model(self.model, self.features.count, self.n_classes)
 
-    def sanitizer(self) -> Sanitizer:
-        levels, model = self.privacy, self.make_model()
-        parts = (levels.epsilon_g, levels.epsilon_e, levels.epsilon_y)
-        return Sanitizer(
-            epsilon=Epsilon(*map(float, parts)),
-            clip=min(self.model.clip, model.l1_bound),
-            size=model.size,
-            regularization=self.model.regularization,
-            radius=self.model.radius,
+    @property
+    def mechanism_name(self) -> str:
+        return str(self.privacy.__struct_config__.tag)
+
+    def mechanism(self) -> Mechanism:
+        model, collection = self.model, self.collection
+        return self.privacy.make(
+            Conditions(
+                model=self.make_model(),
+                clip=model.clip,
+                regularization=model.regularization,
+                radius=model.radius,
+                batch=collection.batch,
+                buffer=collection.buffer,
+                heldout=collection.heldout,
+                checkins=collection.checkins or 1,
+                evaluators=collection.evaluators,
+                scale=self.target.scale,
+            )
         )
 
 

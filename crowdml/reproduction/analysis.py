@@ -1,13 +1,11 @@
 """Section IV, measured: noise in gradients, bytes sent, updates missed during a delay."""
 
-import math
-
 import msgspec
 import numpy as np
 
-from crowdml.models import Model
-from crowdml.privacy import Epsilon, ExactNoise, Sanitizer, Summary
-from crowdml.protocol import Checkin, Checkout, State, encode_gradient, encode_parameters
+from crowdml.models import Minibatch, Model
+from crowdml.privacy import Place, SystemChance
+from crowdml.protocol import Checkout, NoisyCheckin, State, encode_gradient, encode_parameters
 from crowdml.simulation import Dataset, Learning, make_schedule, uniform_delay
 from crowdml.simulation.arrivals import Arrivals
 
@@ -16,6 +14,9 @@ __all__ = ["Analysis", "Measured", "analyse"]
 BATCHES = (1, 2, 5, 10, 20, 50, 100)
 DELAYS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 EPSILON = 10.0
+LEARNING = Learning(mechanism="laplace", epsilon=EPSILON, c=1.0)
+NOWHERE = Place("", "", 1)
+L1 = 1
 COORDINATE_BYTES = 4
 TICKS = 300_000
 
@@ -51,7 +52,7 @@ class Analysis(msgspec.Struct, frozen=True):
 def analyse(data: Dataset, devices: int = 1000, repeats: int = 20, seed: int = 0) -> Analysis:
     """Measure all three on a data set, with the device's own mechanism and messages."""
     rng = np.random.default_rng(seed)
-    model = Learning().model_for(data)
+    data, model = data.bounded(L1), LEARNING.model_for(data)
     return Analysis(
         n_features=model.n_features,
         n_classes=len(data.labels),
@@ -75,20 +76,19 @@ def gradient_noise(
 
     Paper: Section IV-A, Eq. (13).
     """
-    sanitizer = Sanitizer(Epsilon(EPSILON, math.inf, 0.0), model.l1_bound, model.size)
-    w, noise, event = np.zeros(model.size), ExactNoise(), sanitizer.event(batch, 0)
+    mechanism = LEARNING.hiding(model, batch).mechanism
+    w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, NOWHERE)
     sizes = []
     for _ in range(repeats):
         rows = rng.choice(len(data.y_train), batch, replace=False)
-        g = model.mean_gradient(w, data.x_train[rows], data.y_train[rows], model.l1_bound)
-        summary = Summary(g, 0, np.zeros(0, np.int64), batch, 0)
-        sent = sanitizer.sanitize(summary, w, event, noise)
-        sizes.append(np.square(np.ldexp(sent.gradient.astype(float), sent.grid)).sum())
-    alone = [
-        np.square(model.mean_gradient(w, data.x_train[[k]], data.y_train[[k]], model.l1_bound))
-        for k in rng.choice(len(data.y_train), min(500, len(data.y_train)), replace=False)
-    ]
-    sampling = float(np.sum(alone, axis=1).mean()) / batch
+        minibatch = Minibatch(model, w, data.x_train[rows], data.y_train[rows])
+        told = mechanism.tell(minibatch, event, NOWHERE, chance)
+        g = mechanism.read(told, NOWHERE).g
+        assert g is not None
+        sizes.append(np.square(g).sum())
+    some = rng.choice(len(data.y_train), min(500, len(data.y_train)), replace=False)
+    alone = np.square(model.gradients(w, data.x_train[some], data.y_train[some]))
+    sampling = float(alone.sum(axis=1).mean()) / batch
     predicted = sampling + 32 * model.size / (batch * EPSILON) ** 2
     return Measured(batch, float(np.mean(sizes)), predicted)
 
@@ -98,7 +98,7 @@ def bytes_sent(model: Model, data: Dataset, batch: int) -> Measured:
 
     Paper: Section IV-B2.
     """
-    checkin = Checkin(
+    checkin = NoisyCheckin(
         id="x" * 22,
         version=10_000,
         terms="0" * 64,

@@ -73,7 +73,12 @@ class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         delay = uniform_delay(curve.delay) if curve.delay else None
         return Plan(
             crowd=Crowd(self.devices, curve.batch, delay=delay, passes=self.passes),
-            learning=Learning(curve.epsilon, curve.c, regularization=curve.regularization),
+            learning=Learning(
+                mechanism="laplace",
+                epsilon=curve.epsilon,
+                c=curve.c,
+                regularization=curve.regularization,
+            ),
             approach=curve.approach,
         )
 

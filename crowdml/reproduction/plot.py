@@ -10,9 +10,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from crowdml.reproduction.analysis import Analysis, Measured
+from crowdml.reproduction.beyond import EPSILONS, Beyond
 from crowdml.reproduction.figure import Figure, Line
 
-__all__ = ["draw_analysis", "draw_figure", "to_png", "to_svg"]
+__all__ = ["draw_analysis", "draw_beyond", "draw_figure", "to_png", "to_svg"]
 
 INK = "#1b1f24"
 """In SVG this becomes the colour of the text around it, light or dark."""
@@ -51,6 +52,38 @@ def draw_figure(figure: Figure) -> Canvas:
             axes = canvas.add_subplot(len(panels), 1, number)
             _draw_panel(axes, figure, [line for line in figure.lines if line.plan.panel == panel])
             axes.set_title(panel, fontsize=10, loc="left")
+    return canvas
+
+
+def draw_beyond(found: dict[str, Beyond], batch: int = 60) -> Canvas:
+    """Error against ε for each mechanism, a panel for each data set."""
+    with mpl.rc_context(STYLE):
+        canvas = Canvas(figsize=(WIDTH * 1.6, 3.2), layout="constrained")
+        for number, (name, each) in enumerate(found.items(), start=1):
+            axes = canvas.add_subplot(1, len(found), number)
+            mechanisms = dict.fromkeys(row.mechanism for row in each.rows)
+            for colour, mechanism in zip(COLOURS, mechanisms, strict=False):
+                rows = [r for r in each.rows if (r.mechanism, r.batch) == (mechanism, batch)]
+                whom = "person" if mechanism == "direction" else "sample"
+                axes.errorbar(
+                    [row.epsilon for row in rows],
+                    [row.mean for row in rows],
+                    [row.std for row in rows],
+                    color=colour, marker="o", ms=4, lw=1.6, label=f"{mechanism}: for each {whom}",
+                )  # fmt: skip
+            axes.axhline(each.guess, color=COLOURS[-1], ls=":", lw=1.2, label="guessing")
+            axes.axhline(
+                each.central, color=COLOURS[-1], ls="--", lw=1.2, label="all data in one place"
+            )
+            axes.set_xscale("log")
+            axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+            axes.minorticks_off()
+            axes.set_ylim(0, 1)
+            axes.set_xlabel("ε")
+            axes.set_ylabel("test error" if number == 1 else "")
+            axes.set_title(f"{name}, b = {batch}", fontsize=10, loc="left")
+        handles, labels = axes.get_legend_handles_labels()
+        canvas.legend(handles, labels, loc="outside lower center", ncols=3)
     return canvas
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 
 from crowdml.reproduction.analysis import Analysis
+from crowdml.reproduction.beyond import BATCHES, BEYOND, EPSILONS, Beyond
 from crowdml.reproduction.claims import Claim
 from crowdml.reproduction.figure import Figure, Line
 from crowdml.reproduction.page import page, table
-from crowdml.reproduction.plot import draw_analysis, draw_figure, to_png, to_svg
+from crowdml.reproduction.plot import draw_analysis, draw_beyond, draw_figure, to_png, to_svg
 from crowdml.reproduction.reproduce import Reproduction
 from crowdml.reproduction.verdict import verdict
 
@@ -25,6 +26,8 @@ def write_report(found: Reproduction, folder: Path) -> Path:
     drawn = {name: draw_figure(figure) for name, figure in found.figures.items()}
     if found.analysis is not None:
         drawn |= {f"analysis_{k}": v for k, v in draw_analysis(found.analysis).items()}
+    if found.beyond:
+        drawn[BEYOND] = draw_beyond(found.beyond)
     pictures = {}
     for name, canvas in drawn.items():
         (folder / f"{name}.png").write_bytes(to_png(canvas))
@@ -54,6 +57,8 @@ def _body(found: Reproduction, pictures: dict[str, str]) -> str:
         parts.append(_figure(figure, pictures[name]))
     if found.analysis is not None:
         parts.append(_analysis(found.analysis, pictures))
+    if found.beyond:
+        parts.append(_beyond(found.beyond, pictures[BEYOND]))
     return "\n".join(parts)
 
 
@@ -62,6 +67,8 @@ def _navigation(found: Reproduction) -> str:
     links = [f'<a href="#{name}">Figure {name[3:]}</a>' for name in names]
     if found.analysis is not None:
         links.append('<a href="#analysis">Section IV</a>')
+    if found.beyond:
+        links.append('<a href="#beyond">Beyond the paper</a>')
     return f"<nav>{' '.join(links)}</nav>"
 
 
@@ -169,3 +176,32 @@ def _analysis(found: Analysis, pictures: dict[str, str]) -> str:
     ]
     heading = '<h2 id="analysis">Section IV, measured</h2>'
     return "\n".join([heading, *sections])
+
+
+def _beyond(found: dict[str, Beyond], picture: str) -> str:
+    title = "The same honest ε, three mechanisms, nothing tuned"
+    text = (
+        "One pass over the paper's data; every device checks in once, with b samples. For Laplace "
+        "and Gaussian noise ε is what one sample loses (δ = 10⁻⁶ for Gaussian); for a direction it "
+        "is what the whole person loses, all b samples at once. All settings are the defaults of a "
+        "new task."
+    )
+    parts = [
+        f'<h2 id="{BEYOND}">Beyond the paper: {title}</h2>',
+        f'<figure role="img" aria-label="{title}">{picture}</figure>',
+        f"<p>{escape(text)}</p>",
+    ]
+    head = ["mechanism", "b", *(f"ε = {epsilon:g}" for epsilon in EPSILONS)]
+    for name, each in found.items():
+        mechanisms = dict.fromkeys(row.mechanism for row in each.rows)
+        rows = [
+            [mechanism, str(batch)]
+            + [f"{each.error(mechanism, batch, epsilon):.3f}" for epsilon in EPSILONS]
+            for mechanism in mechanisms
+            for batch in BATCHES
+        ]
+        parts.append(
+            f"<h3>{escape(name)}: guessing {each.guess:.3f}, all data in one place "
+            f"{each.central:.3f}</h3>" + table(head, rows, ["", *[NUMBER] * 5])
+        )
+    return "\n".join(parts)

@@ -7,6 +7,7 @@ import msgspec
 
 from crowdml.errors import InvalidInput
 from crowdml.reproduction.analysis import Analysis, Measured, analyse
+from crowdml.reproduction.beyond import BEYOND, Beyond, go_beyond
 from crowdml.reproduction.claims import Claim, check_claims
 from crowdml.reproduction.figure import Figure, run_figure
 from crowdml.reproduction.plan import FigurePlan, load_plans
@@ -17,7 +18,7 @@ __all__ = ["ANALYSIS", "FIGURES", "Reproduction", "reproduce"]
 
 ANALYSIS = "analysis"
 ANALYSIS_DATASET = "mnist"
-FIGURES = ("fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9", ANALYSIS)
+FIGURES = ("fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9", ANALYSIS, BEYOND)
 
 Progress = Callable[[str, float], None]
 
@@ -30,6 +31,7 @@ class Reproduction(msgspec.Struct, frozen=True):
     figures: dict[str, Figure]
     analysis: Analysis | None
     claims: list[Claim]
+    beyond: dict[str, Beyond]
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """For every figure and curve, our final error and the paper's."""
@@ -43,6 +45,15 @@ class Reproduction(msgspec.Struct, frozen=True):
             found[ANALYSIS] = {
                 name: {"ours": row.measured, "paper": row.predicted}
                 for name, row in _rows(self.analysis).items()
+            }
+        if self.beyond:
+            found[BEYOND] = {
+                f"{name}_{row.mechanism}_b{row.batch}_eps{row.epsilon:g}": {
+                    "ours": row.mean,
+                    "paper": None,
+                }
+                for name, each in self.beyond.items()
+                for row in each.rows
             }
         return found
 
@@ -71,7 +82,7 @@ def reproduce(
         raise InvalidInput(f"trials must be at least 1, found {trials}.")
     plans = load_plans() if plans is None else plans
     chosen = {name: plan for name, plan in plans.items() if (plan.beside or name) in wanted}
-    steps = len(chosen) + (ANALYSIS in wanted)
+    steps = len(chosen) + (ANALYSIS in wanted) + (BEYOND in wanted)
     data: dict[str, Dataset] = {}
 
     def fetch(name: str) -> Dataset:
@@ -91,8 +102,14 @@ def reproduce(
     if ANALYSIS in wanted:
         progress(ANALYSIS, len(figures) / steps)
         analysis = analyse(fetch(ANALYSIS_DATASET), seed=seed)
+    beyond: dict[str, Beyond] = {}
+    if BEYOND in wanted:
+        done = steps - 1
+        beyond = go_beyond(
+            fetch, trials, seed, lambda share: progress(BEYOND, (done + share) / steps)
+        )
     progress("done", 1.0)
-    return Reproduction(trials, seed, figures, analysis, check_claims(figures))
+    return Reproduction(trials, seed, figures, analysis, check_claims(figures), beyond)
 
 
 def _wanted(names: Sequence[str]) -> set[str]:

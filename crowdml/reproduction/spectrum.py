@@ -1,9 +1,6 @@
 """The activity data as the paper's phones had them: spectra in m/s², not normalised."""
 
 from dataclasses import replace
-from importlib.resources import files
-
-import numpy as np
 
 from crowdml.simulation import Dataset, load_activity, load_dataset
 
@@ -11,7 +8,7 @@ __all__ = ["load_data", "load_spectrum"]
 
 
 def load_spectrum() -> Dataset:
-    """MotionSense with all 64 bins of |FFT| in m/s², the same rows as `load_activity()`.
+    """MotionSense with all 64 bins of |FFT| in m/s², which no device rescales.
 
     The paper normalises the digits' features and says nothing of the kind about activities. Only
     without normalisation is its range of c, 1e-6 to 1, one in which learning is possible. Such
@@ -19,21 +16,15 @@ def load_spectrum() -> Dataset:
 
     Paper: Section V-B.
 
-    >>> data = load_spectrum()
-    >>> round(float(np.median(data.x_train[:, 0])))
+    >>> import numpy as np
+    >>> round(float(np.median(load_spectrum().x_train[:, 0])))
     646
     """
-    data = load_activity("paper")
-    with (
-        files("crowdml.data").joinpath("activity.npz").open("rb") as file,
-        np.load(file, allow_pickle=False) as archive,
-    ):
-        half, person = archive["spectrum"].astype(np.float64), archive["user"]
-    x = np.hstack([half, half[:, 31:0:-1]])
-    training = person <= data.person.max()
-    return replace(data, name="spectrum", x_train=x[training], x_test=x[~training])
+    return replace(load_activity("paper"), name="spectrum", raw=True)
 
 
 def load_data(name: str) -> Dataset:
-    """`spectrum`, or what the simulator knows by name."""
+    """`spectrum`, `activity` with the paper's features, or what the simulator knows by name."""
+    if name == "activity":
+        return load_activity("paper")
     return load_spectrum() if name == "spectrum" else load_dataset(name)

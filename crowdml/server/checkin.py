@@ -3,12 +3,10 @@
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from crowdml.protocol import Checkin
 from crowdml.server.body import decode, header, read_body
 
 __all__ = ["CheckinEndpoint", "bearer_token"]
 
-CHECKIN = msgspec.json.Decoder(Checkin)
 HEADERS = [(b"content-type", b"application/json")]
 
 
@@ -23,7 +21,7 @@ class CheckinEndpoint:
         live = service.live(scope["path_params"]["task"])
         device = await service.device(live.learner, bearer_token(scope))
         live.throttle.take(device.number)
-        checkin = decode(CHECKIN, await read_body(scope, receive, live.gate.largest_body))
+        checkin = decode(live.gate.decoder, await read_body(scope, receive, live.gate.largest_body))
         answer = msgspec.json.encode(await service.checkin(live, device, checkin))
         length = (b"content-length", str(len(answer)).encode())
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, length]})

@@ -9,7 +9,17 @@ __all__ = ["LogEntry", "this_minute"]
 class LogEntry(NamedTuple):
     """A check-in as it was applied, in the order of its columns.
 
-    `at` is the time of its arrival in seconds since 1970, rounded down to the minute.
+    Args:
+        task: The task's number.
+        seq: The version that it made.
+        device: The device's number.
+        id: The check-in's own.
+        at: The time of its arrival in seconds since 1970, rounded down to the minute.
+        version: That of the parameters it was computed on.
+        number: That among the device's check-ins, where the mechanism counts them.
+        samples: How many are behind it, where the mechanism tells.
+        told: What the mechanism told, as MessagePack.
+        name: The device's, which stands in the table of devices.
     """
 
     task: int
@@ -18,17 +28,10 @@ class LogEntry(NamedTuple):
     id: str
     at: int
     version: int
-    samples: int
-    heldout: int
-    errors: int
-    labels: str
-    grid: int
-    gradient: bytes
-
-    @property
-    def evaluated(self) -> int:
-        """How many samples are behind the error count."""
-        return self.heldout or self.samples
+    number: int | None
+    samples: int | None
+    told: bytes
+    name: str
 
     @property
     def staleness(self) -> int:

@@ -4,10 +4,11 @@ import io
 from statistics import NormalDist
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from crowdml.optim import State as OptimizerState
-from crowdml.privacy import laplace_variance
+from crowdml.privacy import Place, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.active import ActiveDevices
 from crowdml.server.entry import LogEntry
@@ -25,55 +26,62 @@ class Fold:
     w starts at zero: the risks are convex, and a start that needs no randomness makes the fold
     reproducible by anyone who has the log.
 
+    Args:
+        task: What is learnt, and how.
+        terms_sha256: The hash of its terms as devices have pinned them.
+
     Paper: Algorithm 2.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, terms_sha256: str) -> None:
         self.task = task
         self.model = task.terms.make_model()
         self.optimizer = task.make_optimizer()
         self.w: Array = np.zeros(self.model.size)
         self.optimizer_state: OptimizerState = self.optimizer.init(self.w)
         self.version = 0
-        self.totals = Totals([0] * self.model.n_classes)
         self.active = ActiveDevices()
         self.window = Window(task.stop.window)
         self.history = History()
         self.staleness_max = 0
         self.reached = False
-        levels = task.terms.sanitizer().epsilon
-        self.error_noise = _variance(1, levels.errors)
-        self.label_noise = _variance(2, levels.labels)
+        self.mechanism = task.terms.mechanism()
+        untold = self.mechanism.unit is Unit.CHECKIN
+        self.totals = Totals([0.0] * self.model.n_classes, None if untold else 0)
+        self._told = msgspec.msgpack.Decoder(self.mechanism.told)
+        self._terms_sha256 = terms_sha256
         self._z = NormalDist().inv_cdf(task.stop.confidence)
 
     def apply(self, entry: LogEntry) -> None:
         """Add the counts, take one step, and see whether the target is reached."""
-        self.totals.add(entry)
+        place = Place(self._terms_sha256, entry.name, entry.number or 0)
+        reading = self.mechanism.read(self._told.decode(entry.told), place)
+        self.totals.add(entry, reading)
         self.active.add(entry.device)
-        g = np.frombuffer(entry.gradient, dtype="<i4") * 2.0**entry.grid
-        self.optimizer_state, self.w = self.optimizer.update(
-            self.optimizer_state, self.w, g, entry.device
-        )
+        if reading.g is not None:
+            self.optimizer_state, self.w = self.optimizer.update(
+                self.optimizer_state, self.w, reading.g, entry.device
+            )
         self.staleness_max = max(self.staleness_max, entry.staleness)
-        self.window.add(entry.errors, entry.evaluated)
+        if reading.evaluated:
+            self.window.add(reading.errors, reading.evaluated)
+            self.reached = self.reached or self._target_met()
         self.version = entry.seq
-        self.reached = self.reached or self._target_met()
         self.history.count(entry.at)
         if self.history.wants(entry.seq):
-            self.history.add(self.point(entry.at))
+            self.history.add(self.point())
 
     @property
     def staleness_mean(self) -> float:
         return self.totals.staleness / max(self.version, 1)
 
-    def point(self, at: int) -> Point:
+    def point(self) -> Point:
         """Where the task is now."""
         return Point(
             version=self.version,
-            at=at,
-            samples=self.totals.samples,
             errors=self.totals.errors,
             evaluated=self.totals.evaluated,
+            evaluations=self.totals.evaluations,
             recent_errors=self.window.sum[0],
             recent_evaluated=self.window.sum[1],
             recent_checkins=len(self.window),
@@ -86,7 +94,7 @@ class Fold:
         """What the log alone says; the owner may have paused or stopped the task besides."""
         if self.reached:
             return State.REACHED
-        return State.EXHAUSTED if self.version >= self.task.stop.updates else State.RUNNING
+        return State.EXHAUSTED if self.version >= self.task.t_max else State.RUNNING
 
     @property
     def learnt(self) -> Array:
@@ -94,14 +102,14 @@ class Fold:
         return self.optimizer.model(self.optimizer_state, self.w)
 
     def recent_error(self, z: float = TWO_SIDED_95) -> Estimate | None:
-        """The error over the window of the last check-ins."""
+        """The error over the window of the last check-ins that evaluate."""
         errors, evaluated = self.window.sum
-        return error_estimate(errors, evaluated, len(self.window), self.error_noise, z)
+        return error_estimate(errors, evaluated, len(self.window), self.mechanism.error_variance, z)
 
     def _target_met(self) -> bool:
         """Whether the error is at most ρ even at the upper end of its confidence interval."""
         stop = self.task.stop
-        if stop.error is None or self.window.sum[1] < stop.samples:
+        if stop.error is None or self.window.sum[1] < self.task.fewest_evaluated:
             return False
         recent = self.recent_error(self._z)
         return recent is not None and recent.value + recent.margin <= stop.error
@@ -122,16 +130,15 @@ class Fold:
         return buffer.getvalue()
 
     @classmethod
-    def from_bytes(cls, task: Task, data: bytes) -> "Fold":
-        fold = cls(task)
+    def from_bytes(cls, task: Task, terms_sha256: str, data: bytes) -> "Fold":
+        fold = cls(task, terms_sha256)
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             fold.optimizer_state = _prefixed("optimizer_", arrays)
             fold.history = History.from_arrays(**_prefixed("history_", arrays))
             fold.w = arrays["w"]
             fold.totals = Totals.from_array(arrays["totals"])
             fold.active = ActiveDevices(arrays["active"])
-            for errors, evaluated in arrays["window"].tolist():
-                fold.window.add(errors, evaluated)
+            fold.window = Window.from_array(task.stop.window, arrays["window"])
             numbers = [int(number) for number in arrays["numbers"]]
         fold.version, fold.staleness_max = numbers[:2]
         fold.reached = bool(numbers[2])
@@ -140,9 +147,3 @@ class Fold:
 
 def _prefixed(prefix: str, arrays: Any) -> dict[str, Any]:
     return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
-
-
-def _variance(sensitivity: int, epsilon: float) -> float:
-    if epsilon in (0.0, float("inf")):
-        return 0.0
-    return laplace_variance(sensitivity / epsilon)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdml.types import Ints
+from crowdml.types import Array, Ints
 
 __all__ = ["History", "Point"]
 
@@ -16,11 +16,10 @@ class Point(NamedTuple):
     """Where a task was after some check-in: sums since the start, and over the recent window."""
 
     version: int
-    at: int
-    samples: int
-    errors: int
+    errors: float
     evaluated: int
-    recent_errors: int
+    evaluations: int
+    recent_errors: float
     recent_evaluated: int
     recent_checkins: int
     staleness: int
@@ -36,7 +35,7 @@ class History:
     >>> history = History()
     >>> for version in range(1, 2001):
     ...     if history.wants(version):
-    ...         history.add(Point(version, *[0] * 9))
+    ...         history.add(Point(version, *[0] * 8))
     ...     history.count(60 * (version // 100))
     >>> [point.version for point in history.points][:3], len(history.points)
     ([4, 8, 12], 500)
@@ -77,17 +76,22 @@ class History:
         earlier = self.by_minute.get(minute - 60, 0) * (1 - (now - minute) / 60)
         return self.by_minute.get(minute, 0) + earlier
 
-    def to_arrays(self) -> dict[str, Ints]:
+    def to_arrays(self) -> dict[str, Array | Ints]:
         return {
-            "points": np.array(self.points, dtype=np.int64).reshape(-1, len(Point._fields)),
+            "points": np.array(self.points, dtype=np.float64).reshape(-1, len(Point._fields)),
             "by_minute": np.array(list(self.by_minute.items()), dtype=np.int64).reshape(-1, 2),
             "stride": np.array([self._stride]),
         }
 
     @classmethod
-    def from_arrays(cls, points: Ints, by_minute: Ints, stride: Ints) -> "History":
+    def from_arrays(cls, points: Array, by_minute: Ints, stride: Ints) -> "History":
         history = cls()
-        history.points = [Point(*row) for row in points.tolist()]
+        history.points = [_point(row) for row in points.tolist()]
         history.by_minute = dict(by_minute.tolist())
         history._stride = int(stride[0])
         return history
+
+
+def _point(row: list[float]) -> Point:
+    kinds = Point.__annotations__.values()
+    return Point(*(kind(value) for kind, value in zip(kinds, row, strict=True)))

@@ -10,9 +10,9 @@ from crowdml.errors import Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
 from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
-from crowdml.server.log import Log
+from crowdml.server.log import Log, Mark, marks_of
 from crowdml.server.published import Published
-from crowdml.server.store import TaskRow
+from crowdml.server.store import DeviceRow, TaskRow
 
 __all__ = ["Arrival", "Learner"]
 
@@ -22,7 +22,7 @@ log = logging.getLogger("crowdml.server")
 class Arrival(NamedTuple):
     """A check-in that passed every check which needs no order."""
 
-    device: int
+    device: DeviceRow
     checkin: Checkin
 
 
@@ -49,12 +49,12 @@ class Learner:
 
         A snapshot that cannot be read, say from another version, costs time and nothing else.
         """
+        fold = Fold(self.task, self.terms_sha256)
         snapshot = self._log.snapshot()
         try:
-            fold = Fold.from_bytes(self.task, snapshot[1]) if snapshot else Fold(self.task)
+            fold = Fold.from_bytes(self.task, self.terms_sha256, snapshot[1]) if snapshot else fold
         except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
             log.warning("%s: the snapshot cannot be read; replaying the log", self.task.name)
-            fold = Fold(self.task)
         self._snapshot_at = fold.version
         for entry in self._log.after(fold.version):
             fold.apply(entry)
@@ -89,25 +89,23 @@ class Learner:
         turn; nothing is published before the commit, and after a failed one the fold is rebuilt.
         """
         fold = self.settled()
-        seen = self._log.seen([(device, checkin.id) for device, checkin in arrivals])
+        seen = self._log.seen([(device.number, c.id, c.number) for device, c in arrivals])
         answers: list[CheckinAnswer | Rejected] = []
         entries: list[LogEntry] = []
+        self._fold_is_ahead = True
         for device, checkin in arrivals:
-            key = (device, checkin.id)
-            if key in seen:
-                answers.append(CheckinAnswer(seen[key], "duplicate"))
-            elif refusal := self._refusal(checkin):
-                answers.append(refusal)
-            else:
+            answer = _repeated(device, checkin, seen) or self._refusal(checkin)
+            if answer is None:
                 entry = self._entry(device, checkin)
-                self._fold_is_ahead = True
                 fold.apply(entry)
                 entries.append(entry)
-                seen[key] = entry.seq
-                answers.append(CheckinAnswer(entry.seq, "applied"))
+                seen |= dict.fromkeys(marks_of(entry.device, entry.id, entry.number), entry.seq)
+                answer = CheckinAnswer(entry.seq, "applied")
+            answers.append(answer)
         if entries:
             self._log.append(entries)
-            self._fold_is_ahead = False
+        self._fold_is_ahead = False
+        if entries:
             self._publish()
             self._snapshot_if_due()
         return answers
@@ -161,18 +159,33 @@ class Learner:
             )
         return None
 
-    def _entry(self, device: int, checkin: Checkin) -> LogEntry:
+    def _entry(self, device: DeviceRow, checkin: Checkin) -> LogEntry:
+        told = msgspec.convert(checkin, self._fold.mechanism.told, from_attributes=True)
         return LogEntry(
             task=self.id,
             seq=self._fold.version + 1,
-            device=device,
+            device=device.number,
             id=checkin.id,
             at=this_minute(),
             version=checkin.version,
+            number=checkin.number,
             samples=checkin.samples,
-            heldout=checkin.heldout,
-            errors=checkin.errors,
-            labels=msgspec.json.encode(checkin.labels).decode(),
-            grid=checkin.grid,
-            gradient=checkin.gradient,
+            told=msgspec.msgpack.encode(told),
+            name=device.name,
         )
+
+
+def _repeated(
+    device: DeviceRow, checkin: Checkin, seen: dict[Mark, int]
+) -> CheckinAnswer | Rejected | None:
+    """The first answer again for the same id; a refusal for the same number under another."""
+    first = seen.get((device.number, checkin.id))
+    if first is not None:
+        return CheckinAnswer(first, "duplicate")
+    if checkin.number is not None and (device.number, checkin.number) in seen:
+        return rejected(
+            "repeated-number",
+            f"check-in {checkin.number} of this device is in the log with another id. "
+            "Send each number once, and the same bytes again where an answer was lost.",
+        )
+    return None

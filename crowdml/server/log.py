@@ -10,30 +10,40 @@ import sqlalchemy as sa
 from crowdml.server import schema
 from crowdml.server.entry import LogEntry
 
-__all__ = ["DeviceTotals", "Key", "Log"]
+__all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
 
-Key: TypeAlias = tuple[int, str]
-"""What makes a check-in one: its device and its id."""
+Key: TypeAlias = tuple[int, str, int | None]
+"""A check-in's device, its id, and its number if it has one."""
+
+Mark: TypeAlias = tuple[int, str | int]
+"""A device with an id, or with a number: the log of a task has each of them once."""
 
 
 class DeviceTotals(NamedTuple):
-    """What one device did; `newest` is the time of its newest check-in, to the minute."""
+    """What one device did; `newest` is the time of its newest check-in, to the minute.
+
+    `samples` is None where devices do not tell.
+    """
 
     checkins: int = 0
-    samples: int = 0
+    samples: int | None = 0
     staleness_mean: float = 0.0
     newest: int | None = None
 
 
-COLUMNS = [schema.checkins.c[name] for name in LogEntry._fields]
-APPEND = (
-    f"INSERT INTO checkins ({', '.join(LogEntry._fields)}) "
-    f"VALUES ({', '.join('?' * len(LogEntry._fields))})"
-)
+STORED = LogEntry._fields[:-1]
+COLUMNS = [*(schema.checkins.c[name] for name in STORED), schema.devices.c.name]
+APPEND = f"INSERT INTO checkins ({', '.join(STORED)}) VALUES ({', '.join('?' * len(STORED))})"
 SEEN = (
-    "WITH wanted (device, id) AS (VALUES {}) "
-    "SELECT device, id, seq FROM wanted JOIN checkins USING (device, id) WHERE task = ?"
+    "WITH wanted (device, id, number) AS (VALUES {}) "
+    "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
+    "ON log.device = wanted.device AND (log.id = wanted.id OR log.number = wanted.number) "
+    "WHERE log.task = ?"
 )
+
+
+def marks_of(device: int, id: str, number: int | None) -> list[Mark]:
+    return [(device, id)] if number is None else [(device, id), (device, number)]
 
 
 class Log:
@@ -54,9 +64,12 @@ class Log:
 
     def after(self, seq: int, page: int = 1000) -> Iterator[LogEntry]:
         """The entries that follow this one, in order."""
-        c = schema.checkins.c
+        c, d = schema.checkins.c, schema.devices.c
+        whose = sa.and_(d.task == c.task, d.number == c.device)
+        log = schema.checkins.join(schema.devices, whose)
         while True:
-            query = sa.select(*COLUMNS).where(c.task == self._task, c.seq > seq)
+            query = sa.select(*COLUMNS).select_from(log)
+            query = query.where(c.task == self._task, c.seq > seq)
             with self._connection.begin():
                 rows = self._connection.execute(query.order_by(c.seq).limit(page)).all()
             yield from (LogEntry(*row) for row in rows)
@@ -65,20 +78,24 @@ class Log:
             seq = rows[-1].seq
 
     def append(self, entries: Sequence[LogEntry]) -> None:
-        """Add check-ins, all or none; a device's id and a sequence number are there only once."""
+        """Add check-ins, all or none: the database refuses an id or a number of a device that it
+        has, and a sequence number."""
         with self._connection.begin():
             # Rows as they are: SQLAlchemy's handling of values would cost more than SQLite.
-            self._connection.exec_driver_sql(APPEND, list(entries))
+            self._connection.exec_driver_sql(APPEND, [entry[:-1] for entry in entries])
 
-    def seen(self, keys: Collection[Key]) -> dict[Key, int]:
-        """The sequence numbers of those that are here already, in one query for all."""
+    def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
+        """The marks of all entries that have the id or the number of one of these, each with its
+        sequence number; in one query for all."""
         if not keys:
             return {}
-        query = SEEN.format(", ".join(["(?, ?)"] * len(keys)))
+        query = SEEN.format(", ".join(["(?, ?, ?)"] * len(keys)))
         values = (*chain.from_iterable(keys), self._task)
+        found: dict[Mark, int] = {}
         with self._connection.begin():
-            rows = self._connection.exec_driver_sql(query, values)
-            return {(device, name): seq for device, name, seq in rows}
+            for *key, seq in self._connection.exec_driver_sql(query, values):
+                found |= dict.fromkeys(marks_of(*key), seq)
+        return found
 
     def by_device(self, first: int, last: int) -> dict[int, DeviceTotals]:
         """What the devices with these numbers did, those left out that did nothing."""

@@ -3,9 +3,10 @@
 Statistics and courses read the fold, and devices the log: both in the store's thread.
 """
 
-import math
 import time
 from typing import NamedTuple
+
+import numpy as np
 
 from crowdml.protocol import Statistics, TaskView
 from crowdml.server.history import Point
@@ -52,14 +53,18 @@ def statistics(learner: Learner) -> Statistics:
         devices=learner.devices,
         active_devices=fold.active.count,
         samples=totals.samples,
-        error=error_estimate(totals.errors, totals.evaluated, checkins, fold.error_noise),
+        error=error_estimate(
+            totals.errors, totals.evaluated, totals.evaluations, fold.mechanism.error_variance
+        ),
         recent_error=fold.recent_error(),
-        labels=label_estimates(totals.labels, totals.samples, checkins, fold.label_noise),
+        labels=label_estimates(
+            totals.labels, totals.labelled, totals.evaluations, fold.mechanism.label_variance
+        ),
         staleness_mean=fold.staleness_mean,
         staleness_max=fold.staleness_max,
         checkins_per_minute=fold.history.pace(time.time()),
-        epsilon_per_sample=None if math.isinf(epsilon) else epsilon,
-        max_updates=stop.updates,
+        epsilon_per_sample=None if np.isinf(epsilon) else epsilon,
+        max_updates=learner.task.t_max,
         target_error=stop.error,
     )
 
@@ -68,8 +73,8 @@ def course(learner: Learner) -> Course:
     fold = learner.settled()
     points, by_minute = list(fold.history.points), dict(fold.history.by_minute)
     if fold.version and (not points or points[-1].version < fold.version):
-        points.append(fold.point(max(by_minute)))
-    return Course(points, by_minute, fold.error_noise)
+        points.append(fold.point())
+    return Course(points, by_minute, fold.mechanism.error_variance)
 
 
 def devices(store: Store, task: int, first: int, most: int) -> list[tuple[DeviceRow, DeviceTotals]]:

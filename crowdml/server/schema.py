@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -67,16 +68,24 @@ checkins = Table(
     Column("id", String(64), nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("samples", Integer, nullable=False),
-    Column("heldout", Integer, nullable=False),
-    Column("errors", BigInteger, nullable=False),
-    Column("labels", Text, nullable=False),
-    Column("grid", Integer, nullable=False),
-    Column("gradient", LargeBinary, nullable=False),
+    Column("number", Integer),
+    Column("samples", Integer),
+    Column("told", LargeBinary, nullable=False),
     UniqueConstraint("task", "device", "id"),
 )
-"""The log, in the order of application. Times are kept to the minute only. The gradient comes last,
-so that whoever reads the numbers before it need not go through it."""
+"""The log, in the order of application. Times are kept to the minute only. Not all mechanisms
+number check-ins or tell samples. What was told comes last, so that whoever reads the numbers
+before it need not go through it."""
+
+Index(
+    "checkins_by_number",
+    checkins.c.task,
+    checkins.c.device,
+    checkins.c.number,
+    unique=True,
+    sqlite_where=checkins.c.number.is_not(None),
+    postgresql_where=checkins.c.number.is_not(None),
+)
 
 snapshots = Table(
     "snapshots",

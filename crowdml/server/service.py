@@ -60,7 +60,7 @@ class Service:
         self._waiting: list[Waiting] = []
         self._arrived = asyncio.Event()
         self._changed = asyncio.Event()
-        self._closing = asyncio.Event()
+        self.closing = asyncio.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._background: list[asyncio.Task[None]] = []
 
@@ -162,9 +162,9 @@ class Service:
 
     async def checkin(self, live: Live, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
         """Wait for the commit that holds this check-in."""
-        live.gate.check(checkin)
+        live.gate.check(checkin, device.name)
         answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Waiting(live.learner, Arrival(device.number, checkin), answer))
+        self._waiting.append(Waiting(live.learner, Arrival(device, checkin), answer))
         self._arrived.set()
         return await answer
 
@@ -172,7 +172,7 @@ class Service:
         """Return after the next change, but not before so many seconds nor much later."""
         changed = self._changed
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), timeout=seconds)
+            await asyncio.wait_for(self.closing.wait(), timeout=seconds)
             return
         with suppress(TimeoutError):
             await asyncio.wait_for(changed.wait(), timeout=10 * seconds)
@@ -184,7 +184,7 @@ class Service:
     def close(self) -> None:
         """Stop being ready, so that listeners leave and the server can end."""
         self.ready = False
-        self._closing.set()
+        self.closing.set()
         self.tell_listeners()
 
     async def _commit_groups(self) -> None:

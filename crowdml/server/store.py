@@ -18,7 +18,7 @@ from crowdml.server.tokens import new_token, token_sha256
 __all__ = ["DeviceRow", "Store", "TaskRow"]
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0003"
+HEAD = max(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 DEEDS = {"running": "resumed", "paused": "paused", "stopped": "stopped"}
 """What an owner does to bring a task into each state that is theirs to choose."""
 

@@ -4,17 +4,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
+from crowdml.privacy import Reading
 from crowdml.protocol import Estimate
 from crowdml.server.entry import LogEntry
-from crowdml.types import Ints
+from crowdml.types import Array
 
 __all__ = ["TWO_SIDED_95", "Totals", "error_estimate", "label_estimates"]
 
 TWO_SIDED_95 = 1.959964
-LABELS = msgspec.json.Decoder(list[int])
 
 
 @dataclass
@@ -23,59 +22,86 @@ class Totals:
 
     Args:
         labels: Σn̂_y^k for each class.
-        samples: Σn_s.
-        evaluated: The samples behind Σn̂_e.
+        samples: Σn_s; None where devices do not tell it.
+        evaluated: The predictions behind Σn̂_e.
+        evaluations: The check-ins behind it.
         errors: Σn̂_e.
+        labelled: The samples behind Σn̂_y.
         staleness: Versions late, summed over check-ins.
 
     Paper: Algorithm 2, Server Routine 2.
     """
 
-    labels: list[int]
-    samples: int = 0
+    labels: list[float]
+    samples: int | None = 0
     evaluated: int = 0
-    errors: int = 0
+    evaluations: int = 0
+    errors: float = 0.0
+    labelled: int = 0
     staleness: int = 0
 
-    def add(self, entry: LogEntry) -> None:
-        counts = LABELS.decode(entry.labels)
-        self.labels = [total + n for total, n in zip(self.labels, counts, strict=True)]
-        self.samples += entry.samples
-        self.evaluated += entry.evaluated
-        self.errors += entry.errors
+    def add(self, entry: LogEntry, reading: Reading) -> None:
+        if reading.labels:
+            pairs = zip(self.labels, reading.labels, strict=True)
+            self.labels = [total + n for total, n in pairs]
+        if self.samples is not None:
+            self.samples = None if entry.samples is None else self.samples + entry.samples
+        self.evaluated += reading.evaluated
+        self.evaluations += reading.evaluated > 0
+        self.errors += reading.errors
+        self.labelled += reading.labelled
         self.staleness += entry.staleness
 
-    def to_array(self) -> Ints:
-        sums = (self.samples, self.evaluated, self.errors, self.staleness)
-        return np.array([*sums, *self.labels], dtype=np.int64)
+    def to_array(self) -> Array:
+        sums = (self.samples, self.evaluated, self.evaluations, self.errors)
+        return np.array([*sums, self.labelled, self.staleness, *self.labels], dtype=np.float64)
 
     @classmethod
-    def from_array(cls, sums: Ints) -> "Totals":
-        return cls(sums[4:].tolist(), *sums[:4].tolist())
+    def from_array(cls, sums: Array) -> "Totals":
+        samples, evaluated, evaluations, errors, labelled, staleness = sums[:6].tolist()
+        return cls(
+            sums[6:].tolist(),
+            None if math.isnan(samples) else int(samples),
+            int(evaluated),
+            int(evaluations),
+            errors,
+            int(labelled),
+            int(staleness),
+        )
 
 
 def error_estimate(
-    errors: int, evaluated: int, checkins: int, noise_variance: float, z: float = TWO_SIDED_95
+    errors: float, evaluated: int, checkins: int, noise_variance: float, z: float = TWO_SIDED_95
 ) -> Estimate | None:
     """Σn̂_e/Σn with its uncertainty: the noise of every count, and the sampling of a proportion.
 
-    Paper: Appendix, Remark 2 (Eq. 14).
+    The margin reaches to the farther end of all p with (value − p)² ≤ z²·(noise + p(1 − p))/n,
+    which holds for few samples and for an error near 0, too.
+
+    Paper: Appendix, Remark 2 (Eq. 14). Reference: E. B. Wilson, JASA 22 (1927).
 
     >>> round(error_estimate(120, evaluated=1000, checkins=50, noise_variance=0.0).margin, 4)
-    0.0201
+    0.0216
     >>> round(error_estimate(120, evaluated=1000, checkins=50, noise_variance=800.0).margin, 4)
-    0.3925
+    0.3932
+    >>> error_estimate(0, evaluated=1, checkins=1, noise_variance=0.0).margin > 0.7
+    True
     """
     if not evaluated:
         return None
-    value = errors / evaluated
-    share = min(max(value, 1 / evaluated), 1 - 1 / evaluated)
-    variance = checkins * noise_variance + evaluated * max(share * (1 - share), 0.0)
-    return Estimate(value, z * math.sqrt(variance) / evaluated)
+    value, noise, width = (
+        errors / evaluated,
+        checkins * noise_variance / evaluated,
+        z**2 / evaluated,
+    )
+    middle = (value + width / 2) / (1 + width)
+    # Noise can carry a share below 0 or above 1; no p explains that, but its margin stays.
+    spread = max(value * (1 - value), 0.0) + width / 4 + noise * (1 + width)
+    return Estimate(value, abs(middle - value) + math.sqrt(width * spread) / (1 + width))
 
 
 def label_estimates(
-    counts: Sequence[int], samples: int, checkins: int, noise_variance: float
+    counts: Sequence[float], samples: int, checkins: int, noise_variance: float
 ) -> tuple[Estimate, ...]:
     """Σn̂_y^k/Σn_s for each class, with the same kind of margin."""
     estimates = (error_estimate(count, samples, checkins, noise_variance) for count in counts)

@@ -7,6 +7,7 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.models import Model
+from crowdml.protocol import MECHANISMS
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fold import learn
@@ -14,7 +15,7 @@ from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.types import Array
 
-__all__ = ["central_batch", "decentralized", "error_rate", "perturb"]
+__all__ = ["central_batch", "decentralized", "error_rate", "guess_error", "measure", "perturb"]
 
 MOST_POINTS, MOST_TESTS = 6, 2000
 
@@ -42,11 +43,27 @@ def error_rate(model: Model, w: Array, x: Array, y: Array) -> float:
     return float(model.mistakes(w, x, y).mean())
 
 
+def measure(model: Model, ws: Array, test: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The error of each row of parameters, and for numbers the root mean square of residuals."""
+    x, y = test
+    errors = np.array([error_rate(model, w, x, y) for w in ws])
+    residuals = [] if model.n_classes else [model.predict(w, x) - y for w in ws]
+    return errors, np.array([math.sqrt(np.square(r).mean()) for r in residuals])
+
+
+def guess_error(data: Dataset, tolerance: float) -> float:
+    """That of always guessing the most frequent label, or the median of the numbers."""
+    if not data.labels:
+        return float((np.abs(data.y_test - np.median(data.y_train)) > tolerance).mean())
+    most = np.bincount(data.y_train.astype(np.int64)).argmax()
+    return float((data.y_test != most).mean())
+
+
 def perturb(data: Dataset, epsilon: float, rng: np.random.Generator) -> Dataset:
     """The data as a central server gets it under local privacy, ε/2 each for x and y.
 
-    x + z with P(z) ∝ exp(−ε_x|z|/2); a label stays with probability ∝ exp(ε_y/2), any other has
-    probability ∝ 1. Test data stay as they are.
+    x + z with ‖x‖₁ ≤ 1 and P(z) ∝ exp(−ε_x|z|/2); a label stays with probability ∝ exp(ε_y/2), any
+    other has probability ∝ 1. Of test data only the features are bounded.
 
     Paper: Appendix C, Eqs. (15) and (16).
     """
@@ -54,12 +71,13 @@ def perturb(data: Dataset, epsilon: float, rng: np.random.Generator) -> Dataset:
         return data
     if not data.labels:
         raise InvalidInput(f"only labels can be perturbed, and {data.name} has numbers to predict.")
+    data = data.bounded(1)
     half, n_classes, n = epsilon / 2, len(data.labels), len(data.y_train)
     x = data.x_train + rng.laplace(0.0, 2.0 / half, data.x_train.shape)
     stay = math.exp(half / 2) / (math.exp(half / 2) + n_classes - 1)
     other = (data.y_train + rng.integers(1, n_classes, n)) % n_classes
     y = np.where(rng.random(n) < stay, data.y_train, other)
-    return replace(data, x_train=x, y_train=y)
+    return replace(data, x_train=x, y_train=y, raw=True)
 
 
 def decentralized(
@@ -75,17 +93,21 @@ def decentralized(
     rng = np.random.default_rng(seed)
     learning = replace(learning, epsilon=math.inf)
     hands = data.deal(crowd.devices, rng, crowd.skew, crowd.spread)
-    model = learning.model_for(data)
-    x_test, y_test = data.x_test[:MOST_TESTS], data.y_test[:MOST_TESTS]
+    model, norm = learning.model_for(data), MECHANISMS[learning.mechanism].terms.norm
+    x_test, y_test = (part[:MOST_TESTS] for part in data.bounded_test(norm))
     shares = np.linspace(0.0, 1.0, min(points, MOST_POINTS) + 1)
     errors, online = np.zeros(len(shares)), np.zeros(len(shares))
+    rmse, c = np.zeros(0 if model.n_classes else len(shares)), 0.0
     orders = [np.concatenate([rng.permutation(own) for _ in range(crowd.passes)]) for own in hands]
     for rows in orders:
         schedule = one_by_one(len(rows), crowd.batch)
         stops = (shares * schedule.n_checkins).astype(np.int64)
         alone = replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows])
         w, wrong = learn(alone, schedule, learning, stops, rng)
-        errors += [error_rate(model, row, x_test, y_test) for row in w]
+        found = measure(model, w, (x_test, y_test))
+        errors, rmse = errors + found[0], rmse + found[1]
+        c += (learning.rule(alone, schedule).step.c or 0.0) / len(hands)
         online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
     samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
-    return Curve(samples, errors[None] / len(hands), online[None] / len(hands))
+    errors, online, rmse = (part[None] / len(hands) for part in (errors, online, rmse))
+    return Curve(samples, errors, online, rmse, c=c)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from crowdml.simulation.fast_noise import fill_laplace
+from crowdml.simulation.fast_noise import add_laplace, add_normal, fill_normal
 from crowdml.simulation.lanes import (
     LANES,
     absolute,
@@ -37,19 +37,24 @@ from crowdml.simulation.lanes import (
     total,
 )
 
-__all__ = ["MODELS", "OPTIMIZERS", "fold", "gather", "pad"]
+__all__ = ["LAWS", "MODELS", "OPTIMIZERS", "fold", "gather", "pad"]
 
 MODELS = {"softmax": 0, "hinge": 1, "ridge": 2, "huber": 3}
-OPTIMIZERS = {"sqrt": 0, "constant": 1, "inverse": 2, "adagrad": 3, "dual-averaging": 4, "auto": 5}
+OPTIMIZERS = {
+    "sqrt": 0, "constant": 1, "planned": 1, "inverse": 2, "adagrad": 3, "dual-averaging": 4,
+}  # fmt: skip
+LAWS = {"laplace": 0, "gaussian": 1, "direction": 2}
 
 SOFTMAX, HINGE, RIDGE, HUBER = range(4)
-SQRT, CONSTANT, INVERSE, ADAGRAD, DUAL_AVERAGING, AUTO = range(6)
+SQRT, CONSTANT, INVERSE, ADAGRAD, DUAL_AVERAGING = range(5)
+LAPLACE, GAUSSIAN, DIRECTION = range(3)
 
 BLOCK = 4
 """Features, or samples, that are taken together, so that the processor has sums to overlap."""
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 NO_SCORE = np.float32(-1e30)
+UNLIMITED = np.float32(1e30)
 LOG2E = np.float32(1.0 / math.log(2.0))
 EXP2 = polynomial_of(np.exp2, 6)
 
@@ -64,33 +69,43 @@ def pad(x: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 
 @njit(nogil=True, cache=True)
-def gather(x, used, intercept):  # type: ignore[no-untyped-def]
-    """The samples in the order of their use, as `pad` makes them, and their ‖x‖₁.
+def gather(x, used, intercept, norm, bounded):  # type: ignore[no-untyped-def]
+    """The samples in the order of their use, as `pad` makes them, and their lengths in a norm.
 
-    With an intercept, each has a feature more, which is 1. One pass and no copies in between: the
-    samples are most of what a simulation keeps in memory.
+    They are rescaled to ‖x‖ = 1 if they are longer, as devices do it, where `bounded` says so.
+    With an intercept, each then has a feature more, which is 1. One pass and no copies in between:
+    the samples are most of what a simulation keeps in memory.
     """
     n_features = x.shape[1]
     width = -(-(n_features + intercept) // BLOCK) * BLOCK
     wide = np.zeros((len(used), width), np.float32)
-    l1_norms = np.empty(len(used), np.float32)
+    lengths = np.empty(len(used), np.float32)
     for i in range(len(used)):
-        norm = 0.0
+        row, into = x[used[i]], wide[i]
+        length = 0.0
+        if norm == 1:
+            for j in range(n_features):
+                length += abs(row[j])
+        else:
+            for j in range(n_features):
+                length += row[j] * row[j]
+            length = math.sqrt(length)
+        divisor = length if bounded and length > 1.0 else 1.0
+        length /= divisor
         for j in range(n_features):
-            value = x[used[i], j]
-            wide[i, j] = value
-            norm += abs(value)
+            into[j] = row[j] / divisor
         if intercept:
             wide[i, n_features] = 1.0
-            norm += 1.0
-        l1_norms[i] = norm
-    return wide, l1_norms
+            length = length + 1.0 if norm == 1 else math.sqrt(length * length + 1.0)
+        lengths[i] = length
+    return wide, lengths
 
 
 @njit(fastmath=True, nogil=True, cache=True)
 def fold(  # type: ignore[no-untyped-def]
-    x, n_features, y, l1_norms, start, version, model, n_scores, clip, delta, tolerance,
-    optimizer, c, regularization, radius, averaging, scales, streams, stops, errors,
+    x, n_features, y, lengths, start, version, model, n_scores, norm, clip, delta, tolerance,
+    optimizer, c, regularization, radius, averaging, law, scales, length, draws, streams,
+    stops, errors,
 ):  # fmt: skip
     """The parameters after `stops[i]` check-ins, one row for each i; `errors` gets n_e.
 
@@ -99,18 +114,22 @@ def fold(  # type: ignore[no-untyped-def]
             as `pad` makes them.
         n_features: D, without the padding.
         y: Their labels or targets, float32.
-        l1_norms: Their ‖x‖₁.
+        lengths: Their ‖x‖ in the norm.
         start, version: The schedule.
         model: One of MODELS.
         n_scores: K.
-        clip: S.
+        norm: 1 or 2, in which gradients are clipped.
+        clip: S of one sample's gradient.
         delta, tolerance: Of regression.
         optimizer: One of OPTIMIZERS.
         c: The rate's constant.
         regularization: λ.
         radius: R.
         averaging: The power of the average of iterates, or a negative number for none.
-        scales: The Laplace scale for each number of samples n; 0 for no noise.
+        law: One of LAWS.
+        scales: The scale of the noise for each number of samples n; 0 for no noise.
+        length: S of an average gradient that is told as a direction.
+        draws: For each check-in, what else is random: for a direction z and a uniform number.
         streams: Generators for the noise.
         stops: Where to look, not decreasing.
         errors: For each check-in, how many of its samples were predicted wrongly.
@@ -130,7 +149,7 @@ def fold(  # type: ignore[no-untyped-def]
     g = np.zeros(room, np.float32)
     memory = np.zeros(room, np.float32)
     average = np.zeros(room, np.float32)
-    reach, squares = 0.1, 0.0
+    noise = np.zeros(room, np.float32)
     out = np.zeros((len(stops), size), np.float32)
     looked = 0
     while looked < len(stops) and stops[looked] == 0:
@@ -143,13 +162,19 @@ def fold(  # type: ignore[no-untyped-def]
         first, n = start[i], start[i + 1] - start[i]
         _scores(s, samples, first, n, width, ring, then, n_scores, wide)
         errors[i] = _slopes(s, y, first, n, n_scores, wide, model, delta, tolerance)
-        _weigh(s, l1_norms, first, n, wide, clip)
+        _weigh(s, lengths, first, n, wide, norm, clip)
         _gradient(g, samples, first, n, width, s, n_scores, wide)
         if regularization > ZERO:
             for at in range(0, size, LANES):
                 store(g, at, load(g, at) + load(ring, then + at) * regularization)
+        if law == DIRECTION:
+            _direct(g, noise, size, scales[n], length, draws[i, 0], draws[i, 1], streams)
+        elif scales[n] > ZERO:
+            if law == LAPLACE:
+                add_laplace(g, size, scales[n], streams)
+            else:
+                add_normal(g, size, scales[n], streams)
         if scales[n] > ZERO:
-            fill_laplace(g, size, scales[n], streams)
             last = size & -LANES  # nothing may reach the parameters beyond the last one
             store(g, last, keep(load(g, last), size - last, ZERO))
 
@@ -170,18 +195,14 @@ def fold(  # type: ignore[no-untyped-def]
                     past = load(memory, at) + slope * slope
                     store(memory, at, past)
                     store(g, at, slope / root(larger(past, np.float32(1e-12))))
-            elif optimizer == AUTO:
-                reach = max(reach, math.sqrt(_squares(ring, now, size)))
-                squares += _squares(g, 0, size)
-                step = np.float32(reach / math.sqrt(squares) if squares > 0.0 else 0.0)
             else:
                 step = np.float32(_rate(optimizer, c, t))
             for at in range(0, size, LANES):
                 store(ring, new + at, load(ring, now + at) - load(g, at) * step)
         if radius < np.inf:
-            length = _squares(ring, new, size)
-            if length > radius * radius:
-                shrink = np.float32(radius / math.sqrt(length))
+            squares = _squares(ring, new, size)
+            if squares > radius * radius:
+                shrink = np.float32(radius / math.sqrt(squares))
                 for at in range(0, size, LANES):
                     store(ring, new + at, load(ring, new + at) * shrink)
         if averaging >= 0.0:
@@ -291,18 +312,44 @@ def _hinge(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=True, forceinline=True, cache=True)
-def _weigh(s, l1_norms, first, n, wide, clip):  # type: ignore[no-untyped-def]
-    """Each sample's slopes times its share of the mean, and less if ‖g‖₁ = ‖s‖₁·‖x‖₁ > S."""
+def _weigh(s, lengths, first, n, wide, norm, clip):  # type: ignore[no-untyped-def]
+    """Each sample's slopes times its share of the mean, and less if ‖g‖ = ‖s‖·‖x‖ > S."""
     share = ONE / np.float32(n)
     for row in range(n):
         at = row * wide
-        sums = absolute(load(s, at))
-        for k in range(LANES, wide, LANES):
-            sums = sums + absolute(load(s, at + k))
-        norm = total(sums) * l1_norms[first + row]
-        factor = share * clip / norm if norm > clip else share
+        length = ZERO
+        if clip < UNLIMITED:
+            sums = splat(ZERO)
+            for k in range(0, wide, LANES):
+                slope = load(s, at + k)
+                sums = sums + (absolute(slope) if norm == 1 else slope * slope)
+            own = total(sums) if norm == 1 else np.float32(math.sqrt(total(sums)))
+            length = own * lengths[first + row]
+        factor = share * clip / length if length > clip else share
         for k in range(0, wide, LANES):
             store(s, at + k, load(s, at + k) * factor)
+
+
+@njit(fastmath=True, forceinline=True, cache=True)
+def _direct(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no-untyped-def]
+    """scale·v in place of g, where v is z towards g, or away from it, and normal besides.
+
+    Without noise, g itself, shortened to S.
+    """
+    norm = np.float32(math.sqrt(_squares(g, 0, size)))
+    if scale == ZERO:
+        own = longest / norm if norm > longest else ONE
+        for at in range(0, size, LANES):
+            store(g, at, load(g, at) * own)
+        return
+    along = fill_normal(v, g, size, streams)
+    own = ZERO
+    if norm > ZERO:
+        if coin < (ONE - norm / longest) * np.float32(0.5):
+            pull = -pull
+        own = (pull - along / norm) / norm * scale
+    for at in range(0, size, LANES):
+        store(g, at, load(g, at) * own + load(v, at) * scale)
 
 
 @njit(fastmath=True, forceinline=True, cache=True)

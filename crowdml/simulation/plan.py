@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
-from crowdml.optim import OPTIMIZERS
+from crowdml.protocol import MECHANISMS
 from crowdml.simulation.settings import Crowd, Learning
 
 __all__ = ["APPROACHES", "Plan"]
@@ -46,7 +46,12 @@ class Plan:
 
     @property
     def uses_rate(self) -> bool:
-        return self.approach != "central-batch" and OPTIMIZERS[self.learning.optimizer].needs_c
+        return self.approach != "central-batch"
+
+    @property
+    def norm(self) -> int:
+        """That in which devices bound features."""
+        return MECHANISMS[self.learning.mechanism].terms.norm
 
     @property
     def shared(self) -> Hashable:

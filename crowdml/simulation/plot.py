@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from crowdml.errors import InvalidInput
+from crowdml.simulation.advice import Advice
 from crowdml.simulation.curve import Curve
 
-__all__ = ["FORMATS", "check_format", "draw_curves", "save_curves"]
+__all__ = ["FORMATS", "check_format", "draw_curves", "draw_options", "save_curves", "save_options"]
 
 FORMATS = (".pdf", ".png", ".svg")
 
@@ -45,11 +46,49 @@ def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
     return figure
 
 
+def draw_options(advice: Advice, title: str) -> Figure:
+    """A bar for each option, the best on top, between guessing and all data in one place."""
+    options = advice.options[::-1]
+    figure = Figure(figsize=(8.0, 1.2 + 0.32 * len(options)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    names = list(dict.fromkeys(sorted(option.mechanism for option in options)))
+    for row, option in enumerate(options):
+        colour = COLOURS[names.index(option.mechanism)]
+        chosen = option == advice.recommended
+        axes.barh(row, option.error, xerr=option.std, color=colour, alpha=1.0 if chosen else 0.45)
+    axes.set_yticks(
+        range(len(options)),
+        [
+            f"{o.mechanism}: {o.checkins} × {o.batch} samples" + " ◂" * (o == advice.recommended)
+            for o in options
+        ],
+    )
+    axes.axvline(advice.guess_error, color="#000000", linestyle=":", label="guessing")
+    axes.axvline(
+        advice.central_error, color="#000000", linestyle="--", label="all data in one place"
+    )
+    axes.set_xlim(0, 1.1 * max(advice.guess_error, *(o.error + o.std for o in options)))
+    axes.set_xlabel("expected error")
+    axes.set_title(title)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower right", frameon=False, ncols=2)
+    return figure
+
+
 def save_curves(path: Path, curves: Sequence[tuple[str, Curve]], title: str) -> None:
+    _save(draw_curves(curves, title), path)
+
+
+def save_options(path: Path, advice: Advice, title: str) -> None:
+    _save(draw_options(advice, title), path)
+
+
+def _save(figure: Figure, path: Path) -> None:
     """Write the figure to a file, whose name says the format."""
     check_format(path)
     try:
-        draw_curves(curves, title).savefig(path, dpi=150)
+        figure.savefig(path, dpi=150)
     except OSError as error:
         raise InvalidInput(f"the figure cannot be written to {path}: {error}") from error
 

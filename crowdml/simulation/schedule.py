@@ -12,6 +12,7 @@ from numba import njit
 from crowdml.errors import InvalidInput
 from crowdml.simulation.arrivals import Arrivals
 from crowdml.simulation.delays import Delay, draw
+from crowdml.types import Flags
 
 __all__ = ["Schedule", "make_schedule", "one_by_one"]
 
@@ -30,6 +31,10 @@ class Schedule(NamedTuple):
         version: How many check-ins the parameters had taken in that i was computed on.
         tick: The clock when i reached the server: samples generated so far.
         device: Who sent it.
+        batch: b.
+        arrived: How many samples reached a device.
+        checkins: K, the most that a device makes.
+        trains: Which of them train; the others evaluate, and change nothing.
     """
 
     start: Int64s
@@ -37,6 +42,10 @@ class Schedule(NamedTuple):
     version: Int64s
     tick: Int64s
     device: Int32s
+    batch: int
+    arrived: int
+    checkins: int
+    trains: Flags
 
     @property
     def n_checkins(self) -> int:
@@ -46,6 +55,22 @@ class Schedule(NamedTuple):
     def staleness(self) -> Int64s:
         """How many updates each check-in missed."""
         return np.arange(self.n_checkins) - self.version
+
+    @property
+    def training(self) -> "Schedule":
+        """Those that train alone, as if the others had never been: versions count them only."""
+        if self.trains.all():
+            return self
+        before = np.concatenate([[0], np.cumsum(self.trains)])
+        sizes = np.diff(self.start)
+        return self._replace(
+            start=np.concatenate([[0], np.cumsum(sizes[self.trains])]),
+            used=self.used[np.repeat(self.trains, sizes)],
+            version=before[self.version[self.trains]],
+            tick=self.tick[self.trains],
+            device=self.device[self.trains],
+            trains=self.trains[self.trains],
+        )
 
 
 def one_by_one(n: int, batch: int) -> Schedule:
@@ -57,7 +82,8 @@ def one_by_one(n: int, batch: int) -> Schedule:
     steps = n // batch
     start = np.arange(steps + 1, dtype=np.int64) * batch
     version, device = np.arange(steps, dtype=np.int64), np.zeros(steps, np.int32)
-    return Schedule(start, np.arange(steps * batch, dtype=np.int32), version, start[1:], device)
+    used, everyone = np.arange(steps * batch, dtype=np.int32), np.ones(steps, np.bool_)
+    return Schedule(start, used, version, start[1:], device, batch, n, max(1, steps), everyone)
 
 
 def make_schedule(
@@ -67,12 +93,15 @@ def make_schedule(
     delay: Delay | None = None,
     buffer: int | None = None,
     rng: np.random.Generator | None = None,
+    checkins: int | None = None,
+    evaluators: float = 0.0,
 ) -> Schedule:
     """Run Device Routine 1 of every device over the clock.
 
     A device with b samples requests w; the request, the answer and the check-in each take their
     delay; samples that arrive meanwhile are buffered and used too, up to B. The version is the one
-    that the server has when the request arrives.
+    that the server has when the request arrives. After K check-ins, if that is given, a device is
+    done. Each check-in evaluates with the probability `evaluators`.
 
     Paper: Algorithm 1 and Section IV-B3.
 
@@ -87,20 +116,28 @@ def make_schedule(
     if room < batch:
         raise InvalidInput(f"buffer must hold a batch of {batch}, found {buffer}.")
     most = len(arrivals.device) // batch
+    rng = rng or np.random.default_rng()
     if delay is None:
         delays = np.zeros((3, 1), dtype=np.int64)
     else:
-        rng = rng or np.random.default_rng()
         delays = np.stack([draw(delay, rng, most) for _ in range(3)])
     horizon = int(delays.max(initial=0)) + 1
+    limit = 2**31 - 1 if checkins is None else checkins
     start, used, version, tick, device = _run(
-        arrivals.device, arrivals.sample, n_devices, batch, room, delays, horizon, most
+        arrivals.device, arrivals.sample, n_devices, batch, room, limit, delays, horizon, most
     )
-    return Schedule(start, used, version, tick, device)
+    busiest = int(np.bincount(device).max()) if len(device) else 1
+    trains = np.ones(len(version), np.bool_)
+    if evaluators:
+        trains = rng.random(len(version)) >= evaluators
+    arrived, most_sent = len(arrivals.device), checkins or busiest
+    return Schedule(start, used, version, tick, device, batch, arrived, most_sent, trains)
 
 
 @njit(cache=True)
-def _run(devices, samples, n_devices, batch, room, delays, horizon, most):  # type: ignore[no-untyped-def]
+def _run(  # type: ignore[no-untyped-def]
+    devices, samples, n_devices, batch, room, limit, delays, horizon, most
+):
     """One pass over the clock, with a ring of buckets for what is on its way.
 
     A node is either a round trip of a device (it has at most one under way, so its number is the
@@ -110,6 +147,7 @@ def _run(devices, samples, n_devices, batch, room, delays, horizon, most):  # ty
     waiting_last = np.full(n_devices, NOTHING, np.int32)
     next_tick = np.full(len(devices), NOTHING, np.int32)
     n_s = np.zeros(n_devices, np.int32)
+    asked = np.zeros(n_devices, np.int32)  # requests so far; each becomes a check-in
     away = np.zeros(n_devices, np.uint8)  # 0 at home, 1 request under way, 2 answer under way
     fetched = np.zeros(n_devices, np.int64)  # the version of the answer under way
 
@@ -150,8 +188,9 @@ def _run(devices, samples, n_devices, batch, room, delays, horizon, most):  # ty
                         next_tick[waiting_last[m]] = now
                     waiting_last[m] = now
                     n_s[m] += 1
-                if n_s[m] >= batch and away[m] == 0:
+                if n_s[m] >= batch and away[m] == 0 and asked[m] < limit:
                     away[m] = 1
+                    asked[m] += 1
                     when = (now + delays[0, requests % n_delays]) % horizon
                     requests += 1
                     _append(first, last, after, when, m)

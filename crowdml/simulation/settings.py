@@ -1,22 +1,30 @@
 """What to simulate: a crowd, and how it learns."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
-from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer
-from crowdml.privacy import Epsilon, Sanitizer
+from crowdml.optim import OPTIMIZERS, RATES, Optimizer
+from crowdml.privacy import NoiseMechanism
+from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, Wanted
 from crowdml.simulation import kernel
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.delays import Delay
+from crowdml.simulation.hiding import UNLIMITED, Hiding, hiding_of
+from crowdml.simulation.schedule import Schedule
 
-__all__ = ["Crowd", "Learning"]
+__all__ = ["Crowd", "Learning", "Rule"]
 
-UNLIMITED = 1e30
-"""Larger than any gradient, and still finite in single precision."""
+KINDS: dict[str, Mapping[str, object]] = {
+    "mechanism": MECHANISMS,
+    "model": MODELS,
+    "rate": RATES,
+    "optimizer": OPTIMIZERS,
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Crowd:
         presence: Devices that join late or leave.
         skew: Dirichlet concentration of labels over devices; smaller is more unequal.
         spread: σ of log-normal numbers of samples.
+        checkins: K, after which a device stops; by default as many as its samples give.
+        evaluators: The share of check-ins that count errors instead of training.
     """
 
     devices: int = 1000
@@ -42,11 +52,33 @@ class Crowd:
     presence: Presence | None = None
     skew: float | None = None
     spread: float | None = None
+    checkins: int | None = None
+    evaluators: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("devices", "batch", "passes"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} must be at least 1, found {getattr(self, name)}.")
+        if self.checkins is not None and self.checkins < 1:
+            raise InvalidInput(f"checkins must be at least 1, found {self.checkins}.")
+        if not 0 <= self.evaluators <= 0.9:
+            raise InvalidInput(
+                f"the share of evaluators must lie in 0 … 0.9, found {self.evaluators}."
+            )
+
+
+class Rule(NamedTuple):
+    """How a given crowd learns from given data.
+
+    Args:
+        model: What is learnt.
+        hiding: How its gradients reach the server.
+        step: How the server steps, with nothing left to plan.
+    """
+
+    model: Model
+    hiding: Hiding
+    step: OptimizerSpec
 
 
 @dataclass(frozen=True)
@@ -54,35 +86,44 @@ class Learning:
     """How it learns: all that decides the fold.
 
     Args:
-        epsilon: ε_g of one check-in; inf for no noise.
-        c: The rate's constant.
-        rate: One of `crowdml.optim.RATES`, for optimizers with a rate.
+        mechanism: One of `crowdml.protocol.MECHANISMS`.
+        epsilon: As in a task: for `direction` what a person loses in all, over all K check-ins;
+            for the others what a sample loses in one use. inf for no noise.
+        c: The rate's constant; planned by default.
+        rate: One of `crowdml.optim.RATES`, for optimizers with a rate: by default `planned`, or
+            `sqrt` where c is given.
         optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
-        clip: S; by default the model's own bound.
+        clip: S; by default what suits the planned rate, or the model's own bound with another.
+        reach: D of the planned rate; by default the mechanism's.
         radius: R.
-        averaging: The power of an average of iterates; none by default.
+        averaging: The power of an average of iterates; by default 3 for the planned rate, and
+            none for another.
         model: One of `crowdml.models.MODELS`.
         intercept: Whether scores have intercepts.
-        delta: Where Huber's loss becomes linear.
-        tolerance: For numbers: an error is a residual larger than this.
+        scale: The typical size of numbers to be predicted; by default that in the data.
+        delta: Where Huber's loss becomes linear; the scale by default.
+        tolerance: For numbers: an error is a residual larger than this; the scale by default.
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
             NumPy, slowly, and a warning says so.
         own_optimizer: An optimizer of one's own, likewise.
     """
 
+    mechanism: str = "direction"
     epsilon: float = math.inf
-    c: float = 1.0
-    rate: str = "sqrt"
+    c: float | None = None
+    rate: str | None = None
     optimizer: str = "sgd"
     regularization: float = 0.0
     clip: float | None = None
+    reach: float | None = None
     radius: float = 1e6
     averaging: float | None = None
     model: str = "softmax"
     intercept: bool = False
-    delta: float = 1.0
-    tolerance: float = 1.0
+    scale: float | None = None
+    delta: float | None = None
+    tolerance: float | None = None
     own_model: Callable[[int, int], Model] | None = None
     own_optimizer: Optimizer | None = None
 
@@ -91,24 +132,43 @@ class Learning:
             raise InvalidInput(
                 f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
             )
-        if self.clip is not None and not 0 < self.clip < math.inf:
-            raise InvalidInput(f"clip must be positive and finite, found {self.clip}.")
-        if not 0 < self.c < math.inf:
+        for name in ("clip", "reach", "scale", "delta", "tolerance"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidInput(f"{name} must be positive and finite, found {value}.")
+        if self.c is not None and not 0 < self.c < math.inf:
             raise InvalidInput(f"the rate must be positive and finite, found {self.c}.")
         if not 0 <= self.regularization < math.inf:
             raise InvalidInput(
                 f"the regularization must be finite and not negative, found {self.regularization}."
             )
-        for name, known in (("model", MODELS), ("rate", RATES), ("optimizer", OPTIMIZERS)):
-            if getattr(self, name) not in known:
-                raise InvalidInput(
-                    f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}."
-                )
+        for name, known in KINDS.items():
+            value = getattr(self, name)
+            if value is not None and value not in known:
+                raise InvalidInput(f"{name} must be one of {', '.join(known)}, found {value!r}.")
+        if self.clip is not None and "model.clip" not in MECHANISMS[self.mechanism].options:
+            raise InvalidInput(
+                f"{self.mechanism} needs no clip, found {self.clip:g}. Leave it out."
+            )
+        if self.c is None and not self.planned and self.own_optimizer is None:
+            raise InvalidInput(
+                f"only the planned rate of sgd or average-gradient needs no c, found "
+                f"{self.optimizer} with {self.spec.schedule}. Give c."
+            )
+
+    @property
+    def spec(self) -> OptimizerSpec:
+        """The optimizer as a task would name it."""
+        return OptimizerSpec(self.optimizer, self.rate, self.c, self.averaging, self.reach)
+
+    @property
+    def planned(self) -> bool:
+        return self.spec.planned and self.own_optimizer is None
 
     @property
     def step(self) -> str:
         """What the kernel calls the optimizer: plain SGD by its rate, others by their name."""
-        return self.rate if self.optimizer == "sgd" else self.optimizer
+        return self.spec.schedule if self.optimizer == "sgd" else self.optimizer
 
     @property
     def compiled(self) -> bool:
@@ -116,7 +176,7 @@ class Learning:
         own = self.own_model is not None or self.own_optimizer is not None
         return not own and self.model in kernel.MODELS and self.step in kernel.OPTIMIZERS
 
-    def make_model(self, n_features: int, n_classes: int) -> Model:
+    def make_model(self, n_features: int, n_classes: int, scale: float = 1.0) -> Model:
         if self.own_model is not None:
             return self.own_model(n_features, n_classes)
         kind = MODELS[self.model]
@@ -128,25 +188,51 @@ class Learning:
             raise InvalidInput(
                 f"{self.model} predicts {what}, found {n_classes}. Use {' or '.join(fitting)}."
             )
-        settings = {"delta": self.delta, "tolerance": self.tolerance}
+        settings = {"delta": self.delta or scale, "tolerance": self.tolerance or scale}
         return kind.model(n_features, n_classes, self.intercept, **settings)
 
+    def scale_of(self, data: Dataset) -> float:
+        """The typical size of a real target, which a task states beforehand; 1 for labels."""
+        return self.scale or data.target_scale
+
     def model_for(self, data: Dataset) -> Model:
-        return self.make_model(data.x_train.shape[1], len(data.labels))
+        return self.make_model(data.x_train.shape[1], len(data.labels), self.scale_of(data))
 
-    def make_optimizer(self) -> Optimizer:
-        if self.own_optimizer is not None:
-            return self.own_optimizer
-        return make_optimizer(self.optimizer, self.rate, self.c, self.radius, self.averaging)
+    def make_optimizer(self, rule: Rule) -> Optimizer:
+        return self.own_optimizer or rule.step.make(self.radius)
 
-    def l1_limit(self, model: Model) -> float:
-        """S. Without noise there is nothing to hide, and only a given clip counts."""
-        if math.isinf(self.epsilon):
-            return self.clip or UNLIMITED
-        return self.sanitizer(model).clip
+    def rule(self, data: Dataset, schedule: Schedule) -> Rule:
+        """All that follows from the data and the crowd: the mechanism, and the planned rate."""
+        scale, model = self.scale_of(data), self.model_for(data)
+        if data.raw and not math.isinf(self.epsilon):
+            raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
+        hiding = self.hiding(model, schedule.batch, schedule.checkins, scale)
+        reach = MECHANISMS[self.mechanism].reach_of(model.n_classes, scale)
+        return Rule(model, hiding, self.spec.settled(max(1, schedule.n_checkins), hiding, reach))
 
-    def sanitizer(self, model: Model) -> Sanitizer:
-        """The device's own mechanism; the counts are for monitoring and left out here."""
-        clip = min(self.clip or math.inf, model.l1_bound)
-        epsilon = Epsilon(self.epsilon, errors=math.inf, labels=0.0)
-        return Sanitizer(epsilon, clip, model.size, self.regularization, self.radius)
+    def hiding(self, model: Model, batch: int, checkins: int = 1, scale: float = 1.0) -> Hiding:
+        """The mechanism of a task with these settings, whose gradients alone are sent."""
+        kind, noisy = MECHANISMS[self.mechanism], not math.isinf(self.epsilon)
+        usual = kind.clip * scale if self.planned else math.inf
+        free = not noisy and not self.planned  # nothing to hide, and no rate that rests on S
+        clip = self.clip or (UNLIMITED if free else usual)
+        conditions = Conditions(
+            model=model,
+            clip=clip,
+            regularization=self.regularization,
+            radius=self.radius,
+            batch=batch,
+            checkins=checkins,
+            scale=scale,
+        )
+        # Without noise S is asked for alone, which does not depend on ε.
+        wanted = Wanted(
+            self.epsilon if noisy else 1.0,
+            counted=model.n_classes > 0,
+            checkins=checkins,
+            alone=True,
+        )
+        mechanism = kind.terms.of(wanted).make(conditions)
+        if free and isinstance(mechanism, NoiseMechanism):
+            mechanism = replace(mechanism, clip=clip)
+        return hiding_of(mechanism, noisy)

@@ -13,6 +13,7 @@ from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.engine import run_jobs
 from crowdml.simulation.plan import Plan
+from crowdml.simulation.results import Results
 from crowdml.simulation.trial import Data, run_trial
 
 __all__ = ["simulate"]
@@ -26,7 +27,7 @@ def simulate(
     points: int = 30,
     engine: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Curve]:
+) -> Results:
     """A curve for each plan, whatever its approach. Plans with the same crowd share schedules.
 
     Args:
@@ -40,7 +41,7 @@ def simulate(
         progress: Called with the number of jobs done and in all.
 
     >>> from crowdml.simulation import Crowd, Learning, load_digits
-    >>> crowd, learning = Crowd(devices=50), Learning(c=100.0)
+    >>> crowd, learning = Crowd(devices=50, batch=4), Learning()
     >>> plans = [Plan(crowd, learning), Plan(crowd, learning, "decentral")]
     >>> together, alone = simulate(load_digits(), plans)
     >>> together.final < 0.2 < alone.final
@@ -71,7 +72,7 @@ def simulate(
         for plan, curve in zip(some, curves, strict=True):
             found[plan].append(curve)
         progress(done, len(jobs))
-    return [Curve.of(found[plan]) for plan in plans]
+    return Results(tuple(plans), tuple(Curve.of(found[plan]) for plan in plans))
 
 
 def _cut(n: int, parts: int) -> list[slice]:

@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from crowdml.privacy import Loss
 from crowdml.simulation.arrivals import arrive
-from crowdml.simulation.baselines import central_batch, decentralized, error_rate, perturb
+from crowdml.simulation.baselines import central_batch, decentralized, measure, perturb
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fold import learn
+from crowdml.simulation.hiding import Hiding
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.schedule import Schedule, make_schedule
-from crowdml.simulation.settings import Crowd, Learning
+from crowdml.simulation.settings import Crowd
 
 __all__ = ["DATA_STREAM", "Data", "prepare", "run_trial"]
 
@@ -60,32 +61,64 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
     """Deal the samples and let the clock run."""
     device_of_sample = data.assign(crowd.devices, rng, crowd.skew, crowd.spread)
     arrivals = arrive(device_of_sample.astype(np.int32), crowd.passes, rng, crowd.presence)
-    return make_schedule(arrivals, crowd.devices, crowd.batch, crowd.delay, crowd.buffer, rng)
+    return make_schedule(
+        arrivals,
+        crowd.devices,
+        crowd.batch,
+        crowd.delay,
+        crowd.buffer,
+        rng,
+        checkins=crowd.checkins,
+        evaluators=crowd.evaluators,
+    )
 
 
 def _crowd(
     data: Dataset, schedule: Schedule, plan: Plan, points: int, rng: np.random.Generator
 ) -> Curve:
     samples = np.linspace(0, len(data.y_train) * plan.crowd.passes, points + 1).astype(np.int64)
-    stops = np.searchsorted(schedule.tick, samples, side="right")
-    w, wrong = learn(data, schedule, plan.learning, stops, rng)
-    model = plan.learning.model_for(data)
-    errors = [error_rate(model, row, data.x_test, data.y_test) for row in w]
-    used = np.concatenate([[0], schedule.start[stops[1:]]])
+    training = schedule.training
+    stops = np.searchsorted(training.tick, samples, side="right")
+    w, wrong = learn(data, training, plan.learning, stops, rng)
+    rule = plan.learning.rule(data, training)
+    errors, rmse = measure(rule.model, w, data.bounded_test(rule.hiding.norm))
+    used = np.concatenate([[0], training.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
+    per_sample, per_device, per_person = _spent(schedule, rule.hiding)
     return Curve(
         samples=samples,
-        errors=np.array([errors]),
+        errors=errors[None],
         online_errors=(counted / np.maximum(used, 1))[None],
+        rmse=rmse[None],
         checkins=schedule.n_checkins,
-        epsilon_per_sample=_largest_epsilon(schedule.used, plan.learning),
-        epsilon_per_device=_largest_epsilon(schedule.device, plan.learning),
+        c=rule.step.c or 0.0,
+        left_over=1 - len(schedule.used) / max(schedule.arrived, 1),
+        epsilon_per_sample=per_sample,
+        epsilon_per_device=per_device,
+        epsilon_per_person=per_person,
     )
 
 
-def _largest_epsilon(who: npt.NDArray[np.int32], learning: Learning) -> float:
-    """ε times how often the most frequent one occurs, and 0 if nothing was sent at all."""
-    return learning.epsilon * int(np.bincount(who).max()) if len(who) else 0.0
+def _spent(schedule: Schedule, hiding: Hiding) -> tuple[float, float, float]:
+    """ε of the most used sample, of the busiest device, and of everything on one device at once."""
+    if not schedule.n_checkins:
+        return 0.0, 0.0, 0.0
+    sizes = np.diff(schedule.start)
+    losses = {n: hiding.losses(n) for n in np.unique(sizes).tolist()}
+    one = losses[int(sizes[0])][0]
+    uses, checkins = np.bincount(schedule.used).max(), np.bincount(schedule.device).max()
+    whole = np.zeros((2, int(sizes.max()) + 1))
+    for n, (_, loss) in losses.items():
+        whole[:, n] = loss.epsilon, loss.rho
+    epsilon, rho = (
+        float(np.bincount(schedule.device, weights=part[sizes]).max()) for part in whole
+    )
+    person = Loss(epsilon, rho, one.delta)
+    return _times(one, int(uses)), _times(one, int(checkins)), person.total
+
+
+def _times(loss: Loss, n: int) -> float:
+    return Loss(n * loss.epsilon, n * loss.rho, loss.delta).total
 
 
 def _central(data: Dataset, plan: Plan, seed: tuple[int, ...], points: int) -> Curve:
@@ -96,14 +129,19 @@ def _central(data: Dataset, plan: Plan, seed: tuple[int, ...], points: int) -> C
         pooled = replace(data, person=np.zeros(n_samples, np.int64))
         curve = run_trial(pooled, [Plan(server, learning)], seed, points)[0]
     else:
-        model = learning.model_for(data)
-        w = central_batch(model, data.x_train, data.y_train, learning.regularization)
-        errors = np.full((1, 2), error_rate(model, w, data.x_test, data.y_test))
-        curve = Curve(np.array([0, n_samples * plan.crowd.passes]), errors, errors)
+        model, seen = learning.model_for(data), data.bounded(plan.norm)
+        w = central_batch(model, seen.x_train, seen.y_train, learning.regularization)
+        error, rmse = measure(model, w[None], (seen.x_test, seen.y_test))
+        ends = np.array([0, n_samples * plan.crowd.passes])
+        errors = np.repeat(error, 2)[None]
+        curve = Curve(ends, errors, errors, np.repeat(rmse, 2)[None])
     epsilon, devices = plan.learning.epsilon, min(plan.crowd.devices, n_samples)
+    per_device = epsilon * math.ceil(n_samples / devices)
     return replace(
         curve,
         checkins=n_samples,
+        left_over=0.0,
         epsilon_per_sample=epsilon,
-        epsilon_per_device=epsilon * math.ceil(n_samples / devices),
+        epsilon_per_device=per_device,
+        epsilon_per_person=per_device,
     )

@@ -29,7 +29,8 @@ def tune(
     seed: int = 0,
     engine: str | None = None,
 ) -> Plan:
-    """The plan with the best c of `RATES`, then the best λ of `REGULARIZATIONS`.
+    """The plan with the best c of `RATES`, by the rate c/√t if it was planned, then the best λ of
+    `REGULARIZATIONS`.
 
     Args:
         data: What is learnt.
@@ -55,12 +56,20 @@ def tune(
         tried = _with(tried, epsilon=math.inf)
     seen = data if on_test else validation_split(data, seed)
     tried = replace(tried, crowd=replace(plan.crowd, devices=_devices(plan, data, seen)))
-    chosen: dict[str, float] = {}
+    chosen: dict[str, Any] = {}
     for name, values in wanted.items():
-        plans = [_with(tried, **chosen, **{name: value}) for value in values]
+        plans = [_with(tried, **chosen, **_value(tried, name, value)) for value in values]
         curves = simulate(seen, plans, seed=seed, points=1, engine=engine)
-        chosen[name] = values[int(np.argmin([curve.final for curve in curves]))]
+        best = values[int(np.argmin([curve.final for curve in curves]))]
+        chosen |= _value(tried, name, best)
     return _with(plan, **chosen)
+
+
+def _value(plan: Plan, name: str, value: float) -> dict[str, Any]:
+    """A c is that of another rate than the planned one, which has its own."""
+    if name == "c" and plan.learning.planned:
+        return {"c": value, "rate": "sqrt"}
+    return {name: value}
 
 
 def _with(plan: Plan, **changes: Any) -> Plan:

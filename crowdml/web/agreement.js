@@ -1,35 +1,49 @@
 /** What was agreed to, put to work: Device Routines 2 and 3, with every promise checked. */
 
-import { decodeParameters, encodeGradient } from "./codec.js";
+import { decodeParameters } from "./codec.js";
 import { InvalidInput, Rejected, TermsChanged, Unreachable } from "./errors.js";
-import { chooseHeldout, summarize } from "./routines.js";
+import { Minibatch } from "./minibatch.js";
+import { placeOf } from "./place.js";
 import { Terms, termsHash } from "./terms.js";
 
 /** @import { Ledger } from "./ledger.js" */
-/** @import { Chance, CheckedOut, CheckinRelease, Limits, Rows, Written } from "./types.js" */
+/** @import { Agreed, Chance, CheckedOut, CheckinEvent, Place, Rows, Written } from "./types.js" */
 
 /** The pinned terms and the limits. Nothing that a server says later enters here, but w. */
 export class Agreement {
-  #limits;
+  #agreed;
   #model;
-  #sanitizer;
+  #mechanism;
 
   /**
-   * @param {string} text
+   * @param {Agreed} agreed
    * @param {string} termsSha256
-   * @param {Limits} limits
    */
-  constructor(text, termsSha256, limits) {
-    this.terms = Terms.parse(text);
+  constructor(agreed, termsSha256) {
+    this.terms = Terms.parse(agreed.terms);
     this.termsSha256 = termsSha256;
-    this.#limits = limits;
+    this.#agreed = agreed;
     this.#model = this.terms.makeModel();
-    this.#sanitizer = this.terms.sanitizer();
+    this.#mechanism = this.terms.mechanism();
   }
 
-  /** @param {{terms: string, limits: Limits}} identity */
-  static async of({ terms, limits }) {
-    return new Agreement(terms, await termsHash(terms), limits);
+  /** @param {Agreed} agreed */
+  static async of(agreed) {
+    return new Agreement(agreed, await termsHash(agreed.terms));
+  }
+
+  /** Features are rescaled to ‖x‖ ≤ 1 in this norm if they are longer. */
+  get norm() {
+    return this.#mechanism.norm;
+  }
+
+  /**
+   * Whether all check-ins that were agreed to are made.
+   *
+   * @param {Ledger} ledger
+   */
+  fulfilled({ events }) {
+    return events.length >= (this.terms.collection.checkins ?? Infinity);
   }
 
   /**
@@ -50,7 +64,7 @@ export class Agreement {
       throw new Rejected("task-finished", 409, `the task has ended: ${checkout.state}.`);
     }
     try {
-      return decodeParameters(checkout.parameters, this.#sanitizer.size);
+      return decodeParameters(checkout.parameters, this.#model.size);
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       throw new Unreachable(`the server's answer makes no sense: ${error.message}`, {
@@ -60,48 +74,50 @@ export class Agreement {
   }
 
   /**
+   * Where the next check-in belongs: its number follows from the ledger.
+   *
+   * @param {Ledger} ledger
+   */
+  next(ledger) {
+    return placeOf(this.termsSha256, this.#agreed.device, ledger.events.length + 1);
+  }
+
+  /**
    * What a check-in of so many samples will tell; `LimitReached` if that is too much.
    *
    * @param {Ledger} ledger
    * @param {number} nSamples
-   * @returns {CheckinRelease}
+   * @param {Place} place
+   * @returns {CheckinEvent}
    */
-  requireBudget(ledger, nSamples) {
-    const event = this.terms.event(nSamples);
-    ledger.require(event, this.#limits);
+  requireBudget(ledger, nSamples, place) {
+    const event = this.#mechanism.event(nSamples, place);
+    ledger.require(event, this.#agreed.limits);
     return event;
   }
 
   /**
-   * A minibatch as a letter that may leave, and what it tells; undefined for fewer than b.
+   * A minibatch as a letter that may leave, and what it tells; undefined for fewer than b, if all
+   * check-ins are made, or if another one was written meanwhile.
    *
-   * The ledger approves one event; the noise is that event's, and the caller books it.
+   * The ledger approves one event; the mechanism spends exactly that, and the caller books it.
    *
    * @param {number} version
    * @param {Float64Array} w
    * @param {Rows} x
    * @param {readonly number[]} y
    * @param {Ledger} ledger
+   * @param {Place} place
    * @param {Chance} chance
    * @returns {Written | undefined}
    */
-  write(version, w, x, y, ledger, chance) {
-    if (x.length < this.terms.collection.batch) return undefined;
-    const event = this.requireBudget(ledger, x.length);
-    const heldout = chooseHeldout(x.length, event.nHeldout, chance);
-    const truth = summarize(this.#model, w, x, y, heldout, this.#sanitizer.clip);
-    const sanitized = this.#sanitizer.sanitize(truth, w, event, chance);
-    const message = {
-      id: chance.token(),
-      version,
-      terms: this.termsSha256,
-      samples: x.length,
-      heldout: event.nHeldout,
-      errors: sanitized.nErrors,
-      labels: sanitized.nLabels,
-      grid: sanitized.grid,
-      gradient: encodeGradient(sanitized.gradient),
-    };
+  write(version, w, x, y, ledger, place, chance) {
+    if (x.length < this.terms.collection.batch || this.fulfilled(ledger)) return undefined;
+    if (place.number !== ledger.events.length + 1) return undefined;
+    const event = this.requireBudget(ledger, x.length, place);
+    const minibatch = new Minibatch(this.#model, w, x, y);
+    const { told, truth } = this.#mechanism.tell(minibatch, event, place, chance);
+    const message = { id: chance.token(), version, terms: this.termsSha256, ...told };
     const body = new TextEncoder().encode(JSON.stringify(message));
     return { letter: { id: message.id, body }, event, truth };
   }

@@ -1,9 +1,9 @@
 /** The one module that asks the browser's secure generator for random numbers. */
 
 import { InvalidInput } from "./errors.js";
-import { addLaplace } from "./noise.js";
+import { addGaussian, addLaplace } from "./noise.js";
 
-/** @import { Level } from "./types.js" */
+/** @import { Amount } from "./types.js" */
 
 const WORD = 2 ** 32;
 const LARGEST = 2 ** 53;
@@ -57,11 +57,22 @@ export class Chance {
    * Integers with independent discrete Laplace noise.
    *
    * @param {readonly number[]} values
-   * @param {Level} level
+   * @param {Amount} amount
    * @returns {number[]}
    */
-  addLaplace(values, level) {
-    return addLaplace(values, level, this);
+  addLaplace(values, amount) {
+    return addLaplace(values, amount, this);
+  }
+
+  /**
+   * Integers with independent discrete Gaussian noise.
+   *
+   * @param {readonly number[]} values
+   * @param {Amount} amount
+   * @returns {number[]}
+   */
+  addGaussian(values, amount) {
+    return addGaussian(values, amount, this);
   }
 
   #word() {

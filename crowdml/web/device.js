@@ -31,6 +31,7 @@ export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
 
 const LONGEST_WAIT = 3600;
+const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
 
 /**
  * Takes part in one task.
@@ -178,12 +179,11 @@ export class Device extends EventTarget {
     return this.#store.nSamples();
   }
 
-  /** Whether the limits have no room for another minibatch. */
+  /** Whether terms and limits have no room for another minibatch. */
   async limited() {
-    const ledger = await this.#store.ledger();
     try {
-      this.#agreement.requireBudget(ledger, this.terms.collection.batch);
-      return false;
+      await this.#askLedger(this.terms.collection.batch);
+      return await this.#fulfilled();
     } catch (error) {
       if (error instanceof LimitReached) return true;
       throw error;
@@ -205,7 +205,7 @@ export class Device extends EventTarget {
   /**
    * Keep a sample, and check in if a minibatch is full and the time has come.
    *
-   * @param {ArrayLike<number>} x D numbers; rescaled to ‖x‖₁ ≤ 1 if longer.
+   * @param {ArrayLike<number>} x D numbers; rescaled to ‖x‖ ≤ 1 if longer.
    * @param {number} y A label 0 … C−1, or a real target.
    * @param {string} [termsSha256] The terms that it was taken under: it is refused under others,
    *   which another tab may have agreed to.
@@ -369,11 +369,12 @@ export class Device extends EventTarget {
     let outcome = Outcome.COLLECTED;
     const old = await this.#store.pending();
     if (old) outcome = await this.#send(old);
-    if (await this.#batchIsFull()) {
+    if ((await this.#batchIsFull()) && !(await this.#fulfilled())) {
       const letter = await this.#release();
       if (letter) outcome = await this.#send(letter);
     }
     this.#waiting.clear();
+    if (await this.#fulfilled()) await this.#end(ALL_MADE);
     return outcome;
   }
 
@@ -382,13 +383,14 @@ export class Device extends EventTarget {
     const agreement = this.#agreement;
     const mine = this.#identity;
     // Asked before the check-out too, so that a spent budget costs no traffic.
-    agreement.requireBudget(await this.#store.ledger(), await this.#store.nSamples());
+    const place = await this.#askLedger(await this.#store.nSamples());
     const checkedOut = await this.#transport.checkout(mine.token);
     const w = agreement.accept(checkedOut);
     this.#step("checked out");
     const letter = await this.#store.release((x, y, ledger, identity) => {
       if (!identity || !sameAgreement(identity, mine)) return undefined;
-      const written = agreement.write(checkedOut.checkout.version, w, x, y, ledger, this.#chance);
+      const { version } = checkedOut.checkout;
+      const written = agreement.write(version, w, x, y, ledger, place, this.#chance);
       this.#step("sanitised");
       return written;
     });
@@ -397,6 +399,24 @@ export class Device extends EventTarget {
       this.#changed();
     }
     return letter;
+  }
+
+  /**
+   * Where the next check-in belongs, if there may be one of so many samples.
+   *
+   * @param {number} nSamples
+   */
+  async #askLedger(nSamples) {
+    const ledger = await this.#store.ledger();
+    const place = await this.#agreement.next(ledger);
+    this.#agreement.requireBudget(ledger, nSamples, place);
+    return place;
+  }
+
+  /** Whether all check-ins that were agreed to are made. */
+  async #fulfilled() {
+    if (this.terms.collection.checkins === null) return false;
+    return this.#agreement.fulfilled(await this.#store.ledger());
   }
 
   /**
@@ -481,8 +501,8 @@ export class Device extends EventTarget {
     if (termsSha256 !== undefined && termsSha256 !== this.termsSha256) {
       throw new TermsChanged("this sample was taken under other terms. It was not kept.");
     }
-    const { terms } = this.#agreement;
-    const features = boundFeatures(x, terms.features.count);
+    const { terms, norm } = this.#agreement;
+    const features = boundFeatures(x, terms.features.count, norm);
     const target = checkTarget(y, terms.nClasses);
     if (this.ended !== null) return false;
     let current = true;
@@ -534,7 +554,7 @@ export class Device extends EventTarget {
 
   async #somethingToDo() {
     if (this.ended !== null) return false;
-    return (await this.pending()) || (await this.#batchIsFull());
+    return (await this.pending()) || (await this.#batchIsFull()) || (await this.#fulfilled());
   }
 
   // Voice

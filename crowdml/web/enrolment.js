@@ -6,18 +6,23 @@ import { Terms, termsHash } from "./terms.js";
 
 /** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
 
-/** How many check-ins the device limit allows, where the participant does not say. */
-export const DEFAULT_CHECKINS = 20;
+/** How many check-ins the device limit allows, where neither participant nor terms say. */
+const DEFAULT_CHECKINS = 20;
 
 /**
  * One use for each sample, and a bounded number of check-ins for the device.
  *
  * @param {Terms} terms
+ * @param {number} [checkins]
  * @returns {Limits}
  */
-export function defaultLimits(terms) {
-  const cost = terms.epsilonPerSample;
-  return { perSample: cost, perDevice: DEFAULT_CHECKINS * cost };
+export function limitsOf(terms, checkins = defaultCheckins(terms)) {
+  return { perSample: terms.epsilonPerSample, perDevice: terms.epsilonAfter(checkins) };
+}
+
+/** @param {Terms} terms */
+export function defaultCheckins(terms) {
+  return terms.collection.checkins ?? DEFAULT_CHECKINS;
 }
 
 /**
@@ -49,7 +54,7 @@ export async function readTerms(view, task) {
 export async function enrol(transport, url, task, wishes) {
   const { invite, limits, acceptNoPrivacy = false } = wishes;
   const { terms, termsSha256 } = await readTerms(await transport.task(), task);
-  const chosen = checkLimits(limits ?? defaultLimits(terms));
+  const chosen = checkLimits(limits ?? limitsOf(terms));
   if (wishes.termsSha256 && wishes.termsSha256 !== termsSha256) {
     throw new TermsChanged(
       `the terms must have the hash ${wishes.termsSha256}, found ${termsSha256}. Read them before ` +

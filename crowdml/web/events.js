@@ -1,27 +1,43 @@
-/** What a release costs. Events are plain objects, so that they can be stored as they are. */
+/**
+ * What a check-in told, and what that costs. Events are plain objects, so that they can be stored
+ * as they are; the unit says whom the promise is for.
+ */
 
-/** @import { CheckinRelease } from "./types.js" */
+import { Loss } from "./loss.js";
+
+/** @import { CheckinEvent, NoiseEvent } from "./types.js" */
 
 /**
- * The ε that a check-in costs each of its samples.
+ * Of each sample, or of the whole check-in, whichever is the event's unit.
  *
- * ε_g + ε_e + ε_y, or max(ε_g, ε_e) + ε_y with held-out samples: no sample is in both parts.
- *
- * @param {CheckinRelease} event
- * @returns {number}
+ * @param {CheckinEvent} event
+ * @returns {Loss}
  */
-export function perSample(event) {
-  const spent = { training: 0, heldout: 0, all: 0 };
-  for (const release of event.releases) spent[release.part] += release.epsilon;
-  return Math.max(spent.training, spent.heldout) + spent.all;
+export function lossOf(event) {
+  return event.unit === "check-in" ? new Loss({ epsilon: event.epsilon }) : noiseLoss(event, 1);
 }
 
 /**
- * The ε when every sample of the check-in is replaced at once, by group privacy.
+ * When every sample of the check-in is replaced at once: by group privacy nε, or n²ρ.
  *
- * @param {CheckinRelease} event
- * @returns {number}
+ * @param {CheckinEvent} event
+ * @returns {Loss}
  */
-export function wholeBatch(event) {
-  return (event.nTraining + event.nHeldout) * perSample(event);
+export function wholeLossOf(event) {
+  if (event.unit === "check-in") return lossOf(event);
+  return noiseLoss(event, event.nTraining + event.nHeldout);
+}
+
+/**
+ * Releases that looked at the same sample add up; training and held-out samples are disjoint, so
+ * the dearer of the two counts: ε_g + ε_e + ε_y, or max(ε_g, ε_e) + ε_y with held-out samples.
+ *
+ * @param {NoiseEvent} event
+ * @param {number} n Samples that are replaced.
+ */
+function noiseLoss({ releases, delta }, n) {
+  const spent = { training: 0, heldout: 0, all: 0 };
+  for (const release of releases) spent[release.part] += release.level;
+  const level = Math.max(spent.training, spent.heldout) + spent.all;
+  return new Loss(delta ? { rho: n * n * level, delta } : { epsilon: n * level });
 }

@@ -49,12 +49,12 @@ export function asFraction(v) {
  * @param {bigint} a
  * @param {number} shift
  * @param {bigint} b
- * @returns {number}
+ * @returns {bigint}
  */
 export function ceilRatio(a, shift, b) {
   const over = shift > 0 ? a << BigInt(shift) : a;
   const under = shift < 0 ? b << BigInt(-shift) : b;
-  return Number((over + under - 1n) / under);
+  return (over + under - 1n) / under;
 }
 
 /**

@@ -1,18 +1,21 @@
-/** The precondition ‖x‖₁ ≤ 1, enforced on the device and never left to the caller. */
+/** The precondition ‖x‖ ≤ 1, enforced on the device and never left to the caller. */
 
 import { InvalidSample } from "./errors.js";
 
 /** Beyond this a real target is a unit mistake, and sums of floats would lose meaning. */
 const LARGEST_TARGET = 1e12;
 
+/** @import { Norm } from "./types.js" */
+
 /**
- * x, rescaled to ‖x‖₁ = 1 if it is longer; refused if it is not D finite numbers.
+ * x, rescaled to ‖x‖ = 1 if it is longer; refused if it is not D finite numbers.
  *
  * @param {ArrayLike<number>} x
  * @param {number} nFeatures D.
+ * @param {Norm} norm
  * @returns {Float64Array<ArrayBuffer>}
  */
-export function boundFeatures(x, nFeatures) {
+export function boundFeatures(x, nFeatures, norm) {
   const numbers = typeof x === "object" && x !== null ? Array.from(x) : [];
   if (numbers.length !== nFeatures || !numbers.every((value) => typeof value === "number")) {
     throw new InvalidSample(`x must be ${nFeatures} numbers, found ${numbers.length || typeof x}.`);
@@ -22,9 +25,9 @@ export function boundFeatures(x, nFeatures) {
     throw new InvalidSample("x must be finite numbers, found NaN or Infinity. Drop such samples.");
   }
   const largest = features.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  if (largest > 1e300) features = features.map((value) => value / largest);
-  const norm = l1Norm(features);
-  return norm > 1 ? features.map((value) => value / norm) : features;
+  if (largest > 1e150) features = features.map((value) => value / largest);
+  const length = lengthOf(features, norm);
+  return length > 1 ? features.map((value) => value / length) : features;
 }
 
 /**
@@ -45,11 +48,28 @@ export function checkTarget(y, nClasses) {
 }
 
 /**
+ * ‖values‖, with `more` beside them as one number that is not negative.
+ *
  * @param {ArrayLike<number>} values
+ * @param {Norm} norm
+ * @param {number} [more]
  * @returns {number}
  */
-export function l1Norm(values) {
-  let norm = 0;
-  for (let j = 0; j < values.length; j++) norm += Math.abs(/** @type {number} */ (values[j]));
-  return norm;
+export function lengthOf(values, norm, more = 0) {
+  let sum = more ** norm;
+  for (let j = 0; j < values.length; j++) {
+    const value = /** @type {number} */ (values[j]);
+    sum += norm === 1 ? Math.abs(value) : value * value;
+  }
+  return root(sum, norm);
+}
+
+/**
+ * value^(1/norm).
+ *
+ * @param {number} value
+ * @param {Norm} norm
+ */
+export function root(value, norm) {
+  return norm === 1 ? value : Math.sqrt(value);
 }

@@ -13,10 +13,10 @@ const ROOM = 2 ** 29;
  *
  * The server checks the choice for equality, so the order of the operations matters.
  *
- * @param {number} clip S, the bound on ‖g_i‖₁.
+ * @param {number} clip S, the bound on ‖g_i‖.
  * @param {number} largest The largest possible |g̃_j|, regularization included.
  * @param {number} n Samples behind the average.
- * @param {number} epsilon ε_g.
+ * @param {number} epsilon ε_g, or √(2ρ) for Gaussian noise.
  * @returns {number}
  */
 export function chooseGrid(clip, largest, n, epsilon) {
@@ -26,19 +26,20 @@ export function chooseGrid(clip, largest, n, epsilon) {
 }
 
 /**
- * ⌈2S/(nq)⌉ + d: how many steps, in L1, one replaced sample can move the rounded average.
+ * ⌈2S/(nq)⌉ + rounding: how many steps one replaced sample can move the rounded average.
  *
- * The average moves by at most 2S/n; rounding can add one step for each of d numbers.
+ * The average moves by at most 2S/n; rounding can add one step for each of d numbers, which is d
+ * in L1 and ⌈√d⌉ in L2.
  *
  * @param {number} clip S.
  * @param {number} n
  * @param {number} grid
- * @param {number} size d.
+ * @param {number} rounding
  * @returns {number}
  */
-export function sensitivitySteps(clip, n, grid, size) {
+export function sensitivitySteps(clip, n, grid, rounding) {
   const { m, e } = asFraction(clip);
-  return ceilRatio(m, e + 1 - grid, BigInt(n)) + size;
+  return Number(ceilRatio(m, e + 1 - grid, BigInt(n))) + rounding;
 }
 
 /**

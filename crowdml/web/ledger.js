@@ -1,10 +1,10 @@
 /** The ledger: what a device has told so far, and whether it may tell more. */
 
 import { InvalidInput, LimitReached } from "./errors.js";
-import { perSample, wholeBatch } from "./events.js";
-import { exactSum } from "./exact.js";
+import { lossOf, wholeLossOf } from "./events.js";
+import { Loss } from "./loss.js";
 
-/** @import { CheckinRelease, Limits } from "./types.js" */
+/** @import { CheckinEvent, Limits } from "./types.js" */
 
 /** Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1. */
 const SLACK = 1e-9;
@@ -26,36 +26,39 @@ export function checkLimits(limits) {
   return { perSample: limits.perSample, perDevice: limits.perDevice };
 }
 
-/** An append-only account of check-ins. Every sample is used in one of them only. */
+/**
+ * An append-only account of check-ins. Every sample is used in one of them only, so a sample loses
+ * what its own check-in costs, while for the device as a whole the check-ins add up.
+ */
 export class Ledger {
-  /** @param {readonly CheckinRelease[]} [events] */
+  /** @param {readonly CheckinEvent[]} [events] */
   constructor(events = []) {
     this.events = events;
   }
 
   /** The largest ε that any one sample has lost. */
   get perSample() {
-    return this.events.reduce((most, event) => Math.max(most, perSample(event)), 0);
+    return this.events.reduce((most, event) => Math.max(most, lossOf(event).total), 0);
   }
 
-  /** The sum over check-ins: the ε for changing one sample in every check-in. */
+  /** Over all check-ins: the ε for changing one sample in every check-in. */
   get perDevice() {
-    return exactSum(this.events.map(perSample));
+    return Loss.sum(this.events.map(lossOf)).total;
   }
 
-  /** The ε for replacing all samples that were ever used, by group privacy. */
+  /** The ε for replacing everything that was ever used: what the whole person has lost. */
   get wholeDevice() {
-    return exactSum(this.events.map(wholeBatch));
+    return Loss.sum(this.events.map(wholeLossOf)).total;
   }
 
   /**
    * Throw `LimitReached` unless the event fits into both limits.
    *
-   * @param {CheckinRelease} event
+   * @param {CheckinEvent} event
    * @param {Limits} limits
    */
   require(event, limits) {
-    const cost = perSample(event);
+    const cost = lossOf(event).total;
     const spent = this.perDevice;
     const raise = "Nothing more is sent; raise the limit to go on.";
     if (!(cost <= limits.perSample * (1 + SLACK))) {
@@ -64,12 +67,17 @@ export class Ledger {
           `${short(cost)}. ${raise}`,
       );
     }
-    if (!(spent + cost <= limits.perDevice * (1 + SLACK))) {
+    if (!(this.charge(event).perDevice <= limits.perDevice * (1 + SLACK))) {
       throw new LimitReached(
         `the device limit is ε = ${short(limits.perDevice)}; ${short(spent)} is spent and a ` +
           `check-in costs ${short(cost)}. ${raise}`,
       );
     }
+  }
+
+  /** @param {CheckinEvent} event */
+  charge(event) {
+    return new Ledger([...this.events, event]);
   }
 }
 

@@ -1,12 +1,18 @@
-/** The noise: exact discrete Laplace numbers, made of uniform ones. */
+/**
+ * The noise: exact discrete Laplace and Gaussian numbers, made of uniform ones. Integers in,
+ * integers out, and no float is ever random.
+ *
+ * Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020, Algorithms 1–3.
+ */
 
 import { InvalidInput } from "./errors.js";
 import { asFraction, ceilRatio, floorLog2, powerOfTwo } from "./exact.js";
 
-/** @import { Draw, Level } from "./types.js" */
+/** @import { Amount, Draw } from "./types.js" */
 
 const PRECISION = 31;
 const LARGEST = 2 ** 43;
+const WORD = 2 ** 32;
 
 /**
  * A scale t/s ≥ sensitivity/ε in whole numbers, s a power of two.
@@ -14,32 +20,80 @@ const LARGEST = 2 ** 43;
  * ε is the fraction that the float is, and only the last step rounds: up, so towards more noise,
  * by less than one part in 2³¹.
  *
- * @param {Level} level
+ * @param {Amount} amount
  * @returns {{t: number, s: number}}
  */
-export function laplaceScale({ sensitivity, epsilon }) {
-  const k = Math.max(0, PRECISION - floorLog2(sensitivity / epsilon));
-  const { m, e } = asFraction(epsilon);
-  const t = ceilRatio(BigInt(sensitivity), k - e, m);
-  if (!(t <= LARGEST)) {
-    throw new InvalidInput(`a noise scale must be at most 2^43, found ${sensitivity}/${epsilon}.`);
-  }
+export function laplaceScale({ sensitivity, level }) {
+  const k = Math.max(0, PRECISION - floorLog2(sensitivity / level));
+  const { m, e } = asFraction(level);
+  const t = Number(ceilRatio(BigInt(sensitivity), k - e, m));
+  requireScale(t, sensitivity, level);
   return { t, s: powerOfTwo(k) };
 }
 
 /**
- * Exact samples: integers in, integers out, and no float is ever random.
+ * A variance n/d ≥ sensitivity²/(2ρ) in whole numbers, d a power of two, rounded up likewise.
  *
- * Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020, Algorithm 2.
+ * @param {Amount} amount
+ * @returns {{n: bigint, d: bigint}}
+ */
+export function gaussianVariance({ sensitivity, level }) {
+  const variance = sensitivity ** 2 / (2 * level);
+  requireScale(Math.sqrt(variance), sensitivity, level);
+  const k = Math.max(0, PRECISION - floorLog2(variance));
+  const distance = asFraction(sensitivity);
+  const { m, e } = asFraction(level);
+  return { n: ceilRatio(distance.m ** 2n, k + 2 * distance.e - e - 1, m), d: 1n << BigInt(k) };
+}
+
+/**
+ * @param {number} scale
+ * @param {number} sensitivity
+ * @param {number} level
+ */
+function requireScale(scale, sensitivity, level) {
+  if (scale <= LARGEST) return;
+  throw new InvalidInput(
+    `a noise scale must be at most 2^43, found more for a change of ${sensitivity} at ${level}.`,
+  );
+}
+
+/**
+ * P(z) ∝ exp(−|z|·ε/sensitivity).
  *
  * @param {readonly number[]} values
- * @param {Level} level
+ * @param {Amount} amount
  * @param {Draw} chance
  * @returns {number[]}
  */
-export function addLaplace(values, level, chance) {
-  const { t, s } = laplaceScale(level);
+export function addLaplace(values, amount, chance) {
+  const { t, s } = laplaceScale(amount);
   return values.map((value) => value + laplace(t, s, chance));
+}
+
+/**
+ * P(z) ∝ exp(−z²·ρ/sensitivity²).
+ *
+ * A Laplace number y of about the same width is kept with probability
+ * exp(−(|y| − σ²/t)²/(2σ²)), which leaves y with probability ∝ exp(−y²/(2σ²)) for every t.
+ *
+ * @param {readonly number[]} values
+ * @param {Amount} amount
+ * @param {Draw} chance
+ * @returns {number[]}
+ */
+export function addGaussian(values, amount, chance) {
+  const { n, d } = gaussianVariance(amount);
+  const t = Math.floor(Math.sqrt(Number(n) / Number(d))) + 1;
+  const width = d * BigInt(t);
+  const whole = 2n * n * width * BigInt(t);
+  return values.map((value) => {
+    for (;;) {
+      const y = laplace(t, 1, chance);
+      const off = BigInt(Math.abs(y)) * width - n;
+      if (flipExpRatio(off * off, whole, chance)) return value + y;
+    }
+  });
 }
 
 /**
@@ -55,9 +109,9 @@ export function addLaplace(values, level, chance) {
 function laplace(t, s, chance) {
   for (;;) {
     const u = chance.below(t);
-    if (!flipExp(u, t, chance)) continue;
+    if (!flipExp(() => chance.below(t) < u, chance)) continue;
     let v = 0;
-    while (flipExp(1, 1, chance)) v++;
+    while (flipExp(() => true, chance)) v++;
     const magnitude = Math.floor((u + t * v) / s);
     const negative = chance.below(2) === 1;
     // Zero has one sign only, or it would come up twice as often as it should.
@@ -66,17 +120,49 @@ function laplace(t, s, chance) {
 }
 
 /**
- * True with probability exp(−u/t), for u ≤ t.
+ * True with probability exp(−a/b), for any a ≥ 0.
  *
- * The k-th flip succeeds with u/(t·k), here as two flips with u/t and 1/k.
- *
- * @param {number} u
- * @param {number} t
+ * @param {bigint} a
+ * @param {bigint} b
  * @param {Draw} chance
  * @returns {boolean}
  */
-function flipExp(u, t, chance) {
+function flipExpRatio(a, b, chance) {
+  for (let whole = a / b; whole > 0n; whole--) if (!flipExp(() => true, chance)) return false;
+  const rest = a % b;
+  return flipExp(() => flipRatio(rest, b, chance), chance);
+}
+
+/**
+ * True with probability exp(−γ), for a `flip` that is true with probability γ.
+ *
+ * The k-th flip must succeed with probability γ/k, here as two flips with γ and 1/k.
+ *
+ * @param {() => boolean} flip
+ * @param {Draw} chance
+ * @returns {boolean}
+ */
+function flipExp(flip, chance) {
   let k = 1;
-  while (chance.below(t) < u && chance.below(k) === 0) k++;
+  while (flip() && chance.below(k) === 0) k++;
   return k % 2 === 1;
+}
+
+/**
+ * True with probability a/b, for a < b: whether a random number is below it, looked at in words
+ * of 32 bits from the top until one of them decides.
+ *
+ * @param {bigint} a
+ * @param {bigint} b
+ * @param {Draw} chance
+ * @returns {boolean}
+ */
+export function flipRatio(a, b, chance) {
+  for (;;) {
+    const scaled = a << 32n;
+    const digit = Number(scaled / b);
+    const draw = chance.below(WORD);
+    if (draw !== digit) return draw < digit;
+    a = scaled % b;
+  }
 }

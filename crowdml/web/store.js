@@ -8,7 +8,7 @@
 import { CrowdmlError, DeviceError } from "./errors.js";
 import { Ledger } from "./ledger.js";
 
-/** @import { CheckinRelease, Identity, Letter, Sent, Written } from "./types.js" */
+/** @import { CheckinEvent, Identity, Letter, Sent, Written } from "./types.js" */
 
 const SCHEMA = Object.entries({
   identity: {},
@@ -249,7 +249,7 @@ function abort(transaction) {
   }
 }
 
-/** @param {readonly {event: CheckinRelease}[]} lines */
+/** @param {readonly {event: CheckinEvent}[]} lines */
 function ledgerOf(lines) {
   return new Ledger(lines.map((line) => line.event));
 }

@@ -4,27 +4,32 @@
  * The text itself is what is agreed to, hashed and parsed. Its sections keep their names.
  */
 
-import { CrowdmlError, DeviceError, InvalidInput, InvalidTask } from "./errors.js";
-import { perSample } from "./events.js";
+import { CrowdmlError, InvalidInput, InvalidTask } from "./errors.js";
+import { sha256 } from "./hash.js";
+import { MECHANISMS } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
-import { Sanitizer } from "./sanitizer.js";
-import { flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
+import { answer, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSOR, checkSensor } from "./sensor.js";
 
 /** @import { LinearModel } from "./models/linear.js" */
-/** @import { Rule } from "./types.js" */
+/** @import { Mechanism, MechanismKind, PrivacyTerms, Rule } from "./types.js" */
 
 const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
+const NAMES = /** @type {(keyof typeof MECHANISMS)[]} */ (Object.keys(MECHANISMS));
 const LARGEST_MODEL = 1_000_000;
 
 const anyText = text(0, 2000);
 const positive = number(1e-9, 1e9);
+
 /**
- * An ε; JSON has no infinity, so no noise is written "inf".
+ * The mechanism's own terms.
  *
- * @type {Rule<number | "inf">}
+ * @type {Rule<PrivacyTerms>}
  */
-const level = (value, path) => (value === "inf" ? value : number(0, 1e6)(value, path));
+const privacy = (value, path) => {
+  const { mechanism } = answer({ mechanism: oneOf(...NAMES) })(value, path);
+  return MECHANISMS[mechanism].terms(value, path);
+};
 
 const TERMS = section({
   task: text(0, Infinity),
@@ -37,21 +42,24 @@ const TERMS = section({
   target: section({
     labels: otherwise([], list(text(1, 80), 1000)),
     description: otherwise("", anyText),
+    scale: otherwise(1, positive),
   }),
   model: section({
     kind: oneOf(...KINDS),
-    clip: positive,
+    clip: otherwise(null, positive),
     regularization: otherwise(0, number(0, 1e6)),
     radius: otherwise(1000, positive),
     intercept: otherwise(false, flag),
     delta: otherwise(1, positive),
     tolerance: otherwise(1, positive),
   }),
-  privacy: section({ epsilon: level, epsilon_g: level, epsilon_e: level, epsilon_y: level }),
+  privacy,
   collection: section({
     batch: integer(1, 100_000),
     buffer: integer(1, 1_000_000),
     heldout: otherwise(0, number(0, 0.5)),
+    checkins: otherwise(null, integer(1, 1_000_000)),
+    evaluators: otherwise(0, number(0, 0.9)),
   }),
 });
 
@@ -82,7 +90,7 @@ export class Terms {
     try {
       const terms = new Terms(text, TERMS(JSON.parse(text), ""));
       checkSections(terms);
-      terms.checkCost();
+      checkCost(terms);
       return terms;
     } catch (error) {
       if (!(error instanceof SyntaxError || error instanceof CrowdmlError)) throw error;
@@ -101,31 +109,42 @@ export class Terms {
     return this.epsilonPerSample !== Infinity;
   }
 
-  /** Throw if the parts of ε cost more than is said of the whole. */
-  checkCost() {
-    const claimed = asNumber(this.privacy.epsilon);
-    const cost = this.epsilonPerSample;
-    if (cost > claimed * (1 + 1e-9)) {
-      throw new InvalidTask(
-        `privacy.epsilon must be at least what a check-in costs a sample, ${cost}, found ${claimed}.`,
-      );
-    }
-  }
-
   /** What one check-in costs each of its samples, computed and not merely claimed. */
   get epsilonPerSample() {
-    return perSample(this.event(this.collection.batch));
+    return this.loss.total;
+  }
+
+  /** The same, in the units that add up. */
+  get loss() {
+    return this.mechanism().cost(this.collection.batch);
+  }
+
+  /** What a person loses at most over all check-ins; null where the promise is for samples. */
+  get epsilonInAll() {
+    const whole = this.mechanism().unit === "check-in";
+    return whole ? this.epsilonAfter(this.collection.checkins ?? 1) : null;
   }
 
   /**
-   * What a check-in of n_s samples tells, of which ⌊heldout·n_s⌋ are set aside: known before
-   * anything is told.
+   * What so many check-ins cost together.
    *
-   * @param {number} nSamples n_s.
+   * @param {number} checkins
    */
-  event(nSamples) {
-    const nHeldout = Math.floor(this.collection.heldout * nSamples);
-    return this.sanitizer().event(nSamples - nHeldout, nHeldout);
+  epsilonAfter(checkins) {
+    return this.loss.times(checkins).total;
+  }
+
+  /**
+   * How many check-ins cost at most so much together.
+   *
+   * @param {number} epsilon
+   */
+  checkinsWithin(epsilon) {
+    let checkins = 0;
+    for (let more = 2 ** 20; more >= 1; more /= 2) {
+      if (this.epsilonAfter(checkins + more) <= epsilon * (1 + 1e-6)) checkins += more;
+    }
+    return checkins;
   }
 
   /** @returns {LinearModel} */
@@ -133,18 +152,11 @@ export class Terms {
     return MODELS[this.model.kind].make(this.model, this.features.count, this.nClasses);
   }
 
-  /** @returns {Sanitizer} */
-  sanitizer() {
-    const { epsilon_g, epsilon_e, epsilon_y } = this.privacy;
-    const { clip, regularization, radius } = this.model;
-    const model = this.makeModel();
-    const epsilon = {
-      gradient: asNumber(epsilon_g),
-      errors: asNumber(epsilon_e),
-      labels: asNumber(epsilon_y),
-    };
-    const bound = Math.min(clip, model.l1Bound);
-    return new Sanitizer({ epsilon, clip: bound, size: model.size, regularization, radius });
+  /** @returns {Mechanism} */
+  mechanism() {
+    /** @type {MechanismKind} */
+    const kind = MECHANISMS[this.privacy.mechanism];
+    return kind.make(this.privacy, this, this.makeModel());
   }
 }
 
@@ -155,14 +167,8 @@ export class Terms {
  * @returns {Promise<string>}
  */
 export async function termsHash(text) {
-  if (!globalThis.crypto?.subtle) {
-    throw new DeviceError(
-      "the terms cannot be checked: browsers compute hashes on pages from https:// or localhost " +
-        "only. Open this page over https.",
-    );
-  }
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hash = await sha256(text);
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
@@ -171,7 +177,7 @@ export async function termsHash(text) {
  * @param {Terms} terms
  */
 function checkSections(terms) {
-  const { features, target, model, privacy, collection } = terms;
+  const { features, target, model, collection } = terms;
   const { labels } = target;
   if (features.sensor) checkSensor(features.sensor, features.count);
   if (labels.length === 1 || new Set(labels).size < labels.length) {
@@ -181,12 +187,6 @@ function checkSections(terms) {
     throw new InvalidInput(
       "target.labels must be there for classifiers and only for them, found " +
         `${labels.length} for ${model.kind}.`,
-    );
-  }
-  if (asNumber(privacy.epsilon_y) > 0 !== labels.length > 0) {
-    throw new InvalidInput(
-      "epsilon_y must be positive with labels and 0 without, found " +
-        `${privacy.epsilon_y} with ${labels.length} labels.`,
     );
   }
   const { size } = terms.makeModel();
@@ -200,7 +200,15 @@ function checkSections(terms) {
   }
 }
 
-/** @param {number | "inf"} epsilon */
-function asNumber(epsilon) {
-  return epsilon === "inf" ? Infinity : epsilon;
+/**
+ * The parts may not cost more than is said of the whole.
+ *
+ * @param {Terms} terms
+ */
+function checkCost({ privacy, epsilonPerSample: cost }) {
+  if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + 1e-9)) return;
+  throw new InvalidInput(
+    `privacy.epsilon must be at least what a check-in costs a sample, ${cost}, found ` +
+      `${privacy.epsilon}.`,
+  );
 }

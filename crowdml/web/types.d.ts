@@ -1,15 +1,21 @@
 /** The shapes of what the modules pass to each other. Browsers never load this file. */
 
+import type { Loss } from "./loss.js";
+import type { MECHANISMS } from "./mechanisms/index.js";
+import type { Minibatch } from "./minibatch.js";
 import type { LinearModel } from "./models/linear.js";
+import type { Terms } from "./terms.js";
 import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "./transport.js";
 import type { Waiting } from "./waiting.js";
 
 // Randomness
 
-/** How much noise: P(z) ∝ exp(−ε|z|/sensitivity). */
-export interface Level {
+/** How much noise. */
+export interface Amount {
+  /** The largest change, in integer steps and in the norm of the law, when one sample is replaced. */
   readonly sensitivity: number;
-  readonly epsilon: number;
+  /** ε of Laplace noise, ρ of Gaussian noise. */
+  readonly level: number;
 }
 
 /** Draws an integer 0 … n−1, all equally likely. */
@@ -21,11 +27,16 @@ export interface Draw {
 export interface Chance extends Draw {
   /** 128 random bits as 22 characters. */
   token(): string;
-  /** Adds independent discrete Laplace noise of a level to integers. */
-  addLaplace(values: readonly number[], level: Level): number[];
+  /** Adds independent discrete Laplace noise to integers. */
+  addLaplace(values: readonly number[], amount: Amount): number[];
+  /** Adds independent discrete Gaussian noise to integers. */
+  addGaussian(values: readonly number[], amount: Amount): number[];
 }
 
 // Models
+
+/** L1 or L2. */
+export type Norm = 1 | 2;
 
 /** What a model is told by the `model` section of the terms. */
 export interface ModelSpec {
@@ -42,84 +53,205 @@ export interface ModelKind {
   make(spec: ModelSpec, nFeatures: number, nClasses: number): LinearModel;
 }
 
-// Releases and the ledger
+// Events and the ledger
+
+/** Whom a promise is for: what two neighbouring data sets may differ in. */
+export type Unit = "sample" | "check-in";
 
 /** Which samples of the minibatch a released value was computed from. */
 export type Part = "training" | "heldout" | "all";
 
-/** Integers that left the device with noise. */
-export interface LaplaceRelease extends Level {
+/** Integers that left the device with noise, at a level for each sample looked at. */
+export interface Release extends Amount {
   readonly what: "gradient" | "errors" | "labels";
   /** Which samples were looked at. */
   readonly part: Part;
-  /** The largest change in L1, in steps, when one sample is replaced. */
-  readonly sensitivity: number;
-  /** ε of this release for each sample looked at. */
-  readonly epsilon: number;
 }
 
-/** Everything that one check-in told the server. */
-export interface CheckinRelease {
+/** Everything that one check-in with noise told the server. */
+export interface NoiseEvent {
+  readonly unit: "sample";
   /** Samples behind the gradient. */
   readonly nTraining: number;
   /** Samples set aside for the error count. */
   readonly nHeldout: number;
-  readonly releases: readonly LaplaceRelease[];
+  readonly releases: readonly Release[];
+  /** δ for Gaussian noise; 0 for Laplace noise, whose levels are pure ε. */
+  readonly delta: number;
 }
+
+/** One number left the device, chosen so that whatever is in the check-in is hidden. */
+export interface DirectionEvent {
+  readonly unit: "check-in";
+  /** That of the check-in, 1, 2, … */
+  readonly number: number;
+  readonly what: "direction" | "report";
+  /** ε for everything in the check-in at once. */
+  readonly epsilon: number;
+}
+
+export type CheckinEvent = NoiseEvent | DirectionEvent;
 
 /** How much ε the participant allows. */
 export interface Limits {
   /** For any single sample. */
   readonly perSample: number;
-  /** For the device, summed over its check-ins. */
+  /** For the device, over all its check-ins. */
   readonly perDevice: number;
 }
 
-// Routines 2 and 3
+// Mechanisms
 
 /** One row of numbers per sample. */
 export type Rows = readonly Float64Array[];
 
-/** The privacy level of each thing that is sent; Infinity for no noise, labels 0 for none sent. */
-export interface Epsilon {
+/** Where a check-in belongs, and the public numbers drawn for it. */
+export interface Place {
+  /** That of the check-in, 1, 2, … */
+  readonly number: number;
+  /** Two words from which its codebook is expanded. */
+  readonly seed: readonly [number, number];
+  /** A word that decides whether it trains or evaluates. */
+  readonly lot: number;
+}
+
+/** How samples are hidden, and what that costs. */
+export interface Mechanism {
+  /** Whom the promise is for. */
+  readonly unit: Unit;
+  /** Features are rescaled to ‖x‖ ≤ 1 in this norm if they are longer. */
+  readonly norm: Norm;
+  /** What a check-in of so many samples will tell: known before anything is told. */
+  event(nSamples: number, place: Place): CheckinEvent;
+  /** What that costs, wherever it belongs. */
+  cost(nSamples: number): Loss;
+  /** Of a minibatch, exactly what the event says, and no more; and the truth, which stays. */
+  tell(
+    minibatch: Minibatch,
+    event: CheckinEvent,
+    place: Place,
+    chance: Chance,
+  ): { told: Noisy | Directed; truth: Truth };
+}
+
+/** A level in the terms: JSON has no infinity. */
+export type WrittenLevel = number | "inf";
+
+/** What a task can name, and what follows from it. */
+export interface MechanismKind<R extends Rule<any> = Rule<any>> {
+  /** The rule for its privacy terms. */
+  readonly terms: R;
+  make(privacy: ReturnType<R>, terms: Terms, model: LinearModel): Mechanism;
+}
+
+export type PrivacyTerms = ReturnType<(typeof MECHANISMS)[keyof typeof MECHANISMS]["terms"]>;
+
+/** A law of integer noise. */
+export interface Law {
+  readonly norm: Norm;
+  /** How far rounding can move so many numbers, in steps and in this norm. */
+  rounding(size: number): number;
+  /** How far two counts move together that move by one each. */
+  readonly twoBins: number;
+  /** Sensitivity over scale. */
+  strength(level: number): number;
+  add(values: readonly number[], release: Release, chance: Chance): number[];
+}
+
+/** ε, or ρ, of each thing that is sent; Infinity for no noise, labels 0 for none sent. */
+export interface Levels {
   readonly gradient: number;
   readonly errors: number;
   readonly labels: number;
 }
 
-export interface SanitizerSettings {
-  epsilon: Epsilon;
-  /** S, the bound on every per-sample gradient. */
+export interface NoiseSettings {
+  law: Law;
+  levels: Levels;
+  /** S, the bound on every per-sample gradient in the law's norm. */
   clip: number;
   /** d, the number of parameters. */
   size: number;
+  /** C; 0 for a real target. */
+  nClasses: number;
+  /** The share of samples set aside for counting errors. */
+  heldout: number;
   /** λ. */
   regularization: number;
   /** R, the bound on ‖w‖₂. */
   radius: number;
+  /** δ, for Gaussian noise. */
+  delta: number;
 }
 
-/** What Routine 2 computed from a minibatch. It is secret: it never leaves the device. */
-export interface Summary {
+export interface DirectionSettings {
+  /** ε of one check-in. */
+  epsilon: number;
+  /** k. */
+  directions: number;
+  /** t. */
+  closest: number;
+  /** d, the number of parameters. */
+  size: number;
+  /** C; 0 for a real target. */
+  nClasses: number;
+  /** b. */
+  batch: number;
+  /** The share of check-ins that evaluate. */
+  evaluators: number;
+  /** The typical size of a real target; 1 for labels. */
+  scale: number;
+  /** λ. */
+  regularization: number;
+}
+
+/** ĝ, n_s, n̂_e and n̂_y on the wire: integers with exact noise. */
+export interface Noisy {
+  samples: number;
+  heldout: number;
+  errors: number;
+  labels: readonly number[];
+  grid: number;
+  gradient: string;
+}
+
+/** One small number on the wire: a direction from a check-in that trains, or else a report. */
+export interface Directed {
+  number: number;
+  direction?: number;
+  report?: number;
+}
+
+/** What noise hides. */
+export interface NoiseTruth {
   /** The average of the clipped per-sample gradients. */
   g: Float64Array;
   /** n_e. */
   nErrors: number;
   /** n_y^k for each class; empty for a real target. */
   nLabels: readonly number[];
-  /** The samples averaged in g. */
-  nTraining: number;
-  /** The samples set aside for n_e; 0 if n_e was counted on all. */
-  nHeldout: number;
 }
 
-/** What may leave the device: integers with exact noise. */
-export interface Sanitized {
-  gradient: readonly number[];
-  grid: number;
-  nErrors: number;
-  nLabels: readonly number[];
+/** How the number that was sent was chosen. */
+export interface DirectionTruth {
+  /** Of a direction: whether it is one of those that suit the samples best. */
+  fits?: boolean;
+  /** Of a report: the one that would have been true. */
+  answer?: number;
+  /** The probability of this number, given the samples. */
+  chance: number;
+  /** The most that it can be, whatever the samples are. */
+  likely: number;
+  /** The least. */
+  unlikely: number;
+  /** How many numbers suit the samples best. */
+  best: number;
+  /** How many there are. */
+  numbers: number;
 }
+
+/** What stays on the device. */
+export type Truth = NoiseTruth | DirectionTruth;
 
 /** A sanitised check-in that waits to be sent, with the exact bytes of its body. */
 export interface Letter {
@@ -130,20 +262,24 @@ export interface Letter {
 /** A letter, what it tells, and the truth behind it, which stays on the device. */
 export interface Written {
   letter: Letter;
-  event: CheckinRelease;
-  truth: Summary;
+  event: CheckinEvent;
+  truth: Truth;
 }
 
 // Memory
 
-/** Who the device is, where it takes part and what it agreed to. */
-export interface Identity {
-  url: string;
-  task: string;
+/** What a participant agreed to, as the device that the server named. */
+export interface Agreed {
   device: string;
-  token: string;
   terms: string;
   limits: Limits;
+}
+
+/** Who the device is, where it takes part and what it agreed to. */
+export interface Identity extends Agreed {
+  url: string;
+  task: string;
+  token: string;
   ended: string | null;
 }
 
@@ -152,11 +288,11 @@ export interface Sent {
   id: string;
   /** When it was written, in milliseconds since 1970. */
   time: number;
-  event: CheckinRelease;
+  event: CheckinEvent;
   /** What was sent, byte for byte. */
   body: Uint8Array<ArrayBuffer>;
-  /** What the noise hides. It never leaves the device. */
-  truth: Summary;
+  /** What is hidden. It never leaves the device. */
+  truth: Truth;
   /** `waiting`, `applied`, `duplicate` or `refused: KIND`. */
   answer: string;
 }
@@ -208,7 +344,7 @@ export interface Wishes {
   invite?: string;
   /** Refuse to join unless the terms have this hash. */
   termsSha256?: string;
-  /** By default one check-in's cost, and twenty check-ins. */
+  /** By default one check-in's cost, and all check-ins of the terms, or twenty. */
   limits?: Limits;
   /** Join even a task that adds no noise. */
   acceptNoPrivacy?: boolean;

@@ -14,22 +14,34 @@ def test_device(tmp_path: Path) -> None:
     for name, value in figures.items():
         assert math.isfinite(value), name
         assert value > 0, name
-    assert figures["bytes"] > 4 * 500 * 4 / 3, "500 parameters of 4 bytes each, in base64"
+    assert 130 < figures["bytes"] < 170, "a hash, an id, and some small numbers"
 
 
 def test_server(tmp_path: Path) -> None:
     ran = Command(tmp_path)("bench", "server", "--json", "--seconds", 1, "--clients", 8)
-    figures = ran.json()
-    assert set(figures) >= {
-        "checkins_per_s", "empty_per_s", "ratio", "p50_ms", "p99_ms", "cpu_ms_per_checkin",
-    }  # fmt: skip
-    for name, value in figures.items():
-        assert math.isfinite(value), name
-        assert value > 0, name
-    assert figures["p50_ms"] <= figures["p99_ms"]
-    assert figures["ratio"] == pytest.approx(figures["checkins_per_s"] / figures["empty_per_s"])
-    assert figures["clients"] == 8
+    both = ran.json()
+    assert set(both) == {"direction", "laplace"}
+    for figures in both.values():
+        assert set(figures) >= {
+            "checkins_per_s", "empty_per_s", "ratio", "p50_ms", "p99_ms", "cpu_ms_per_checkin",
+        }  # fmt: skip
+        for name, value in figures.items():
+            assert math.isfinite(value), name
+            assert value > 0, name
+        assert figures["p50_ms"] <= figures["p99_ms"]
+        rates = figures["checkins_per_s"], figures["empty_per_s"]
+        assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
+        assert figures["clients"] == 8
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_portal(tmp_path: Path) -> None:
+    ran = Command(tmp_path)("bench", "portal", "--json", "--tasks", 20, "--checkins", 300)
+    figures = ran.json()
+    for page in ("list", "search", "task", "picture"):
+        assert 0 < figures[f"{page}_p50_ms"] <= figures[f"{page}_p99_ms"]
+        assert figures[f"{page}_ratio"] > 0
+    assert (figures["tasks"], figures["checkins"]) == (20, 300)
 
 
 @pytest.mark.parametrize(

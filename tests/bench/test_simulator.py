@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -22,11 +23,12 @@ from crowdml.bench.simulator import (
     table,
     write_samples,
 )
+from crowdml.bench.task import CLASSES, FEATURES
 from crowdml.cli import app
 from crowdml.errors import InvalidInput
+from crowdml.models import Softmax
 from crowdml.simulation.fold import fold_slowly
 from crowdml.simulation.schedule import one_by_one
-from crowdml.simulation.settings import Learning
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
@@ -39,7 +41,7 @@ def test_json() -> None:
     figures = msgspec.json.decode(ran.stdout)
     assert set(figures) == set(FIGURES)
     for name, cases in figures.items():
-        assert set(cases) == {"b1", "b20", "b1_noiseless"}
+        assert set(cases) == set(CASES) >= {"b1", "b20", "b1_noiseless"}
         if shutil.which("gcc") or "c" not in name.split("_"):
             assert all(math.isfinite(value) and value > 0 for value in cases.values()), name
 
@@ -73,7 +75,7 @@ def test_nothing_to_measure(n: int, rounds: int, name: str) -> None:
 @pytest.mark.parametrize("batch", [1, 3, 4, 7, 20])
 def test_c_does_the_same_arithmetic(tmp_path: Path, batch: int) -> None:
     """Without noise the C program, the compiled fold and plain NumPy end with the same w."""
-    n, case = 1000, Case(batch, math.inf, 30.0)
+    n, case = 1000, Case(batch, math.inf, 30.0, "laplace")
     data = samples(n)
     found = fold_in_c(compile_c(tmp_path), write_samples(data, tmp_path / "samples"), n, case)
     ours = fold_in_numba(data, case)
@@ -89,21 +91,49 @@ def test_c_draws_the_same_noise(tmp_path: Path) -> None:
 
     The C program's seed is fixed, so that this never fails by chance.
     """
-    case, data = CASES["b1"], samples(20)
+    case, data = CASES["b1_laplace"], samples(20)
     file = write_samples(data, tmp_path / "samples")
     noisy = fold_in_c(compile_c(tmp_path), file, 1, case).w
-    assert np.abs(noisy).mean() == pytest.approx(case.c * case.scale(), rel=0.4)
+    assert np.abs(noisy).mean() == pytest.approx(case.c * case.hiding.scale(1), rel=0.4)
     assert (noisy > 0).mean() == pytest.approx(0.5, abs=0.2)
+
+
+@needs_gcc
+def test_c_sends_the_same_directions(tmp_path: Path) -> None:
+    """At the constant rate of a first step, w is the sum of directions along one gradient.
+
+    All samples are the same and the rate is tiny, so that the gradient stays as it is; the rate
+    falls as 1/√t, so that w is Σ ĝ/√t. Along g that has the mean S·Σ 1/√t and across it the
+    variance (S/m)²·Σ 1/t. Bounds are 6 standard errors, with a fixed seed.
+    """
+    n, case = 4000, Case(1, 4.0, 1e-9)
+    data = samples(20)
+    same = replace(data, x_train=np.tile(data.x_train[:1], (n, 1)), y_train=np.zeros(n))
+    file = write_samples(same, tmp_path / "samples")
+    g = Softmax(FEATURES, CLASSES).gradients(
+        np.zeros(FEATURES * CLASSES), same.x_train[:1], same.y_train[:1]
+    )[0]
+    towards, hiding = -g / np.linalg.norm(g), case.hiding
+    t = np.arange(1, n + 1)
+    along = min(hiding.length, float(np.linalg.norm(g))) * (1 / np.sqrt(t)).sum()
+    across = hiding.scale(1) * np.sqrt((1 / t).sum())
+    for w in (fold_in_c(compile_c(tmp_path), file, n, case).w, fold_in_numba(same, case).w):
+        found = w / case.c
+        pulled = found @ towards
+        assert pulled == pytest.approx(along, abs=6 * across)
+        rest = found - pulled * towards
+        size = len(rest) - 1
+        assert (rest**2).sum() / across**2 == pytest.approx(size, abs=6 * np.sqrt(2 * size))
 
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_the_case_is_that_of_the_settings(name: str) -> None:
     """What is measured learns what the package's own settings learn."""
     case, data = CASES[name], samples(500)
-    quiet = Case(case.batch, math.inf, case.c)
+    quiet = replace(case, epsilon=math.inf)
     schedule = one_by_one(500, case.batch)
     stops = np.array([schedule.n_checkins])
-    w, _ = fold_slowly(data, schedule, Learning(c=case.c), stops, np.random.default_rng(0))
+    w, _ = fold_slowly(data, schedule, quiet.learning, stops, np.random.default_rng(0))
     ours = fold_in_numba(data, quiet).w
     np.testing.assert_allclose(ours, w[-1], atol=1e-4 * np.abs(w).max())
 

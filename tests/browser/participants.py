@@ -59,8 +59,9 @@ def phone_task(name: str = "moving", **changes: Any) -> Task:
         "features.sensor": {"kind": "motion", "rate": 50.0, "window": 16, "every": 0.05},
         "target": {"labels": ["Still", "Walking", "Jogging"]},
         "model": {"kind": "softmax"},
-        "privacy": {"epsilon": 1.0},
+        "privacy": {"mechanism": "laplace", "epsilon": 1.0},
         "collection": {"batch": 5, "buffer": 40},
+        "optimizer": {"c": 1.0},
         "enrolment": {"checkins_per_minute": 1e6},
     }
     for key, value in changes.items():

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from crowdml.protocol import Task
-from tests.servers import Portal, Wire, checkin, create, enrol, make_task
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.protocol import Task, terms_hash
+from tests.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
 __all__ = ["Crowd", "Portal", "ServePortal", "gallery", "populate", "portals", "sensor_task"]
 
@@ -43,42 +44,50 @@ def portals(folder: Path) -> Iterator[ServePortal]:
 class Crowd:
     """Devices that check in through the API, as real ones do; what they send is made up.
 
-    The share of wrong predictions falls from check-in to check-in, as when a model learns.
+    The share of wrong predictions falls from check-in to check-in, as when a model learns. Where
+    a device may check in only once, each check-in is made by a new one.
     """
 
     wire: Wire
     task: Task
     n_devices: int = 3
-    tokens: list[str] = field(init=False)
+    devices: list[dict[str, str]] = field(init=False)
     sent: int = 0
 
     def __post_init__(self) -> None:
-        self.tokens = [enrol(self.wire, self.task.name) for _ in range(self.n_devices)]
+        self.devices = [self._enrol() for _ in range(self.n_devices)]
+
+    def _enrol(self) -> dict[str, str]:
+        return enrolled(self.wire, self.task.name)
 
     def check_in(self, times: int = 1) -> None:
         for _ in range(times):
-            body = checkin(self.task, seed=self.sent, **self._sums())
-            token = self.tokens[self.sent % len(self.tokens)]
+            if self.task.terms.collection.checkins and self.sent >= len(self.devices):
+                self.devices.append(self._enrol())
+            device = self.devices[self.sent % len(self.devices)]
             path = f"/v1/tasks/{self.task.name}/checkins"
-            reply = self.wire.call("POST", path, body, token)
+            reply = self.wire.call("POST", path, self._body(device["device"]), device["token"])
             assert reply.status in (200, 201), reply.body
             self.sent += 1
 
-    def _sums(self) -> dict[str, Any]:
+    def _body(self, device: str) -> bytes:
         rng = np.random.default_rng(self.sent)
-        terms = self.task.terms
+        terms, mechanism = self.task.terms, self.task.terms.mechanism()
+        wrong = 0.1 + 0.55 / (1 + self.sent / 8)
+        shares = np.arange(terms.n_classes, 0, -1) / max(np.arange(terms.n_classes + 1).sum(), 1)
+        sums: dict[str, Any] = {"version": max(0, self.sent - int(rng.integers(0, 3)))}
+        if isinstance(mechanism, DirectionMechanism):
+            if mechanism.evaluates(Place(terms_hash(terms.text), device, 1)):
+                label = int(rng.choice(terms.n_classes, p=shares))
+                sums["report"] = 2 * label + int(rng.random() < wrong)
+            return directed(self.task, device, seed=self.sent, **sums)
+        assert isinstance(mechanism, NoiseMechanism)
         n = terms.collection.batch
-        evaluated = terms.collection.n_heldout(n) or n
-        sums: dict[str, Any] = {
-            "version": max(0, self.sent - int(rng.integers(0, 3))),
-            "errors": int(rng.binomial(evaluated, 0.1 + 0.55 / (1 + self.sent / 8))),
-        }
+        sums["errors"] = int(rng.binomial(mechanism.n_heldout(n) or n, wrong))
         if terms.n_classes:
-            shares = np.arange(terms.n_classes, 0, -1)
             noise = rng.integers(-1, 2, terms.n_classes) * terms.private
-            labels = rng.multinomial(n, shares / shares.sum()) + noise
-            sums["labels"] = tuple(labels.tolist())
-        return sums
+            sums["labels"] = tuple((rng.multinomial(n, shares) + noise).tolist())
+        return checkin(self.task, seed=self.sent, **sums)
 
 
 def sensor_task(name: str, **changes: Any) -> Task:
@@ -102,10 +111,13 @@ def sensor_task(name: str, **changes: Any) -> Task:
         [model]
         kind = "softmax"
         [privacy]
+        mechanism = "laplace"
         epsilon = 3.0
         [collection]
         batch = 20
         buffer = 200
+        [optimizer]
+        c = 1.0
         [enrolment]
         checkins_per_minute = 1e6
         """
@@ -141,6 +153,28 @@ def gallery() -> list[Task]:
             privacy__epsilon=8.0,
             collection__heldout=0.34,
         ),
+        make_task(
+            "person",
+            __title="Is this person well?",
+            __objective="Tell a good night's sleep from a bad one, for whole people.",
+            __sensors="Accelerometer, 20 readings a second, at night.",
+            features__count=33,
+            target__labels=["well", "ill", "in between"],
+            privacy__mechanism="direction",
+            privacy__epsilon=4.0,
+            collection__batch=20,
+            optimizer__c=None,
+            stop__updates=400,
+            stop__error=0.05,
+        ),
+        make_task(
+            "indoors",
+            __title="Is it light enough to read?",
+            privacy__mechanism="gaussian",
+            privacy__epsilon=2.0,
+            collection__batch=50,
+            collection__buffer=500,
+        ),
         make_task("new", __title="A task without check-ins"),
         make_task("club", __title="A task for invited devices", enrolment__mode="invite"),
         sensor_task("pocket"),
@@ -149,7 +183,7 @@ def gallery() -> list[Task]:
 
 def populate(portal: Portal, tasks: list[Task]) -> None:
     """Let a crowd take part in every task that has one, then pause and stop what the names say."""
-    checkins = {"walking": 60, "open-data": 4, "temperature": 12}
+    checkins = {"walking": 60, "person": 120, "open-data": 4, "temperature": 12}
     with portal.connected() as wire:
         for task in tasks:
             if task.name not in ("new", "club"):

@@ -46,22 +46,23 @@ def rows(wire: Wire, task: str, chart: str) -> list[dict[str, float]]:
     return [{name: float(value) for name, value in row.items()} for row in table]
 
 
-def test_numbers_are_those_of_the_api(wire: Wire) -> None:
-    stats: dict[str, Any] = wire.get("/v1/tasks/walking/stats").json()
-    newest = rows(wire, "walking", "error")[-1]
+@pytest.mark.parametrize("task", ["walking", "person"])
+def test_numbers_are_those_of_the_api(wire: Wire, task: str) -> None:
+    stats: dict[str, Any] = wire.get(f"/v1/tasks/{task}/stats").json()
+    newest = rows(wire, task, "error")[-1]
     assert newest == {
         "checkins": stats["version"],
         "recent_error": stats["recent_error"]["value"],
         "recent_margin": stats["recent_error"]["margin"],
         "error_since_start": stats["error"]["value"],
     }
-    assert rows(wire, "walking", "labels") == [
+    assert rows(wire, task, "labels") == [
         {"label": k, "share": label["value"], "margin": label["margin"]}
         for k, label in enumerate(stats["labels"])
     ]
-    assert rows(wire, "walking", "devices")[-1]["devices"] == stats["active_devices"]
-    assert sum(row["checkins"] for row in rows(wire, "walking", "pace")) == stats["version"]
-    late = [row["staleness"] for row in rows(wire, "walking", "staleness")]
+    assert rows(wire, task, "devices")[-1]["devices"] == stats["active_devices"]
+    assert sum(row["checkins"] for row in rows(wire, task, "pace")) == stats["version"]
+    late = [row["staleness"] for row in rows(wire, task, "staleness")]
     assert sum(late) / len(late) == pytest.approx(stats["staleness_mean"])
     assert max(late) == stats["staleness_max"]
 
@@ -88,7 +89,7 @@ def test_charts_that_do_not_exist(wire: Wire, path: str) -> None:
 
 
 def test_charts_of_a_task_that_does_not_exist(wire: Wire) -> None:
-    for path in ("charts/error.svg", "spark.svg", "noise.svg?epsilon=1&batch=1", "join.svg"):
+    for path in ("charts/error.svg", "spark.svg", "hiding.svg?epsilon=1&batch=1", "join.svg"):
         assert wire.get(f"/tasks/nobody/{path}", accept=PAGE).status == 404
 
 
@@ -101,20 +102,32 @@ def test_charts_of_a_task_that_does_not_exist(wire: Wire) -> None:
         ("epsilon=inf&batch=20", "Epsilon must lie in 0.01 … 100, found"),
         ("epsilon=%3Cscript%3E&batch=20", "Epsilon must lie in 0.01 … 100, found"),
         ("batch=20", "Epsilon must lie in 0.01 … 100, found"),
-        ("epsilon=1&batch=0", "Batch must lie in 1 … 10000, found"),
-        ("epsilon=1&batch=1e9", "Batch must lie in 1 … 10000, found"),
+        ("epsilon=1&batch=0", "Batch must lie in 1 … 1000, found"),
+        ("epsilon=1&batch=1e9", "Batch must lie in 1 … 1000, found"),
+        ("epsilon=1", "Batch must lie in 1 … 1000, found"),
     ],
 )
 def test_noise_that_cannot_be_drawn(wire: Wire, query: str, sentence: str) -> None:
-    page = wire.get(f"/tasks/walking/noise.svg?{query}", accept=PAGE)
+    page = wire.get(f"/tasks/walking/hiding.svg?{query}", accept=PAGE)
     assert page.status == 400
     assert sentence in page.body.decode()
     assert b"<script>" not in page.body
-    assert problem_kind(wire.get(f"/tasks/walking/noise.svg?{query}")) == "invalid-parameter"
+    assert problem_kind(wire.get(f"/tasks/walking/hiding.svg?{query}")) == "invalid-parameter"
 
 
-@pytest.mark.parametrize("task", ["walking", "open-data", "temperature", "pocket"])
-@pytest.mark.parametrize("query", ["epsilon=0.01&batch=1", "epsilon=100&batch=10000"])
+NOISY = ["walking", "open-data", "temperature", "indoors", "pocket"]
+
+
+@pytest.mark.parametrize("task", NOISY)
+@pytest.mark.parametrize("query", ["epsilon=0.01&batch=1", "epsilon=100&batch=1000"])
 def test_noise_at_its_limits(wire: Wire, task: str, query: str) -> None:
-    reply = wire.get(f"/tasks/{task}/noise.svg?{query}")
+    reply = wire.get(f"/tasks/{task}/hiding.svg?{query}")
     assert reply.status == 200, reply.body
+
+
+def test_a_choice_has_limits_of_its_own(wire: Wire) -> None:
+    for epsilon in (0.01, 4, 40):
+        assert wire.get(f"/tasks/person/hiding.svg?epsilon={epsilon}").status == 200
+    page = wire.get("/tasks/person/hiding.svg?epsilon=41", accept=PAGE)
+    assert page.status == 400
+    assert "Epsilon must lie in 0.01 … 40, found" in page.body.decode()

@@ -15,10 +15,10 @@ from tests.browser.portals import Portal
 
 def test_from_the_list_to_taking_part(desktop: Page, portal: Portal) -> None:
     desktop.goto("/")
-    expect(desktop.get_by_role("status")).to_have_text("9 of 9 tasks")
+    expect(desktop.get_by_role("status")).to_have_text("11 of 11 tasks")
     desktop.get_by_label("Search").fill("walking accelerometer")
     desktop.get_by_role("button", name="Find").click()
-    expect(desktop.get_by_role("status")).to_have_text("1 of 9 tasks")
+    expect(desktop.get_by_role("status")).to_have_text("1 of 11 tasks")
     desktop.get_by_role("link", name="What is the owner of this phone doing?").click()
     expect(desktop).to_have_url(f"{portal.url}/tasks/walking")
     desktop.get_by_role("link", name="Take part").click()
@@ -71,6 +71,50 @@ def test_a_task_without_noise_says_so_everywhere(desktop: Page) -> None:
     expect(desktop.locator(".warning")).to_have_count(0)
 
 
+NOISELESS = re.compile(r"(?<!no )(?<!adds no )(?<!without any )(?<!noise would )\bnois", re.I)
+
+
+def test_where_there_is_no_noise_none_is_spoken_of(desktop: Page) -> None:
+    """But for its absence: on the pages of a task at ε = ∞, and of one for whole people."""
+    for path in ("/tasks/open-data", "/tasks/open-data/join"):
+        desktop.goto(path)
+        text = desktop.locator("main").inner_text().partition("How noise would hide")[0]
+        title = "A task without noise"
+        assert not NOISELESS.findall(text.replace(title, "")), path
+    for path in ("/tasks/person", "/tasks/person/join"):
+        desktop.goto(path)
+        assert "noise" not in desktop.locator("main").inner_text().lower(), path
+
+
+def test_a_promise_for_the_whole_person(desktop: Page) -> None:
+    promise = "Whatever you contribute, in all: ε = 4."
+    desktop.goto("/tasks/person")
+    expect(desktop.get_by_text(promise)).to_be_visible()
+    expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4 in all"))
+    expect(desktop.locator(".tiles dt")).to_have_text(["Devices", "Check-ins", "Estimated error"])
+    text = desktop.locator("main").inner_text()
+    assert "samples used" not in text.lower()
+    assert "for people who did not train it" in text
+    desktop.goto("/tasks/person/join")
+    expect(desktop.get_by_text(promise)).to_be_visible()
+    expect(desktop.get_by_text("It sends one small number, chosen by chance.")).to_be_visible()
+    desktop.goto("/")
+    card = desktop.locator('[data-task="person"]')
+    expect(card.locator(".level")).to_contain_text("ε = 4 in all")
+
+
+def test_an_example_says_how_likely_it_was(desktop: Page) -> None:
+    desktop.goto("/tasks/person")
+    for role, most in (("trains", "1.2\u00a0%"), ("reports", "92\u00a0%")):
+        card = desktop.locator(".card", has=desktop.get_by_role("heading", name=role))
+        expect(card).to_contain_text("With these samples its chance was")
+        expect(card).to_contain_text(f" and {most}.")
+        card.get_by_text("The whole message").click()
+        number = card.locator("strong.sent").inner_text().replace(",", "")
+        key = "direction" if role == "trains" else "report"
+        expect(card.locator("pre")).to_contain_text(f'"{key}": {number}')
+
+
 def test_an_invite_is_asked_for(desktop: Page) -> None:
     desktop.goto("/tasks/club/join")
     expect(desktop.get_by_text("This task is by invitation")).to_be_visible()
@@ -87,12 +131,11 @@ def test_with_keys_alone(desktop: Page, portal: Portal) -> None:
     tab_to(desktop, desktop.get_by_role("link", name="How does its owner carry the phone?"))
     desktop.keyboard.press("Enter")
     expect(desktop).to_have_url(f"{portal.url}/tasks/pocket")
-    tab_to(desktop, desktop.locator("#epsilon"))
-    desktop.keyboard.press("End")
-    expect(desktop.locator("#epsilon-out")).to_have_text("100")
-    tab_to(desktop, desktop.locator("#batch"))
-    desktop.keyboard.press("Home")
-    expect(desktop.locator("#batch-out")).to_have_text("1")
+    for label, key, value in (("ε of a sample", "End", "100"), ("Samples in", "Home", "1")):
+        slider = desktop.get_by_role("slider", name=label)
+        tab_to(desktop, slider)
+        desktop.keyboard.press(key)
+        expect(desktop.locator("label", has=slider).locator("output")).to_have_text(value)
     tab_to(desktop, desktop.get_by_text("Read the terms"))
     desktop.keyboard.press("Enter")
     expect(desktop.get_by_text('"task": "pocket"')).to_be_visible()

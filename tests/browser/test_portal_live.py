@@ -93,20 +93,32 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
 
 
 @pytest.mark.parametrize("look", ["desktop-light", "phone-dark"])
-def test_noise_follows_its_sliders(browse: Browse, portal: Portal, look: str) -> None:
+@pytest.mark.parametrize(
+    ("task", "alt", "moves"),
+    [
+        (
+            "walking",
+            "^Two overlapping hills",
+            [("epsilon", "1", "?epsilon=10&batch=20"), ("batch", "2", "?epsilon=10&batch=100")],
+        ),
+        ("person", "^Two steps", [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")]),
+    ],
+)
+def test_the_picture_follows_its_sliders(
+    browse: Browse, portal: Portal, look: str, task: str, alt: str, moves: list[tuple[str, ...]]
+) -> None:
     page = browse(portal, look)
-    page.goto("/tasks/walking")
-    picture = page.get_by_alt_text(re.compile("^Two overlapping hills"))
+    page.goto(f"/tasks/{task}")
+    picture = page.get_by_alt_text(re.compile(alt))
     before = page.request.get(picture.evaluate("(image) => image.currentSrc")).body()
-    for slider, value, query in [
-        ("epsilon", "1", "?epsilon=10&batch=20"),
-        ("batch", "2", "?epsilon=10&batch=100"),
-    ]:
+    for name, value, query in moves:
+        slider = page.locator(f"input[name={name}]")
         with page.expect_response(re.compile(re.escape(query))) as answered:
-            page.locator(f"#{slider}").fill(value)
+            slider.fill(value)
         assert answered.value.status == 200
-        expect(page.locator(f"#{slider}-out")).to_have_text(str(10 ** int(value)))
-        expect(picture).to_have_attribute("src", f"/tasks/walking/noise.svg{query}")
+        said = page.locator("label", has=slider).locator("output")
+        expect(said).to_have_text(str(10 ** int(value)))
+        expect(picture).to_have_attribute("src", f"/tasks/{task}/hiding.svg{query}")
         shown = picture.evaluate("(image) => image.currentSrc")
         assert shown.endswith(query + "&theme=dark" * look.endswith("dark"))
         after = page.request.get(shown).body()

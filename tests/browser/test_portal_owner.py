@@ -10,7 +10,7 @@ from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.looking import barriers, fits, photograph
 from tests.browser.portals import Portal, ServePortal
-from tests.servers import PATIENCE, checkin, enrol, make_task, problem_kind
+from tests.servers import PATIENCE, directed, enrolled, make_task, problem_kind
 
 PASSWORD = "correct horse battery"
 TASK = make_task(
@@ -157,10 +157,10 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
     page.get_by_role("button", name="Make an invite").click()
     code = page.locator(".invite").inner_text()
     with portal.connected() as wire:
-        token = enrol(wire, "steps", code)
+        device, token = enrolled(wire, "steps", code).values()
         with portal.store() as store:
             task = store.task("steps").task
-        sent = wire.call("POST", "/v1/tasks/steps/checkins", checkin(task), token)
+        sent = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
         assert sent.status in (200, 201), sent.body
         page.goto("/owner/tasks/steps")
         devices = page.locator('section[aria-labelledby="devices"] tbody')
@@ -169,7 +169,7 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
         page.get_by_role("button", name=re.compile("Revoke device")).click()
         expect(page.locator(".notice")).to_contain_text("The device is excluded.")
         expect(devices.locator("> tr > td").first).to_have_text("revoked")
-        refused = wire.call("POST", "/v1/tasks/steps/checkins", checkin(task), token)
+        refused = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
         assert refused.status == 403
         assert problem_kind(refused) == "revoked"
 

@@ -11,6 +11,8 @@ PAGES = {
     "search": ("/?q=walking", "Tasks"),
     "nothing-found": ("/?q=zebra&state=ended", "Tasks"),
     "task": ("/tasks/walking", "What is the owner of this phone doing?"),
+    "task-whole-person": ("/tasks/person", "Is this person well?"),
+    "task-gaussian": ("/tasks/indoors", "Is it light enough to read?"),
     "task-paused": ("/tasks/paused", "A task that pauses"),
     "task-finished": ("/tasks/finished", "A task that is done"),
     "task-not-private": ("/tasks/open-data", "A task without noise"),

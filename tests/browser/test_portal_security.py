@@ -47,7 +47,7 @@ def test_headers_of_every_page(wire: Wire, name: str) -> None:
     assert headers["cache-control"] == ("no-cache" if name == "privacy" else "no-store")
 
 
-@pytest.mark.parametrize("path", ["charts/error.svg", "noise.svg?epsilon=1&batch=9", "join.svg"])
+@pytest.mark.parametrize("path", ["charts/error.svg", "hiding.svg?epsilon=1&batch=9", "join.svg"])
 def test_pictures_run_nothing(wire: Wire, path: str) -> None:
     headers = wire.get(f"/tasks/walking/{path}").headers
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -147,7 +147,7 @@ def test_nobody_learns_who_takes_part(serve_portal: ServePortal) -> None:
         for chart in ("error", "labels", "pace", "staleness", "devices"):
             assert_hides(wire.get(f"/tasks/walking/charts/{chart}.csv").body, secrets)
         # What is wrong must not be remembered either.
-        for path in ["/nowhere", f"/tasks/{tokens[0]}", "/tasks/walking/noise.svg?epsilon=x"]:
+        for path in ["/nowhere", f"/tasks/{tokens[0]}", "/tasks/walking/hiding.svg?epsilon=x"]:
             assert wire.get(path, tokens[0], accept=PAGE).status in (400, 404)
         wire.call("POST", "/v1/tasks/walking/checkins", b"{}", tokens[0])
         wire.call("POST", "/v1/tasks/walking/checkins", b"{}", "wrong")

@@ -1,6 +1,8 @@
 """The browser device from joining to leaving, in a real browser, against a real server."""
 
 import json
+import math
+import re
 import statistics
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
+from crowdml.privacy import DirectionMechanism, Place
+from crowdml.protocol import MECHANISMS
 from tests.servers import Process, make_task, starter
 from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
 
@@ -57,7 +61,8 @@ def profile(
     chromium: Browser, server: Process, request: pytest.FixtureRequest, options: dict[str, Any]
 ) -> Iterator[Tabs]:
     """A profile for one test, with a task of its own."""
-    name = request.node.originalname.removeprefix("test_").replace("_", "-")[:60].strip("-")
+    words = re.findall(r"[a-z0-9]+", request.node.name.removeprefix("test_"))
+    name = "-".join(words)[-60:].strip("-")
     add_task(server, make_task(name, **options))
     with tabs(chromium, server.url, name) as profile:
         yield profile
@@ -102,7 +107,7 @@ def test_what_was_sent_and_what_was_hidden_stand_side_by_side(profile: Tabs, pag
         const [line] = await device.history();
         const body = new TextDecoder().decode(line.body);
         const message = JSON.parse(body);
-        return { body, time: line.time, cost: web.perSample(line.event), truth: line.truth,
+        return { body, time: line.time, cost: web.lossOf(line.event).total, truth: line.truth,
                  g: [...line.truth.g], sent: web.decodeGradient(message.gradient, 12) };
     """)  # fmt: skip
     assert found["body"].encode() == profile.bodies[0]
@@ -451,11 +456,108 @@ def test_jitter_hides_when_a_minibatch_became_full(profile: Tabs, page: Page) ->
     assert json.loads(profile.bodies[0])["samples"] == 4
 
 
+DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+
+
+@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
+def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server: Process) -> None:
+    run(page, JOIN)
+    assert run(page, "return device.identity.limits;") == {"perSample": 4, "perDevice": 4}
+    assert run(page, "return fill(5);") == ["collected"] * 2 + ["checked in"] + ["ended"] * 2
+    message = json.loads(profile.bodies[0])
+    what = {"direction", "report"} & set(message)
+    assert set(message) == {"id", "version", "terms", "number", *what}
+    assert (len(what), message["number"]) == (1, 1)
+    assert look(page) == {
+        "samples": 0, "pending": False, "events": 1, "answers": ["applied"], "ended": ALL_MADE,
+    }  # fmt: skip
+    totals = (
+        "const { perDevice, wholeDevice } = await device.ledger(); return [perDevice, wholeDevice];"
+    )
+    assert run(page, totals) == [4, 4]
+    truth = run(page, "return (await device.history())[0].truth;")
+    assert truth["unlikely"] <= truth["chance"] <= truth["likely"]
+    assert truth["likely"] / truth["unlikely"] == pytest.approx(math.exp(4))
+    assert version(server, profile.task) == len(profile.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [DIRECTION | {"collection__checkins": 6, "collection__evaluators": 0.5}],
+    indirect=True,
+)
+def test_every_check_in_has_its_number_and_its_role(
+    profile: Tabs, page: Page, server: Process
+) -> None:
+    name = run(page, JOIN + "return device.identity.device;")
+    other = profile.open(HELPERS)
+    run(other, OPEN)
+    for tab in (page, other):
+        tab.evaluate("() => { globalThis.filling = fill(15); }")
+    outcomes = [outcome for tab in (page, other) for outcome in run(tab, "return filling;")]
+    assert outcomes.count("checked in") == 6
+    assert version(server, profile.task) == 6, "each has the role that the server knows it to have"
+    messages = [json.loads(body) for body in profile.bodies]
+    assert [message["number"] for message in messages] == [1, 2, 3, 4, 5, 6]
+    assert {message["terms"] for message in messages} == {run(page, "return device.termsSha256;")}
+    with server.store() as store:
+        terms = store.task(profile.task).task.terms
+    mechanism = terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    for message in messages:
+        event = mechanism.event(3, Place(message["terms"], name, message["number"]))
+        assert event.what in message
+    assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
+    assert run(page, "return (await device.ledger()).perDevice;") == pytest.approx(4)
+
+
+@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
+def test_the_last_check_in_is_waited_for(profile: Tabs, page: Page, server: Process) -> None:
+    run(page, JOIN)
+    page.route("**/checkins", lambda route: route.abort(), times=1)
+    assert run(page, "return fill(3);")[-1] == "waiting to retry"
+    assert run(page, "return device.limited();")
+    assert (look(page)["pending"], look(page)["ended"]) == (True, None)
+    assert run(page, "return device.sync();") == "checked in"
+    assert look(page)["ended"] == ALL_MADE
+    assert profile.bodies[0] == profile.bodies[1]
+    page.close()
+    again = profile.open(HELPERS)
+    assert run(again, OPEN + "return device.sync();") == "ended"
+
+
+@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
+def test_a_refused_check_in_was_the_last_one_too(profile: Tabs, page: Page) -> None:
+    run(page, JOIN)
+    problem = {"type": "urn:crowdml:problem:stale-version", "detail": "too old."}
+    page.route("**/checkins", lambda route: route.fulfill(status=409, json=problem), times=1)
+    assert run(page, "return fill(3);")[-1] == "waiting to retry"
+    assert run(page, "return device.sync();") == "collected"
+    assert look(page)["ended"] == ALL_MADE
+    assert len(profile.bodies) == 1
+
+
+@pytest.mark.parametrize("options", [{"privacy__mechanism": "gaussian"}], indirect=True)
+def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server: Process) -> None:
+    run(page, JOIN)
+    assert run(page, "return fill(9);").count("checked in") == 3
+    one, three = run(page, """
+        const { perSample, perDevice } = await device.ledger();
+        return [perSample, perDevice];
+    """)  # fmt: skip
+    assert one == pytest.approx(1.0)
+    assert one < three < 2 * one
+    assert version(server, profile.task) == 3, "the server finds them plausible"
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_check_in_of_500_parameters_takes_little_time(
-    page: Page, capsys: pytest.CaptureFixture[str]
+    page: Page, mechanism: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The bound is loose, since machines differ; the number is printed."""
     task = make_task(
+        privacy__mechanism=mechanism,
         features__count=50,
         target__labels=[f"label {k}" for k in range(10)],
         collection__batch=20,
@@ -463,22 +565,24 @@ def test_a_check_in_of_500_parameters_takes_little_time(
     )
     found = run(page, """
         const limits = { perSample: 1e9, perDevice: 1e9 };
-        const agreement = await web.Agreement.of({ terms: given, limits });
+        const agreement = await web.Agreement.of({ device: "ana", terms: given, limits });
         const chance = new web.Chance();
-        const row = () => web.boundFeatures(Array.from({ length: 50 }, Math.random), 50);
+        const row = () => web.boundFeatures(Array.from({ length: 50 }, Math.random), 50, 1);
         const x = Array.from({ length: 20 }, row);
         const y = x.map((_, i) => i % 10);
         const w = Float64Array.from({ length: 500 }, Math.random);
-        const ledger = new web.Ledger();
+        const empty = new web.Ledger();
         const store = await web.DeviceStore.open("https://crowd.example", "speed");
+        const place = await agreement.next(empty);
+        const write = (x) => agreement.write(1, w, x, y, empty, place, chance);
         const times = { write: [], release: [] };
         for (let i = 0; i < 60; i++) {
             let before = performance.now();
-            agreement.write(1, w, x, y, ledger, chance);
+            write(x);
             times.write.push(performance.now() - before);
             for (const features of x) await store.add(features, 0, () => true);
             before = performance.now();
-            await store.release((x, _, ledger) => agreement.write(1, w, x, y, ledger, chance));
+            await store.release(write);
             times.release.push(performance.now() - before);
         }
         return times;
@@ -487,7 +591,7 @@ def test_a_check_in_of_500_parameters_takes_little_time(
     first = found["write"][0]
     with capsys.disabled():
         print(
-            f"\n500 parameters, b = 20: {medians['write']:.2f} ms to write a letter "
+            f"\n{mechanism}, 500 parameters, b = 20: {medians['write']:.2f} ms to write a letter "
             f"({first:.1f} ms the first time), {medians['release']:.2f} ms with the store."
         )
     assert medians["write"] <= 60

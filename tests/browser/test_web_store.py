@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Error, Page
 from tests.web.pages import Tabs, tabs
 
 HELPERS = """() => {
-    globalThis.event = { nTraining: 3, nHeldout: 0, releases: [] };
-    globalThis.truth = { ...event, g: Float64Array.of(1), nErrors: 1, nLabels: [] };
+    globalThis.event = { unit: "sample", nTraining: 3, nHeldout: 0, releases: [], delta: 0 };
+    globalThis.truth = { g: Float64Array.of(1), nErrors: 1, nLabels: [] };
     globalThis.letter = (id, x) =>
         ({ id, body: new TextEncoder().encode(JSON.stringify(x.map((row) => row[0]))) });
     globalThis.count = async (store) => ({

@@ -1,24 +1,66 @@
 """crowdml audit, in a small way: the audit itself has tests of its own."""
 
+import json
+
+import pytest
+
+from crowdml.privacy import Choice
 from tests.cli.command import Command, Here
+
+PARTS = {
+    "direction": {"direction", "report"},
+    "gaussian": {"gradient", "errors", "labels", "checkin"},
+    "laplace": {"gradient", "errors", "labels", "checkin"},
+}
 
 
 def test_one_object(crowdml: Command) -> None:
     document = crowdml("audit", "--json", "--trials", 200).json()
+    assert set(document) == {"mechanism", "parts", "passed"}
+    assert document["mechanism"] == "direction"
     assert document["passed"] is True
-    assert set(document["parts"]) >= {"gradient", "errors", "labels"}
     for part in document["parts"].values():
-        assert 0 <= part["lower_bound"] <= part["claimed"] <= 3.0
+        assert set(part) == {"claimed", "lower_bound"}
+        assert part["claimed"] == 4.0
+
+
+@pytest.mark.parametrize("mechanism", PARTS)
+def test_every_mechanism(mechanism: str, quick: Here) -> None:
+    ran = quick("audit", "--mechanism", mechanism, "--epsilon", 3, "--trials", 200, "--json")
+    document = ran.json()
+    assert (document["mechanism"], document["passed"]) == (mechanism, True)
+    assert set(document["parts"]) == PARTS[mechanism]
+    for part in document["parts"].values():
+        assert 0 <= part["lower_bound"] <= part["claimed"] <= 3.0 + 1e-9
 
 
 def test_a_table(quick: Here) -> None:
     ran = quick("audit", "--epsilon", 2, "--trials", 100).said()
-    assert "within the claim" in ran
-    assert "gradient" in ran
+    assert "claimed ε " in ran
+    assert ran.count("within the claim") == 2
+    assert "report" in ran
     assert "BROKEN" not in ran
+    said = quick("audit", "--mechanism", "gaussian", "--trials", 100).said()
+    assert "claimed ε at δ = 0.01" in said
+
+
+def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coin that always falls on the same side tells everything."""
+    monkeypatch.setattr(Choice, "coin", 2**64)
+    ran = quick("audit", "--epsilon", 1, "--trials", 2000)
+    assert ran.code == 1
+    assert ran.out.count("BROKEN") == 2
+    ran = quick("audit", "--epsilon", 1, "--trials", 2000, "--json")
+    assert ran.code == 1
+    document = json.loads(ran.out)
+    assert document["passed"] is False
+    assert document["parts"]["report"]["lower_bound"] > 1
 
 
 def test_what_cannot_be_audited(quick: Here) -> None:
     for epsilon in ("0", "-1", "inf", "nan"):
         assert "positive and finite" in quick("audit", "--epsilon", epsilon).error()
+    assert "must lie in 1e-13 … 40" in quick("audit", "--epsilon", "41").error()
     assert "at least 100, found 99" in quick("audit", "--trials", 99).error()
+    wrong = quick("audit", "--mechanism", "magic").error()
+    assert "must be one of direction, gaussian, laplace, found 'magic'" in wrong

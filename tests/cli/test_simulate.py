@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from crowdml.simulation import Crowd, Learning, Plan, load_digits, simulate
+from crowdml.simulation.tuning import RATES
 from tests.cli.command import Command, Ran
 
 Quick = Callable[..., Ran]
@@ -15,19 +16,23 @@ DIGITS = ("simulate", "--dataset", "digits", "--devices", 50)
 
 def test_one_setting_has_the_promised_fields(crowdml: Command) -> None:
     ran = crowdml(
-        *DIGITS, "--batch", 2, "--epsilon", 10, "--passes", 3, "--rate", 30, "--trials", 2,
-        "--seed", 1, "--json",
+        *DIGITS, "--mechanism", "laplace", "--batch", 2, "--epsilon", 10, "--passes", 3,
+        "--rate", 30, "--trials", 2, "--seed", 1, "--json",
     )  # fmt: skip
     found = ran.json()
     assert set(found) >= {"error", "errors", "epsilon", "checkins", "seconds", "rate", "reg"}
     assert found["epsilon"]["per_sample"] == 30
     assert found["epsilon"]["per_device"] >= 3 * 10 * (28 // 2)
+    assert found["epsilon"]["per_person"] >= 3 * 10 * 28
     assert (found["rate"], found["reg"]) == (30, 0)
+    assert found["guess_error"] > 0.8
+    assert found["test_share"] == 360 / 1797
     samples, mean, std = found["errors"][-1]
     assert (samples, mean, std) == (3 * 1437, found["error"], found["std"])
     assert found["errors"][0][0] == 0
     assert found["setting"]["batch"] == 2
-    plan = Plan(Crowd(50, 2, passes=3), Learning(epsilon=10.0, c=30.0))
+    paper = Learning(mechanism="laplace", epsilon=10.0, c=30.0, rate="sqrt")
+    plan = Plan(Crowd(50, 2, passes=3), paper)
     curve = simulate(load_digits(), [plan], trials=2, seed=1)[0]
     assert found["error"] == curve.final
     assert found["checkins"] == curve.checkins
@@ -35,7 +40,7 @@ def test_one_setting_has_the_promised_fields(crowdml: Command) -> None:
 
 def test_infinite_epsilon_is_text_in_json(quick: Quick) -> None:
     found = quick(*DIGITS, "--rate", 100, "--json").json()
-    assert found["epsilon"] == {"per_sample": "inf", "per_device": "inf"}
+    assert found["epsilon"] == dict.fromkeys(("per_sample", "per_device", "per_person"), "inf")
     assert found["setting"]["epsilon"] == "inf"
 
 
@@ -55,7 +60,46 @@ def test_several_values_are_a_sweep(quick: Quick) -> None:
         assert set(run) >= {"error", "errors", "epsilon", "checkins", "seconds", "rate", "reg"}
 
 
-@pytest.mark.parametrize("optimizer", ["adagrad", "dual-averaging", "average-gradient", "auto"])
+def test_nothing_needs_to_be_tuned(quick: Quick) -> None:
+    """Without a word on rates, and one check-in from each device."""
+    found = quick(
+        "simulate", "--dataset", "digits", "--batch", 5, "--epsilon", 10, "--trials", 2, "--json"
+    ).json()
+    assert found["setting"]["mechanism"] == "direction"
+    assert found["setting"]["devices"] == found["checkins"] == 287
+    assert found["epsilon"] == {"per_sample": 10, "per_device": 10, "per_person": 10}
+    assert found["error"] < 0.5
+    planned = Plan(Crowd(287, 5), Learning(epsilon=10.0))
+    assert found["rate"] == simulate(load_digits(), [planned], trials=2)[0].c
+
+
+def test_mechanisms_clips_and_averages_sweep_too(quick: Quick) -> None:
+    found = quick(
+        *DIGITS, "--mechanism", "direction,gaussian", "--clip", "0.1,0.2", "--averaging", "3,8",
+        "--batch", 7, "--epsilon", 10, "--json",
+    ).json()  # fmt: skip
+    settings = [run["setting"] for run in found["runs"]]
+    chosen = [(one["mechanism"], one["clip"], one["averaging"]) for one in settings]
+    assert chosen == [
+        ("direction", None, 3), ("direction", None, 8), ("gaussian", 0.1, 3), ("gaussian", 0.1, 8),
+        ("gaussian", 0.2, 3), ("gaussian", 0.2, 8),
+    ]  # fmt: skip
+    assert len({run["error"] for run in found["runs"]}) > 4
+
+
+def test_check_ins_are_limited_and_shared_with_evaluators(quick: Quick) -> None:
+    given = ("simulate", "--dataset", "digits", "--batch", 5, "--epsilon", 8)
+    found = quick(*given, "--checkins", 2, "--evaluators", 0.3, "--reach", 20, "--json").json()
+    assert found["setting"]["devices"] == 143
+    assert found["checkins"] == 286
+    assert found["epsilon"]["per_sample"] == 4
+    assert found["epsilon"]["per_person"] == 8
+    assert found["left_over"] == pytest.approx(1 - 1430 / 1437)
+    everyone = quick(*given, "--checkins", 2, "--reach", 20, "--json").json()
+    assert found["rate"] > everyone["rate"], "planned for those that train"
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "dual-averaging", "average-gradient"])
 def test_every_optimizer_runs(quick: Quick, optimizer: str) -> None:
     ran = quick(
         *DIGITS, "--optimizer", optimizer, "--rate", 1, "--averaging", 8, "--schedule", "constant",
@@ -63,7 +107,6 @@ def test_every_optimizer_runs(quick: Quick, optimizer: str) -> None:
     )  # fmt: skip
     found = ran.json()
     assert found["error"] < found["errors"][0][1]
-    assert (found["rate"] is None) == (optimizer == "auto")
     assert ("note: average-gradient" in ran.err) == (optimizer == "average-gradient")
 
 
@@ -76,21 +119,54 @@ def test_every_baseline_runs(quick: Quick, approach: str) -> None:
     assert found["epsilon"]["per_sample"] == (0 if approach == "decentral" else 50)
 
 
+def test_what_cannot_be_planned_is_chosen(quick: Quick) -> None:
+    found = quick(*DIGITS, "--optimizer", "sgd,dual-averaging", "--json").json()
+    planned, chosen = found["runs"]
+    assert planned["rate"] not in RATES
+    assert chosen["rate"] == pytest.approx(min(RATES, key=lambda c: abs(c - chosen["rate"])))
+
+
 @pytest.mark.parametrize("rate", ["auto", "paper"])
 def test_rate_and_reg_are_chosen(quick: Quick, rate: str) -> None:
-    found = quick(*DIGITS, "--rate", rate, "--json").json()
+    found = quick(*DIGITS, "--mechanism", "laplace", "--rate", rate, "--json").json()
     assert found["rate"] > 1
     assert found["error"] < 0.2
-    given = quick(*DIGITS, "--rate", rate, "--reg", 0.001, "--json").json()
+    given = quick(
+        *DIGITS, "--mechanism", "laplace", "--rate", rate, "--reg", 0.001, "--json"
+    ).json()
     assert given["reg"] == 0.001
 
 
 def test_people_have_a_table_and_are_told_what_passes_cost(quick: Quick) -> None:
-    said = quick(*DIGITS, "--epsilon", "10,inf", "--passes", 2, "--rate", 30).said()
+    said = quick(
+        *DIGITS, "--mechanism", "laplace", "--epsilon", "10,inf", "--passes", 2, "--rate", 30
+    ).said()
     assert "test error" in said
     assert "±" in said
     assert "20" in said
-    assert "P·ε" in said
+    assert "told P times" in said
+
+
+def test_a_table_fits_the_screen_and_says_what_to_compare_with(quick: Quick) -> None:
+    said = quick(
+        *DIGITS, "--mechanism", "direction,gaussian,laplace", "--batch", "1,28", "--epsilon",
+        "1,10,inf", "--delay", "0,10", "--passes", "1,2", "--averaging", "3,8",
+    ).said()  # fmt: skip
+    assert max(map(len, said.splitlines())) <= 80
+    assert "Always guessing the most frequent label errs at 0.9" in said
+    assert "Tested on 360 held-out samples, 20 % of all." in said
+    few = quick(*DIGITS, "--mechanism", "direction,gaussian", "--batch", 7, "--epsilon", 4).said()
+    assert max(map(len, few.splitlines())) <= 80
+    assert "ε/person" in few
+
+
+def test_samples_without_use_are_told(quick: Quick) -> None:
+    said = quick(*DIGITS, "--batch", 20, "--epsilon", 10).said()
+    assert "30 %" in said
+    assert "Left over" in said
+    said = quick(*DIGITS, "--batch", 100, "--epsilon", 10).said()
+    assert "100 %" in said
+    assert "no device had b samples: nothing was learnt" in said
 
 
 def test_devices_may_be_late_leave_and_differ(quick: Quick) -> None:
@@ -101,20 +177,40 @@ def test_devices_may_be_late_leave_and_differ(quick: Quick) -> None:
     assert 0 < found["checkins"] < 1437
 
 
-def test_devices_default_to_people(quick: Quick) -> None:
-    found = quick("simulate", "--dataset", "activity", "--rate", 10, "--json").json()
-    assert found["setting"]["devices"] == 18
+def test_devices_default_to_people_or_to_one_check_in_each(quick: Quick) -> None:
+    given = ("simulate", "--dataset", "activity", "--batch", 50, "--json")
+    assert quick(*given, "--mechanism", "gaussian").json()["setting"]["devices"] == 18
+    found = quick(*given).json()
+    assert found["setting"]["devices"] == found["checkins"] == 120
 
 
 def test_own_numbers_are_learnt_by_huber(quick: Quick, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.dirichlet(np.ones(4), 400)
     np.savez(tmp_path / "own.npz", X=x, y=x @ [1.0, 2.0, 3.0, 4.0])
-    found = quick(
-        "simulate", "--dataset", "own.npz", "--passes", 5, "--rate", 10, "--tolerance", 0.5,
-        "--clip", 1, "--json",
-    ).json()  # fmt: skip
+    given = ("simulate", "--dataset", "own.npz", "--passes", 5, "--tolerance", 0.5)
+    found = quick(*given, "--mechanism", "laplace", "--clip", 1, "--rate", 10, "--json").json()
     assert found["error"] < 0.2 < found["errors"][0][1]
+    untuned = quick(*given, "--batch", 2, "--json").json()
+    assert untuned["error"] < 0.2
+    assert untuned["rmse"] < 0.5
+    said = quick(*given, "--batch", 2).said()
+    assert "RMSE" in said
+    assert "Always guessing the median" in said
+
+
+def test_one_long_row_changes_no_other(quick: Quick, tmp_path: Path) -> None:
+    """Devices rescale rows one by one, and know nothing of others."""
+    rng = np.random.default_rng(0)
+    x = 0.1 * rng.dirichlet(np.ones(4), 400)
+    y = x.argmax(axis=1)
+    errors = []
+    for length in (1.0, 1000.0):
+        x[7] *= length
+        np.savez(tmp_path / "own.npz", X=x[:300], y=y[:300], X_test=x[300:], y_test=y[300:])
+        errors.append(quick("simulate", "--dataset", "own.npz", "--batch", 5, "--json").json())
+    assert errors[0]["error"] == pytest.approx(errors[1]["error"], abs=0.1)
+    assert errors[0]["errors"][0] == errors[1]["errors"][0]
 
 
 @pytest.mark.parametrize("name", ["figure.png", "figure.svg"])
@@ -133,7 +229,13 @@ def test_figure_is_drawn(quick: Quick, tmp_path: Path, name: str) -> None:
         (["--batch", "1,,2"], "--batch must be numbers with commas between them, found '1,,2'"),
         (["--epsilon", "-1"], "epsilon must be positive, found -1.0. Use inf for no noise."),
         (["--epsilon", "much"], "--epsilon must be numbers with commas between them"),
-        (["--rate", "fast"], "or auto or paper, found 'fast'"),
+        (["--rate", "fast"], "or planned, auto or paper, found 'fast'"),
+        (["--rate", "planned", "--schedule", "sqrt"], "the planned rate is constant"),
+        (["--mechanism", "rumour"], "mechanism must be one of direction, gaussian, laplace"),
+        (["--clip", "1"], "direction needs no clip, found 1. Leave it out."),
+        (["--checkins", "0"], "checkins must be at least 1, found 0"),
+        (["--evaluators", "1"], "the share of evaluators must lie in 0 … 0.9, found 1"),
+        (["--epsilon", "60", "--devices", "1437"], "… 40 for this mechanism, found 60"),
         (["--rate", "-1"], "the rate must be positive and finite, found -1"),
         (["--delay", "-1"], "a delay must be finite and not negative, found -1"),
         (["--devices", "5000"], "digits can be dealt to 1 … 1437 devices, found 5000"),

@@ -1,22 +1,23 @@
 """crowdml task: from an empty file to a model."""
 
 import json
-from base64 import b64decode
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from crowdml.protocol import Task, terms_hash
+from crowdml.protocol import Task, checkin_type, terms_hash
 from crowdml.server import Store
-from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
+from crowdml.server.learner import Arrival, Learner
 from tests.cli.command import Command, Here
 from tests.servers import checkin, create, make_task, recompute
 
-SUMMARY = {"name", "title", "state", "epsilon", "devices", "checkins", "terms_sha256"}
+SUMMARY = {
+    "name", "title", "state", "mechanism", "epsilon", "devices", "checkins", "terms_sha256",
+}  # fmt: skip
 
 
 def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
@@ -30,7 +31,8 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
     (row,) = crowdml("task", "list", "--json").json()["tasks"]
     assert set(row) >= SUMMARY
     assert row["terms_sha256"] == hash_
-    assert (row["state"], row["epsilon"], row["devices"], row["checkins"]) == ("running", 1.0, 0, 0)
+    assert (row["state"], row["devices"], row["checkins"]) == ("running", 0, 0)
+    assert (row["mechanism"], row["epsilon"]) == ("direction", 4.0)
     for command, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         assert quick("task", command, "steps").said() == f"steps is {state}\n"
         shown = quick("task", "show", "steps", "--json").json()
@@ -71,18 +73,10 @@ def database(quick: Here) -> str:
     with closing(Store(database)) as store:
         row = store.task("walks")
         device, _ = store.enrol(row.id, None, invite_required=False)
-        store.log(row.id).append([_entry(task, row.id, device.number, seq) for seq in (1, 2, 3)])
+        learner = Learner(row, store.log(row.id), snapshot_every=1000)
+        read = msgspec.json.Decoder(checkin_type(task.terms.mechanism()))
+        learner.ingest([Arrival(device, read.decode(checkin(task, seed=n))) for n in range(3)])
     return database
-
-
-def _entry(task: Task, task_id: int, device: int, seq: int) -> LogEntry:
-    message: dict[str, Any] = json.loads(checkin(task, seed=seq))
-    return LogEntry(
-        task=task_id, seq=seq, device=device, id=message["id"], version=0,
-        samples=message["samples"], heldout=0, errors=message["errors"],
-        labels=json.dumps(message["labels"]), grid=message["grid"],
-        gradient=b64decode(message["gradient"]), at=0,
-    )  # fmt: skip
 
 
 def test_what_people_see(quick: Here, database: str) -> None:
@@ -134,7 +128,8 @@ def test_where_a_model_cannot_go(quick: Here, database: str) -> None:
 
 
 def test_a_task_without_privacy_says_so_when_it_is_created(quick: Here, tmp_path: Path) -> None:
-    text = quick("task", "new", "open-book").said().replace("epsilon = 1.0", "epsilon = inf")
+    text = quick("task", "new", "open-book").said()
+    text = text.replace("epsilon = 4.0", 'epsilon = inf\nmechanism = "laplace"')
     (tmp_path / "task.toml").write_text(_filled_in(text))
     assert "WARNING: this task is NOT PRIVATE" in quick("task", "create", "task.toml").said()
     assert quick("task", "list", "--json").json()["tasks"][0]["epsilon"] == "inf"
@@ -149,7 +144,7 @@ def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
     file.write_text("name =")
     assert "valid TOML" in quick("task", "create", file).error()
     good = _filled_in(quick("task", "new").said())
-    file.write_text(good.replace("epsilon = 1.0", "epsilon = -1.0"))
+    file.write_text(good.replace("epsilon = 4.0", "epsilon = -1.0"))
     sentence = quick("task", "create", file).error()
     assert sentence.startswith("privacy.epsilon must be a number above 0")
     assert "or inf for no noise, found -1.0." in sentence
@@ -161,19 +156,19 @@ def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
 def test_all_wrong_fields_are_named_at_once(quick: Here, tmp_path: Path) -> None:
     text = quick("task", "new").said()
     for old, new in [
-        ("batch = 52", 'batch = "many"'), ("epsilon = 1.0", ""), ('"softmax"', '"svm"'),
-        ("updates = 100000", "updates = 0\ncolour = 1"), ("c = 3.0", "c = 3.0\nkinds = 1"),
+        ("batch = 50 ", 'batch = "many"\nbuffered = 1 '), ("epsilon = 4.0", "epsilon = 0.0"),
+        ('"softmax"', '"svm"'), ("updates = 1000 ", "updates = 0\ncolour = 1 "),
     ]:  # fmt: skip
         assert old in text
         text = text.replace(old, new)
     (tmp_path / "task.toml").write_text(text)
     lines = quick("task", "create", "task.toml").errors()
     assert [line.split()[0] for line in lines] == [
-        "model.kind", "privacy.epsilon", "collection.batch", "optimizer.kinds", "stop.colour",
+        "model.kind", "privacy.epsilon", "collection.buffered", "collection.batch", "stop.colour",
         "stop.updates", "objective", "sensors", "features.description",
     ]  # fmt: skip
     assert 'collection.batch must be a whole number from 1 to 100,000, found "many".' in lines
-    assert "optimizer.kinds is not known here. Did you mean optimizer.kind?" in lines
+    assert "collection.buffered is not known here. Did you mean collection.buffer?" in lines
     assert quick("task", "list", "--json").json() == {"tasks": []}
 
 

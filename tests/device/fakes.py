@@ -11,14 +11,16 @@ from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Rejected
 from crowdml.privacy import SystemChance
 from crowdml.protocol import (
-    Checkin,
     CheckinAnswer,
     Checkout,
+    DirectedCheckin,
     Enrol,
     Enrolled,
+    NoisyCheckin,
     State,
     Task,
     TaskView,
+    checkin_type,
     encode_parameters,
     terms_hash,
 )
@@ -49,8 +51,12 @@ class MemoryTransport:
         self.left: list[str] = []
 
     @property
-    def messages(self) -> list[Checkin]:
-        return [msgspec.json.decode(body, type=Checkin) for body in self.bodies]
+    def messages(self) -> list[NoisyCheckin]:
+        return [msgspec.json.decode(body, type=NoisyCheckin) for body in self.bodies]
+
+    @property
+    def directed(self) -> list[DirectedCheckin]:
+        return [msgspec.json.decode(body, type=DirectedCheckin) for body in self.bodies]
 
     def task(self) -> TaskView:
         self._answer()
@@ -85,7 +91,7 @@ class MemoryTransport:
         if self.before:
             raise self.before.pop(0)
         self.bodies.append(body)
-        message = msgspec.json.decode(body, type=Checkin)
+        message = msgspec.json.decode(body, type=checkin_type(self.task_view.terms.mechanism()))
         if message.terms != terms_hash(self.terms):
             raise Rejected("terms-changed", 409, "the terms are others now")
         known = message.id in self.applied

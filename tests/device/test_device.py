@@ -1,12 +1,14 @@
 """Algorithm 1 through every trouble: outages, limits, changed terms, strange servers."""
 
 import asyncio
+import json
 import logging
 import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,8 +25,16 @@ from crowdml.errors import (
     Unreachable,
 )
 from crowdml.models import Softmax
-from crowdml.privacy import Limits, laplace_scale, quantize, sensitivity_steps
-from crowdml.protocol import State, encode_parameters, terms_hash
+from crowdml.privacy import (
+    DirectionMechanism,
+    Limits,
+    NoiseEvent,
+    NoiseMechanism,
+    Place,
+    quantize,
+    sensitivity_steps,
+)
+from crowdml.protocol import State, Terms, encode_parameters, terms_hash
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.servers import make_task
 
@@ -228,14 +238,16 @@ def test_after_an_outage_one_check_in_holds_all_samples(
         assert device.sync() is Outcome.CHECKED_IN
         terms, events = device.terms, device.ledger.events
     (message,) = transport.messages
-    sanitizer = terms.sanitizer()
-    grid = sanitizer.grid(7)
+    mechanism, event = _noise(terms), events[0]
+    grid = mechanism.grid(7)
     assert (message.samples, message.heldout, message.grid) == (7, 0, grid)
-    assert grid < sanitizer.grid(3), "otherwise this test could not tell 7 from b"
-    steps = sensitivity_steps(sanitizer.clip, 7, grid, 12)
-    assert events[0].releases[0].sensitivity == steps
-    assert noise.scales[0] == (12, laplace_scale(steps, sanitizer.epsilon.gradient))
-    g = Softmax(4, 3).mean_gradient(np.zeros(12), x, y.astype(float), sanitizer.clip)
+    assert grid < mechanism.grid(3), "otherwise this test could not tell 7 from b"
+    steps = sensitivity_steps(mechanism.clip, 7, grid, 12)
+    assert isinstance(event, NoiseEvent)
+    assert event.releases[0].sensitivity == steps
+    assert noise.scales[0][0] == 12
+    assert noise.scales[0][1] == pytest.approx(steps / mechanism.levels.gradient)
+    g = Softmax(4, 3).mean_gradient(np.zeros(12), x, y.astype(float), mechanism.clip)
     sent = np.frombuffer(message.gradient, dtype="<i4")
     assert (sent == quantize(g, grid)).all()
     assert message.labels == tuple(np.bincount(y, minlength=3).tolist())
@@ -314,6 +326,12 @@ def test_jitter_hides_when_a_minibatch_became_full(file: Path, transport: Memory
         assert len(transport.bodies) == 1
 
 
+def _noise(terms: Terms) -> NoiseMechanism:
+    mechanism = terms.mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
+    return mechanism
+
+
 # Held-out samples
 
 
@@ -328,13 +346,15 @@ def test_heldout_samples_are_not_in_the_gradient(file: Path) -> None:
     used = np.frombuffer(message.gradient, dtype="<i4").reshape(3, 10).any(axis=0)
     assert used.sum() == 7
     assert (message.samples, message.heldout) == (10, 3)
+    assert isinstance(event, NoiseEvent)
     assert (event.n_training, event.n_heldout) == (7, 3)
-    sanitizer = task.terms.sanitizer()
-    steps = sensitivity_steps(sanitizer.clip, 7, sanitizer.grid(7), 30)
-    assert noise.scales[0] == (30, laplace_scale(steps, sanitizer.epsilon.gradient))
+    mechanism = _noise(task.terms)
+    levels = mechanism.levels
+    steps = sensitivity_steps(mechanism.clip, 7, mechanism.grid(7), 30)
+    assert noise.scales[0][0] == 30
+    assert noise.scales[0][1] == pytest.approx(steps / levels.gradient)
     assert 0 <= message.errors <= 3
-    levels = sanitizer.epsilon
-    assert event.per_sample == max(levels.gradient, levels.errors) + levels.labels
+    assert event.loss.total == max(levels.gradient, levels.errors) + levels.labels
 
 
 def test_heldout_samples_are_chosen_anew_each_time(file: Path) -> None:
@@ -704,3 +724,68 @@ def test_real_noise_is_new_each_time(tmp_path: Path) -> None:
 def test_ids_are_new_for_each_check_in(device: Device, transport: MemoryTransport) -> None:
     fill(device, 12)
     assert len({message.id for message in transport.messages}) == 4
+
+
+# A task for whole people
+
+WHOLE: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
+
+
+def test_one_check_in_for_the_whole_person(file: Path) -> None:
+    task = make_task(**WHOLE)
+    transport = MemoryTransport(task)
+    with join(file, transport) as device:
+        assert fill(device, 3) == [Outcome.COLLECTED] * 2 + [Outcome.CHECKED_IN]
+        assert device.ledger.whole_device == device.ledger.per_sample == 4.0
+        assert "all check-ins that you agreed to are made" in (device.ended or "")
+        assert fill(device, 5) == [Outcome.ENDED] * 5
+    (message,) = transport.directed
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    place = Place(message.terms, device.identity.device, 1)
+    mechanism.check(message, place)
+    assert (message.report is not None) == mechanism.evaluates(place)
+    assert set(json.loads(transport.bodies[0])) == {
+        "id", "version", "terms", "number", "report" if message.report is not None else "direction"
+    }, "nothing else about the samples leaves, not even how many they were"  # fmt: skip
+
+
+def test_check_ins_are_numbered_and_add_up_to_what_was_agreed(file: Path) -> None:
+    transport = MemoryTransport(make_task(**WHOLE, collection__checkins=4))
+    with join(file, transport) as device:
+        fill(device, 9)
+        assert device.ended is None
+        assert device.ledger.whole_device == pytest.approx(3.0)
+        fill(device, 3)
+        assert device.ledger.whole_device == pytest.approx(4.0)
+        assert device.ended
+    assert [message.number for message in transport.directed] == [1, 2, 3, 4]
+
+
+def test_the_last_letter_is_sent_before_the_device_ends(file: Path) -> None:
+    transport = MemoryTransport(make_task(**WHOLE))
+    transport.after = [Unreachable("the answer was lost")] * 2
+    with join(file, transport) as device:
+        fill(device, 3)
+        assert device.ended is None
+        assert device.pending
+        assert [device.sync(), device.sync()] == [Outcome.WAITING, Outcome.CHECKED_IN]
+        assert device.ended
+    assert len(set(transport.bodies)) == 1
+
+
+def test_a_limit_below_the_agreement_holds(file: Path) -> None:
+    transport = MemoryTransport(make_task(**WHOLE, collection__checkins=4))
+    with join(file, transport, limits=Limits(1.0, 2.0)) as device:
+        fill(device, 12)
+        assert len(transport.bodies) == 2
+        assert device.ledger.whole_device == pytest.approx(2.0)
+
+
+def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:
+    for mechanism, length in (("direction", 2), ("gaussian", 2), ("laplace", 1)):
+        transport = MemoryTransport(make_task(privacy__mechanism=mechanism))
+        with join(file.with_name(mechanism), transport) as device:
+            device.add([3.0, 4.0, 0.0, 0.0], 0)
+            (x,) = device._store._db.execute("SELECT x FROM buffer").fetchone()
+        assert np.linalg.norm(np.frombuffer(x), length) == pytest.approx(1.0)

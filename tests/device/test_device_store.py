@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdml.device.store import SCHEMAS, DeviceStore, Letter, Position
+from crowdml.device.store import SCHEMAS, DeviceStore, Identity, Letter, Position
 from crowdml.errors import DeviceError, LimitReached
-from crowdml.privacy import CheckinRelease, LaplaceRelease, Ledger, Part
+from crowdml.privacy import (
+    CheckinEvent,
+    DirectionEvent,
+    Ledger,
+    Limits,
+    NoiseEvent,
+    Part,
+    Release,
+)
 from crowdml.types import Array
 
-EVENT = CheckinRelease(3, 0, (LaplaceRelease("gradient", Part.TRAINING, 5, 0.5),))
+EVENT = NoiseEvent(3, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
 
 
 @pytest.fixture
@@ -30,7 +38,7 @@ def store(file: Path) -> Iterator[DeviceStore]:
 def release(store: DeviceStore, id: str = "a") -> tuple[Letter, Array]:
     taken: list[Array] = []
 
-    def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease]:
+    def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent]:
         taken.append(y)
         return Letter(id, b"body of " + id.encode()), EVENT
 
@@ -74,7 +82,7 @@ def test_a_letter_takes_its_samples_with_it(store: DeviceStore, file: Path) -> N
 def test_a_failed_sanitizing_leaves_everything(store: DeviceStore, file: Path) -> None:
     fill(store, 1.0, 2.0)
 
-    def refuse(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease]:
+    def refuse(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent]:
         raise LimitReached("no")
 
     with pytest.raises(LimitReached):
@@ -116,7 +124,7 @@ def test_samples_are_kept_exactly(store: DeviceStore) -> None:
     x = np.array([0.1, -1e-300])
     store.add(x, 1 / 3, most=99)
 
-    def look(xs: Array, ys: Array, ledger: Ledger) -> tuple[Letter, CheckinRelease]:
+    def look(xs: Array, ys: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent]:
         assert xs.tobytes() == x.tobytes()
         assert ys.tolist() == [1 / 3]
         return Letter("a", b""), EVENT
@@ -124,9 +132,61 @@ def test_samples_are_kept_exactly(store: DeviceStore) -> None:
     store.release(look)
 
 
-def test_commits_survive_a_power_cut(store: DeviceStore) -> None:
-    assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_charged_survives_a_power_cut(store: DeviceStore, fails: bool) -> None:
+    """A letter and its cost are on disk, with all before them, when `release` returns; so is who
+    the device is. Samples need not be: to wait for the disk at each of them is what costs most."""
     assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    said: list[str] = []
+    store._db.set_trace_callback(said.append)
+    fill(store, 1.0)
+    assert not any("synchronous" in statement for statement in said)
+    if fails:
+        with pytest.raises(ZeroDivisionError):
+            store.release(lambda x, y, ledger: 1 / 0)  # type: ignore[arg-type,return-value]
+    else:
+        release(store)
+    full, normal = (said.index(f"PRAGMA synchronous = {mode}") for mode in ("FULL", "NORMAL"))
+    assert full < said.index("BEGIN IMMEDIATE") < said.index("ROLLBACK" if fails else "COMMIT")
+    assert said[-1] == said[normal]
+    said.clear()
+    store.identity = Identity("u", "task", "ana", "token", "{}", Limits(1.0, 1.0))
+    assert [each for each in said if "INSERT" not in each] == [
+        "PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "COMMIT", "PRAGMA synchronous = NORMAL",
+    ]  # fmt: skip
+
+
+def test_what_another_process_charged_is_known(store: DeviceStore, file: Path) -> None:
+    """Only what is new is read, and nothing is read twice."""
+    with closing(DeviceStore(file)) as other:
+        for i in range(3):
+            fill(store, 1.0)
+            release(store if i % 2 else other, f"{i}")
+            assert store.ledger.events == other.ledger.events == (EVENT,) * (i + 1)
+        assert not store.ledger.events[3:]
+        assert store.ledger is store.ledger
+
+
+def test_news_of_another_process_is_told_once(store: DeviceStore, file: Path) -> None:
+    fill(store, 1.0)
+    assert not store.changed(), "one's own writes are no news"
+    with closing(DeviceStore(file)) as other:
+        fill(other, 1.0)
+    assert store.changed()
+    assert not store.changed()
+
+
+def test_samples_are_counted_over_many_letters(store: DeviceStore, file: Path) -> None:
+    """The count comes from the ids alone, which have no gaps, whoever adds and whoever takes."""
+    with closing(DeviceStore(file)) as other:
+        for round_ in range(3):
+            for n in range(1, 5):
+                found = (store if n % 2 else other).add(np.zeros(2), 0.0, most=4)
+                assert found == (n, round_ > 0)
+            assert store.add(np.zeros(2), 0.0, most=4) is None
+            assert store.standing == other.standing == (4, round_ > 0)
+            release(other, f"{round_}")
+            assert (store.n_samples, other.n_samples) == (0, 0)
 
 
 def test_a_sample_and_its_place_are_kept_together(store: DeviceStore, file: Path) -> None:
@@ -152,3 +212,11 @@ def test_another_database_is_left_alone(file: Path) -> None:
         database.executescript("CREATE TABLE tasks (name TEXT);")
     with pytest.raises(DeviceError, match="is another database"):
         DeviceStore(file)
+
+
+def test_events_of_every_kind_come_back(store: DeviceStore) -> None:
+    told: list[CheckinEvent] = [EVENT, DirectionEvent(2, "report", 4.0)]
+    for number, event in enumerate(told):
+        fill(store, 1.0)
+        store.release(lambda x, y, ledger, n=number, e=event: (Letter(f"{n}", b""), e))  # type: ignore[misc]
+    assert store.ledger.events == tuple(told)

@@ -1,11 +1,34 @@
 """The page about the wire says everything that the code does."""
 
+import hashlib
 import json
 import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import msgspec
 import pytest
 
-from crowdml.protocol import PROBLEMS, TERMS_HEADER, Checkin, State, Terms
+from crowdml.device import standalone
+from crowdml.privacy import Choice, Codebook, DirectionMechanism, Place
+from crowdml.protocol import (
+    PROBLEMS,
+    TERMS_HEADER,
+    DirectedCheckin,
+    NoisyCheckin,
+    State,
+    Terms,
+    terms_hash,
+)
+from crowdml.protocol.mechanisms import (
+    MECHANISMS,
+    DirectionTerms,
+    GaussianTerms,
+    LaplaceTerms,
+)
+from crowdml.protocol.sensor import Sensor
 from crowdml.server.api import ROUTES
 from tests.docs.pages import blocks, inline, page, table_rows
 from tests.servers import make_task
@@ -22,10 +45,15 @@ def test_every_problem_with_its_status() -> None:
         assert str(problem.status) in found[kind].split(", "), kind
 
 
-def test_every_field_of_a_checkin() -> None:
+@pytest.mark.parametrize(
+    ("kind", "mechanism"), [(DirectedCheckin, "direction"), (NoisyCheckin, "laplace")]
+)
+def test_every_field_of_a_checkin(kind: type[msgspec.Struct], mechanism: str) -> None:
     section = PROTOCOL.partition("## 7.")[2].partition("## 8.")[0]
-    found = [cells[0].strip("`") for cells in table_rows(section)]
-    assert tuple(found[1:]) == Checkin.__struct_fields__
+    rows = {cells[0].strip("`"): cells[1] for cells in table_rows(section)[1:]}
+    own = {name for name, whose in rows.items() if whose == "all" or mechanism in whose}
+    assert own == set(kind.__struct_fields__)
+    assert set(rows) == {*DirectedCheckin.__struct_fields__, *NoisyCheckin.__struct_fields__}
 
 
 @pytest.mark.parametrize("path", sorted(route.path for route in ROUTES))
@@ -47,17 +75,153 @@ def test_no_route_is_invented() -> None:
     assert set(told) <= paths
 
 
+# The terms
+
+
 def test_the_terms_as_they_are_shown() -> None:
     (block,) = blocks(PROTOCOL, "json")
     shown = json.loads(block)
     assert Terms.parse(block).private
-    assert _keys(shown) == _keys(json.loads(make_task().terms.text))
+    assert standalone.Terms(block, "activity").in_all == 4.0
+    assert _keys(shown) == _keys(json.loads(make_task(privacy__mechanism="direction").terms.text))
 
 
 def _keys(document: object) -> object:
     if isinstance(document, dict):
         return {key: _keys(value) for key, value in document.items()}
     return None
+
+
+def in_cells(kind: Any) -> tuple[str, str]:
+    """The type and the range of a field, as the tables write them."""
+    kind, meta = get_args(kind)[:2] if get_origin(kind) is Annotated else (kind, msgspec.Meta())
+    parts = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        (first, *others) = [part for part in parts if part is not NoneType]
+        what, within = in_cells(first)
+        infinite = ' or `"inf"`' if others else ""
+        return f"{what}{infinite}{' or null' * (NoneType in parts)}", within
+    if get_origin(kind) is Literal:
+        return "word", ", ".join(f"`{part}`" for part in parts)
+    if get_origin(kind) is tuple:
+        return "list", f"0 … {meta.max_length:,} texts of {in_cells(parts[0])[1]}"
+    if kind is str:
+        return "text", f"{meta.min_length or 0} … {meta.max_length or 0:,} characters"
+    if kind is bool:
+        return "true or false", ""
+    if kind is int:
+        return "whole number", f"{meta.ge:,} … {meta.le:,}"
+    return "number", f"{_short(meta.ge)} … {_short(meta.le)}"
+
+
+def _short(value: float | None) -> str:
+    return re.sub(r"e([+-])0?", lambda found: "e" + found[1].strip("+"), f"{value:g}")
+
+
+def fields(kind: Any, inside: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
+    for field in msgspec.structs.fields(kind):
+        name = inside + field.name
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            yield from fields(field.type, f"{name}.")
+        elif name == "task":
+            yield name, ("text", "that of the address")
+        elif name in ("privacy", "features.sensor"):
+            yield name, ("table or null" if "." in name else "table", "as below")
+        else:
+            yield name, in_cells(field.type)
+
+
+TERMS, PRIVACY, SENSOR = (
+    table_rows(text)
+    for text in re.split(
+        "A model has|A device that takes",
+        PROTOCOL.partition("## 1.")[2].partition("## 2.")[0],
+    )
+)
+
+
+def cells_of(rows: list[list[str]]) -> list[tuple[str, tuple[str, str]]]:
+    return [(name.strip("`"), (what, within)) for name, what, within, _ in rows]
+
+
+def test_every_field_of_the_terms() -> None:
+    assert cells_of(TERMS[1:]) == list(fields(Terms))
+    assert cells_of(SENSOR[1:]) == list(fields(Sensor))
+
+
+def test_every_field_of_every_mechanism() -> None:
+    expected: list[tuple[str, tuple[str, str]]] = []
+    for kind in (DirectionTerms, LaplaceTerms, GaussianTerms):
+        expected += [(str(kind.__struct_config__.tag), ("", "")), *fields(kind)]
+    assert cells_of(PRIVACY[1:]) == expected
+    assert len(MECHANISMS) == 3
+
+
+# The example of places, codewords, roles and coins
+
+
+def shown(name: str) -> str:
+    (block,) = blocks(PROTOCOL, "text")
+    (found,) = re.findall(rf"^{re.escape(name)}  +(.*)$", block, re.MULTILINE)
+    return str(found)
+
+
+PLACE = Place(shown("terms hash"), shown("device"), int(shown("number")))
+
+
+def test_the_example_of_a_codeword() -> None:
+    assert PLACE.terms_sha256 == terms_hash("{}")
+    text = "\n".join(map(str, PLACE))
+    digest = hashlib.sha256(text.encode()).digest()
+    assert shown("SHA-256") == digest.hex()
+    keys = [int.from_bytes(digest[at : at + 4], "little") for at in (0, 4)]
+    assert shown("keys") == " ".join(f"0x{key:08x}" for key in keys)
+    d, r = map(int, re.findall(r"\d+", shown("d")))
+    assert r == -(-d // 4)
+    numbers: list[int] = []
+    for word in (7 * r, 7 * r + 1):
+        found = re.fullmatch(r"0x(.{8}), bytes (.*), numbers (.*)", shown(f"word {word}"))
+        assert found is not None
+        mixed = int(found[1], 16)
+        assert bytes.fromhex(found[2]) == mixed.to_bytes(4, "little")
+        numbers += map(int, found[3].split())
+    whole = Codebook(4 * r, *PLACE).codeword(7).tolist()
+    assert numbers == whole
+    v = [int(number) for number in shown("v_7").split()]
+    assert v == numbers[:d] == Codebook(d, *PLACE).codeword(7).tolist()
+    assert v == list(standalone.codebook(text, d, 8))[7]
+
+
+@pytest.mark.parametrize(("name", "number"), [("role", PLACE.number), ("role of 13", 13)])
+def test_the_example_of_a_role(name: str, number: int) -> None:
+    pattern = r"bytes (.*), (\d+) of 4294967296: with evaluators (.*) it (trains|evaluates)"
+    found = re.fullmatch(pattern, shown(name))
+    assert found is not None
+    place = PLACE._replace(number=number)
+    text = "\n".join(map(str, place)) + "\nrole"
+    drawn = hashlib.sha256(text.encode()).digest()[:4]
+    assert bytes.fromhex(found[1]) == drawn
+    assert int(found[2]) == int.from_bytes(drawn, "little")
+    mechanism = DirectionMechanism(4.0, 1024, 67, size=5, evaluators=float(found[3]))
+    assert mechanism.evaluates(place) == (found[4] == "evaluates")
+
+
+def test_the_examples_of_a_coin() -> None:
+    (block,) = blocks(PROTOCOL, "text")
+    coins = re.findall(r"^coin +(\d+) for k = (\d+), t = (\d+), epsilon (\d+)$", block, re.M)
+    assert len(coins) == 2
+    for coin, k, t, epsilon in coins:
+        assert abs(Choice(int(k), int(t), float(epsilon)).coin - int(coin)) <= 2**11
+
+
+def test_the_constants_of_the_mixing() -> None:
+    source = Path(standalone.__file__).read_text(encoding="utf-8")
+    for constant in ("0x7FEB352D", "0x846CA68B"):
+        assert constant in PROTOCOL
+        assert constant in source
+
+
+# What else there is
 
 
 def test_every_state_and_the_header() -> None:

@@ -1,5 +1,6 @@
 """Every field of a task file is documented, and the examples in the pages are tasks."""
 
+import math
 import re
 from types import UnionType
 from typing import get_args, get_type_hints
@@ -9,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from crowdml.cli import app
-from crowdml.protocol import Sensor, Task
+from crowdml.protocol import MECHANISMS, Sensor, Task
 from crowdml.protocol.task import TaskFile
 from tests.docs.pages import blocks, page, table_rows
 
@@ -60,6 +61,15 @@ def test_every_choice_is_named() -> None:
             for choice in get_args(hint):
                 if isinstance(choice, str) and not isinstance(hint, UnionType):
                     assert f"`{choice}`" in text
+
+
+def test_what_mechanisms_choose() -> None:
+    """The numbers that hold where a task file says nothing."""
+    rows = {cells[0]: cells[-1] for cells in table_rows(page("docs/tasks.md"))}
+    numbers = {name: set(re.findall(r"[\d.]*\d", rows[f"`{name}`"])) for name in ("clip", "reach")}
+    kinds = MECHANISMS.values()
+    assert numbers["clip"] - {"1", "2"} == {f"{k.clip:g}" for k in kinds if k.clip < math.inf}
+    assert numbers["reach"] == {f"{distance:g}" for kind in kinds for distance in kind.reach}
 
 
 def test_the_tutorials_task() -> None:

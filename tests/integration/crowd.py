@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 import crowdml
 from crowdml.device import DeviceStore
+from crowdml.privacy import DirectionEvent, Noisy
 from crowdml.protocol import Task
 from crowdml.server.entry import LogEntry
 from crowdml.types import Ints
-from tests.servers import Process, make_task
+from tests.servers import Process, make_directed, make_task
 
-__all__ = ["FEATURES", "Collector", "log_of", "telltale", "uses"]
+__all__ = ["FEATURES", "Collector", "log_of", "numbered", "telltale", "uses"]
 
 COLLECTING = Path(__file__).parents[1] / "collecting.py"
 FEATURES = 60
@@ -36,6 +38,18 @@ def telltale(**changes: Any) -> Task:
     return make_task(**(defaults | changes))
 
 
+def numbered(**changes: Any) -> Task:
+    """The same shape, for whole people, who may check in often enough for any test."""
+    defaults: dict[str, Any] = {
+        "features__count": FEATURES,
+        "target__labels": ["even", "odd"],
+        "collection__buffer": 300,
+        "collection__checkins": 100,
+        "privacy__epsilon": 400.0,
+    }
+    return make_directed(**(defaults | changes))
+
+
 def uses(log: Iterable[LogEntry]) -> Ints:
     """How often each sample was used, over all check-ins.
 
@@ -43,7 +57,8 @@ def uses(log: Iterable[LogEntry]) -> Ints:
     """
     total = np.zeros(FEATURES, dtype=np.int64)
     for entry in log:
-        columns = np.frombuffer(entry.gradient, dtype="<i4").reshape(-1, FEATURES)
+        told = msgspec.msgpack.decode(entry.told, type=Noisy)
+        columns = np.frombuffer(told.gradient, dtype="<i4").reshape(-1, FEATURES)
         used = columns.any(axis=0)
         assert used.sum() == entry.samples, "otherwise this test is blind"
         total += used
@@ -90,6 +105,12 @@ class Collector:
     def answers(self) -> dict[str, str]:
         with closing(DeviceStore(self.file)) as store:
             return store.answers
+
+    def numbers(self) -> list[int]:
+        """Those in the device's ledger, where the mechanism counts."""
+        with closing(DeviceStore(self.file)) as store:
+            events = store.ledger.events
+        return [event.number for event in events if isinstance(event, DirectionEvent)]
 
     def waiting(self) -> int:
         with closing(DeviceStore(self.file)) as store:

@@ -5,6 +5,7 @@ import json
 import random
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,16 @@ import numpy as np
 import pytest
 
 from crowdml.protocol import Task
-from tests.servers import Process, Start, checkin, enrol, make_task, recompute
+from tests.servers import (
+    Process,
+    Start,
+    checkin,
+    directed,
+    enrolled,
+    make_directed,
+    make_task,
+    recompute,
+)
 
 CHECKINS = "/v1/tasks/activity/checkins"
 CLIENTS = 4
@@ -27,22 +37,29 @@ class Client:
 
     server: Process
     task: Task
-    token: str
+    joined: dict[str, str]
     number: int
     stop: threading.Event
     acknowledged: dict[str, int] = field(default_factory=dict)
     duplicates: int = 0
     strange: list[object] = field(default_factory=list)
 
+    def body(self, sent: int) -> bytes:
+        """The sent-th check-in of this device."""
+        seed = self.number * 100_000 + sent
+        if self.task.terms.mechanism_name == "direction":
+            return directed(self.task, self.joined["device"], sent, seed)
+        return checkin(self.task, seed, samples=3 + seed % 5)
+
     def run(self) -> None:
-        seed = self.number * 100_000
+        sent = 0
         with self.server.connected() as wire:
             while not self.stop.is_set():
-                seed += 1
-                body = checkin(self.task, seed, samples=3 + seed % 5)
+                sent += 1
+                body = self.body(sent)
                 while not self.stop.is_set():
                     try:
-                        reply = wire.call("POST", CHECKINS, body, self.token)
+                        reply = wire.call("POST", CHECKINS, body, self.joined["token"])
                     except (OSError, http.client.HTTPException):
                         time.sleep(0.01)
                         continue
@@ -58,9 +75,9 @@ class Client:
 def hammer(start: Start, task: Task, kills: int, seed: int, **settings: Any) -> None:
     server = start(task, **settings)
     with server.connected() as wire:
-        tokens = [enrol(wire) for _ in range(CLIENTS)]
+        joined = [enrolled(wire) for _ in range(CLIENTS)]
     stop = threading.Event()
-    clients = [Client(server, task, token, i, stop) for i, token in enumerate(tokens)]
+    clients = [Client(server, task, each, i, stop) for i, each in enumerate(joined)]
     threads = [threading.Thread(target=client.run) for client in clients]
     moments = random.Random(seed)
     for thread in threads:
@@ -95,13 +112,30 @@ def hammer(start: Start, task: Task, kills: int, seed: int, **settings: Any) -> 
     fold = recompute(server.database)
     assert document["version"] == statistics["version"] == fold.version == len(log)
     assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
-    assert statistics["samples"] == sum(entry.samples for entry in log)
+    if task.terms.mechanism_name == "direction":
+        assert statistics["samples"] is None
+        by_device = Counter(entry.device for entry in log)
+        assert sorted((entry.device, entry.number) for entry in log) == [
+            (device, number) for device in sorted(by_device)
+            for number in range(1, by_device[device] + 1)
+        ], "each number once, and none left out"  # fmt: skip
+        errors = statistics["error"]["value"]
+        assert errors == fold.totals.errors / fold.totals.evaluated
+    else:
+        assert statistics["samples"] == sum(entry.samples or 0 for entry in log)
 
 
 @pytest.mark.parametrize("part", range(2))
 def test_killed_under_load(start: Start, part: int) -> None:
     """Ten kills in each part, twenty in all; two parts, so that they can run side by side."""
     hammer(start, make_task(), kills=10, seed=part)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_killed_under_the_load_of_people(start: Start, part: int) -> None:
+    """The same with check-ins of one small number, and a snapshot every few of them."""
+    task = make_directed(collection__checkins=100_000, privacy__epsilon=4e5, optimizer__c=None)
+    hammer(start, task, kills=10, seed=part, snapshot_every=50)
 
 
 def test_killed_while_taking_snapshots(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Shrinking to an L1 norm of at most S, and never more than that."""
+"""Shrinking to a norm of at most S, and never more than that."""
 
 import numpy as np
 import pytest
@@ -16,24 +16,35 @@ rows = hnp.arrays(
 )
 
 
+NORM = st.sampled_from([1, 2])
+
+
 @settings(deadline=None)
-@given(rows, st.floats(1e-6, 1e9))
-def test_no_row_stays_longer_than_the_clip(gradients: Array, clip: float) -> None:
+@given(rows, st.floats(1e-6, 1e9), NORM)
+def test_no_row_stays_longer_than_the_clip(gradients: Array, clip: float, norm: int) -> None:
     for row in gradients:
-        short = clipped_mean(row[None, :], clip)
-        assert np.abs(short).sum() <= clip
+        short = clipped_mean(row[None, :], clip, norm)
+        assert np.linalg.norm(short, norm) <= clip
 
 
 @settings(deadline=None)
-@given(rows, st.floats(1e-6, 1e9))
-def test_direction_and_short_rows_stay(gradients: Array, clip: float) -> None:
-    factors = clip_factors(np.abs(gradients).sum(axis=1), clip)
+@given(rows, st.floats(1e-6, 1e9), NORM)
+def test_direction_and_short_rows_stay(gradients: Array, clip: float, norm: int) -> None:
+    lengths = np.linalg.norm(gradients, norm, axis=1)
+    factors = clip_factors(lengths, clip)
     assert ((factors > 0) & (factors <= 1)).all()
-    short = np.abs(gradients).sum(axis=1) <= clip * (1 - 1e-6)
+    short = lengths <= clip * (1 - 1e-6)
     assert (factors[short] == 1).all()
     # All but a billionth of S is used: no accuracy is given away.
-    long = np.abs(gradients).sum(axis=1)[~short] * factors[~short]
-    assert (long >= clip * (1 - 1e-5)).all()
+    assert (lengths[~short] * factors[~short] >= clip * (1 - 1e-5)).all()
+
+
+def test_the_norms_differ() -> None:
+    g = np.array([[3.0, -4.0]])
+    assert clipped_mean(g, 3.5, norm=1) == pytest.approx([1.5, -2.0])
+    assert clipped_mean(g, 3.5, norm=2) == pytest.approx([2.1, -2.8])
+    assert clipped_mean(g, 6.0, norm=1) == pytest.approx([18 / 7, -24 / 7])
+    assert clipped_mean(g, 6.0, norm=2).tolist() == [3.0, -4.0]
 
 
 def test_infinite_clip_changes_nothing() -> None:

@@ -1,5 +1,6 @@
-"""The family: layout of the parameters, and the L1 bound under any input a device lets in."""
+"""The family: layout of the parameters, and its bounds under any input a device lets in."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -30,9 +31,13 @@ models = st.builds(
 )
 
 
+Case = tuple[LinearModel, int, Array, Array, Array]
+
+
 @st.composite
-def samples(draw: st.DrawFn) -> tuple[LinearModel, Array, Array, Array]:
-    """A model, w as a check-out can bring it, and n samples as a device lets them in."""
+def samples(draw: st.DrawFn) -> Case:
+    """A model, a norm, w as a check-out can bring it, and n samples as a device lets them in."""
+    norm = draw(st.sampled_from([1, 2]))
     model: LinearModel = draw(models)
     n = draw(st.integers(1, 6))
     floats32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -44,32 +49,30 @@ def samples(draw: st.DrawFn) -> tuple[LinearModel, Array, Array, Array]:
             elements=st.floats(allow_nan=False, allow_infinity=False),
         )
     )
-    x = np.array([bound_features(row, model.n_features) for row in raw])
+    x = np.array([bound_features(row, model.n_features, norm) for row in raw])
     targets = (
         st.integers(0, model.n_classes - 1).map(float)
         if model.n_classes
         else st.floats(-1e12, 1e12)
     )
     y = draw(hnp.arrays(np.float64, n, elements=targets))
-    return model, w, x, y
+    return model, norm, w, x, y
 
 
 @settings(deadline=None, max_examples=300)
 @given(samples())
-def test_no_input_passes_the_bound(case: tuple[LinearModel, Array, Array, Array]) -> None:
-    model, w, x, y = case
-    l1_norms = np.abs(model.gradients(w, x, y)).sum(axis=1)
-    assert (l1_norms <= model.l1_bound * (1 + 1e-12)).all()
+def test_no_input_passes_the_bound(case: Case) -> None:
+    model, norm, w, x, y = case
+    lengths = np.linalg.norm(model.gradients(w, x, y), norm, axis=1)
+    assert (lengths <= model.bound(norm) * (1 + 1e-12)).all()
 
 
 @settings(deadline=None, max_examples=300)
 @given(samples(), st.floats(1e-3, 4.0))
-def test_no_input_passes_the_clip(
-    case: tuple[LinearModel, Array, Array, Array], clip: float
-) -> None:
-    """Not even by a rounding error: the sanitizer refuses an average longer than S."""
-    model, w, x, y = case
-    assert np.abs(model.mean_gradient(w, x, y, clip)).sum() <= clip
+def test_no_input_passes_the_clip(case: Case, clip: float) -> None:
+    """Not even by a rounding error: the mechanism refuses an average longer than S."""
+    model, norm, w, x, y = case
+    assert np.linalg.norm(model.mean_gradient(w, x, y, clip, norm), norm) <= clip
 
 
 def test_parameters_are_row_major_then_intercepts() -> None:
@@ -84,11 +87,14 @@ def test_parameters_are_row_major_then_intercepts() -> None:
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_intercept_doubles_the_bound(intercept: bool) -> None:
-    assert Softmax(3, 2, intercept).l1_bound == 2.0 * (1 + intercept)
-    assert Hinge(3, 2, intercept).l1_bound == 2.0 * (1 + intercept)
-    assert Huber(3, 0, intercept, delta=0.3).l1_bound == 0.3 * (1 + intercept)
-    assert Ridge(3, 0, intercept).l1_bound == np.inf
+def test_bounds(intercept: bool) -> None:
+    """An intercept is one more feature that is always 1: 2 times in L1, √2 times in L2."""
+    for norm, labels in ((1, 2.0), (2, math.sqrt(2))):
+        more = (1 + intercept) ** (1 / norm)
+        assert Softmax(3, 2, intercept).bound(norm) == pytest.approx(labels * more)
+        assert Hinge(3, 2, intercept).bound(norm) == pytest.approx(labels * more)
+        assert Huber(3, 0, intercept, delta=0.3).bound(norm) == pytest.approx(0.3 * more)
+        assert Ridge(3, 0, intercept).bound(norm) == np.inf
 
 
 @pytest.mark.parametrize(

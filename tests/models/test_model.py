@@ -19,7 +19,7 @@ MODELS: list[LinearModel] = [
     Huber(n_features=4, tolerance=0.4, delta=0.3),
     Huber(n_features=1, tolerance=2.0, delta=1.7),
 ]
-BOUNDED = [model for model in MODELS if np.isfinite(model.l1_bound)]
+BOUNDED = [model for model in MODELS if np.isfinite(model.bound(1))]
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -28,9 +28,10 @@ def test_conforms(model: LinearModel, intercept: bool) -> None:
     check_model(replace(model, intercept=intercept), np.random.default_rng(11))
 
 
+@pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("model", BOUNDED, ids=str)
-def test_bound_is_attained(model: LinearModel, intercept: bool) -> None:
+def test_bound_is_attained(model: LinearModel, intercept: bool, norm: int) -> None:
     """A bound far above what gradients reach would make every device add too much noise."""
     model = replace(model, intercept=intercept)
     rng = np.random.default_rng(5)
@@ -40,25 +41,39 @@ def test_bound_is_attained(model: LinearModel, intercept: bool) -> None:
         w = 1e3 * rng.normal(size=model.size)
         for label in range(max(model.n_classes, 1)):
             y = np.full(len(x), float(label))
-            norms = np.abs(model.gradients(w, x, y)).sum(axis=1)
-            longest = max(longest, float(norms.max()))
-    assert longest > 0.999 * model.l1_bound
+            lengths = np.linalg.norm(model.gradients(w, x, y), norm, axis=1)
+            longest = max(longest, float(lengths.max()))
+    assert longest > 0.999 * model.bound(norm)
 
 
 @dataclass(frozen=True)
 class HalfBound(Softmax):
-    @property
-    def slope_bound(self) -> float:
-        return 1.0
+    def slope_bound(self, norm: int) -> float:
+        return super().slope_bound(norm) / (1 if norm == 2 else 2)
+
+
+@dataclass(frozen=True)
+class NoLabels(Softmax):
+    """Right for one slope, as in regression, but there are two."""
+
+    def slope_bound(self, norm: int) -> float:
+        return super().slope_bound(norm) if norm == 1 else 1.0
 
 
 @dataclass(frozen=True)
 class ForgottenIntercept(Softmax):
-    """The constant feature stands beside ‖x‖₁ ≤ 1, so the bound must double."""
+    """The constant feature stands beside ‖x‖ ≤ 1, so the bounds must grow."""
 
-    @property
-    def l1_bound(self) -> float:
-        return self.slope_bound
+    def bound(self, norm: int) -> float:
+        return self.slope_bound(norm)
+
+
+@dataclass(frozen=True)
+class OneNorm(Ridge):
+    """Clips in L1 whatever is asked for."""
+
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
+        return super().mean_gradient(w, x, y, clip, 1)
 
 
 @dataclass(frozen=True)
@@ -79,23 +94,24 @@ class NoSubtraction(Softmax):
 
 @dataclass(frozen=True)
 class ClipForgotten(Ridge):
-    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
-        return super().mean_gradient(w, x, y, np.inf)
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
+        return super().mean_gradient(w, x, y, np.inf, norm)
 
 
 @dataclass(frozen=True)
 class ClipAfterwards(Ridge):
     """Shrinks the average instead of each gradient: one sample could then move all others."""
 
-    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
-        g = super().mean_gradient(w, x, y, np.inf)
-        return g * min(1.0, clip * (1 - 2.0**-30) / max(float(np.abs(g).sum()), 1e-300))
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
+        g = super().mean_gradient(w, x, y, np.inf, norm)
+        length = float(np.linalg.norm(g, norm))
+        return g * min(1.0, clip * (1 - 2.0**-30) / max(length, 1e-300))
 
 
 @dataclass(frozen=True)
 class Sum(Softmax):
-    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float) -> Array:
-        return super().mean_gradient(w, x, y, clip) * len(x)
+    def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
+        return super().mean_gradient(w, x, y, clip, norm) * len(x)
 
 
 @dataclass(frozen=True)
@@ -130,8 +146,10 @@ class OneLoss(Softmax):
 @pytest.mark.parametrize(
     ("model", "complaint"),
     [
-        (HalfBound(4, 3), "at most l1_bound = 1.0, found"),
-        (ForgottenIntercept(4, 3, intercept=True), "at most l1_bound = 2.0, found"),
+        (HalfBound(4, 3), r"at most bound\(1\) = 1.0, found"),
+        (NoLabels(4, 3), r"at most bound\(2\) = 1.0, found"),
+        (ForgottenIntercept(4, 3, intercept=True), r"at most bound\(1\) = 2.0, found"),
+        (OneNorm(4), "mean of gradients shrunk to .* in L2"),
         (WrongSign(4, 3), "slope of losses"),
         (NoSubtraction(4, 3), "slope of losses"),
         (ClipForgotten(4), "mean of gradients shrunk"),

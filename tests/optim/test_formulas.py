@@ -11,7 +11,6 @@ from crowdml.optim import (
     average_gradient,
     averaged,
     constant,
-    distance_over_gradients,
     dual_averaging,
     inverse,
     inverse_sqrt,
@@ -65,15 +64,6 @@ def slow_average_gradient(rate: Callable[[int], float]) -> list[Array]:
     return path[1:]
 
 
-def slow_distance(first_step: float) -> list[Array]:
-    path = [START]
-    for t in range(1, STEPS + 1):
-        reach = max(first_step, *(float(np.linalg.norm(w - START)) for w in [START, *path]))
-        step = reach / np.sqrt(np.sum(GRADIENTS[:t] ** 2))
-        path.append(ball(path[-1] - step * GRADIENTS[t - 1]))
-    return path[1:]
-
-
 @pytest.mark.parametrize(
     ("fast", "slow"),
     [
@@ -84,7 +74,6 @@ def slow_distance(first_step: float) -> list[Array]:
         (dual_averaging(0.1, R), slow_dual_averaging(0.1)),
         (average_gradient(constant(0.05), R), slow_average_gradient(lambda t: 0.05)),
         (average_gradient(inverse_sqrt(0.1), R), slow_average_gradient(lambda t: 0.1 / t**0.5)),
-        (distance_over_gradients(R, first_step=0.8), slow_distance(0.8)),
     ],
 )
 def test_iterates(fast: Optimizer, slow: list[Array]) -> None:

@@ -13,7 +13,6 @@ from crowdml.optim import (
     average_gradient,
     averaged,
     constant,
-    distance_over_gradients,
     dual_averaging,
     inverse,
     inverse_sqrt,
@@ -31,12 +30,10 @@ OPTIMIZERS = {
     "dual-averaging": lambda radius: dual_averaging(0.3, radius),
     "average-gradient": lambda radius: average_gradient(constant(0.1), radius),
     "average-gradient-sqrt": lambda radius: average_gradient(inverse_sqrt(0.5), radius),
-    "distance": lambda radius: distance_over_gradients(radius),
     "averaged-sgd": lambda radius: averaged(sgd(inverse_sqrt(0.5), radius)),
     "averaged-adagrad-plain": lambda radius: averaged(adagrad(0.3, radius), power=0.0),
     "averaged-dual": lambda radius: averaged(dual_averaging(0.3, radius)),
     "averaged-average-gradient": lambda radius: averaged(average_gradient(constant(0.1), radius)),
-    "averaged-distance": lambda radius: averaged(distance_over_gradients(radius)),
 }
 
 

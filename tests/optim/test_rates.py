@@ -6,7 +6,16 @@ from collections.abc import Callable
 import pytest
 
 from crowdml.errors import InvalidInput
-from crowdml.optim import Optimizer, Rate, adagrad, constant, dual_averaging, inverse, inverse_sqrt
+from crowdml.optim import (
+    Optimizer,
+    Rate,
+    adagrad,
+    constant,
+    dual_averaging,
+    inverse,
+    inverse_sqrt,
+    planned_rate,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +28,12 @@ from crowdml.optim import Optimizer, Rate, adagrad, constant, dual_averaging, in
 )
 def test_formula(make: Callable[[float], Rate], expected: list[float]) -> None:
     assert [make(2.5)(t) for t in (1, 2, 3, 4)] == pytest.approx(expected, rel=1e-15)
+
+
+def test_planned_rate() -> None:
+    """D/√(T·(S²/2 + E‖noise‖²)), at numbers that cannot be mistaken for each other."""
+    assert planned_rate(3.0, 50, 0.2, 0.16) == pytest.approx(3.0 / math.sqrt(50 * (0.02 + 0.16)))
+    assert planned_rate(3.0, 200, 0.2, 0.16) == pytest.approx(planned_rate(1.5, 50, 0.2, 0.16))
 
 
 @pytest.mark.parametrize("make", [inverse_sqrt, constant, inverse, adagrad, dual_averaging])

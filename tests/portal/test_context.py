@@ -18,6 +18,7 @@ from crowdml.portal import create_portal_app
 from crowdml.portal.attempts import Attempts
 from crowdml.portal.context import Portal
 from crowdml.portal.gallery import Gallery
+from crowdml.portal.planner import Planner
 from crowdml.server import Settings, Store
 from crowdml.server.service import Service
 from crowdml.server.throttle import Throttle
@@ -117,5 +118,5 @@ def test_what_an_app_remembers_ends_with_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_remember_nothing(name: str) -> None:
     module = importlib.import_module(name)
-    kept = (Attempts, Gallery, Portal, Service, Throttle, asyncio.Semaphore)
+    kept = (Attempts, Gallery, Planner, Portal, Service, Throttle, asyncio.Semaphore)
     assert not [key for key, value in vars(module).items() if isinstance(value, kept)]

@@ -8,9 +8,11 @@ import pytest
 
 from crowdml.cli.task import STARTER
 from crowdml.errors import InvalidTask
+from crowdml.portal.owner.advice import advice
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS
-from crowdml.protocol import Task, terms_hash
+from crowdml.privacy import DirectionMechanism
+from crowdml.protocol import MISSING, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
 from crowdml.protocol.task import TaskFile
 from tests.portal.owner_browser import Portal, fields_of, text_of, wrong_inputs
@@ -59,11 +61,13 @@ def test_a_full_form_is_the_same_as_its_task_file() -> None:
         "features.sensor.first_bin": "0.1", "features.sensor.scale": "1e3",
         "features.sensor.every": "60", "features.sensor.trigger": "label-change",
         "features.sensor.fields": "height\nwidth", "target.labels": "",
-        "target.description": "weight", "model.kind": "huber", "model.clip": "0.5",
-        "model.regularization": "1e-4", "model.radius": "10", "model.intercept": "on",
-        "model.delta": "2", "model.tolerance": "3", "privacy.epsilon": "0.5",
-        "privacy.epsilon_e": "0.1", "collection.heldout": "0.25", "optimizer.kind": "sgd",
-        "optimizer.rate": "inverse", "optimizer.c": "4", "optimizer.averaging": "",
+        "target.description": "weight", "target.scale": "70", "model.kind": "huber",
+        "model.clip": "0.5", "model.regularization": "1e-4", "model.radius": "10",
+        "model.intercept": "on", "model.delta": "2", "model.tolerance": "3",
+        "privacy.mechanism": "gaussian", "privacy.epsilon": "0.5", "privacy.epsilon_e": "0.1",
+        "privacy.delta": "1e-7", "collection.buffer": "99", "collection.heldout": "0.25",
+        "optimizer.kind": "sgd", "optimizer.rate": "inverse", "optimizer.c": "4",
+        "optimizer.averaging": "2",
         "stop.error": "0.1", "stop.window": "100", "stop.samples": "50",
         "stop.confidence": "0.99", "enrolment.mode": "invite",
         "enrolment.checkins_per_minute": "5", "enrolment.max_staleness": "7",
@@ -75,8 +79,22 @@ def test_a_full_form_is_the_same_as_its_task_file() -> None:
     assert sensor is not None
     assert (sensor.fields, sensor.scale, sensor.window) == (("height", "width"), 1000.0, 8)
     assert task.terms.model.intercept
+    assert (task.terms.mechanism_name, task.terms.target.scale) == ("gaussian", 70)
     assert (task.stop.error, task.enrolment.max_staleness) == (0.1, 7)
     assert set(document["stop"]) == {"updates", "error", "window", "samples", "confidence"}
+
+
+def test_a_direction_can_be_chosen_by_hand() -> None:
+    by_hand = {
+        "privacy.directions": "64", "collection.checkins": "3", "collection.evaluators": "0.5",
+        "optimizer.rate": "planned", "optimizer.reach": "20",
+    }  # fmt: skip
+    task = Task.from_toml(task_toml(FORM | by_hand))
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    assert (mechanism.directions, mechanism.checkins, mechanism.evaluators) == (64, 3, 0.5)
+    assert mechanism.epsilon == pytest.approx(4 / 3)
+    assert task.optimizer.reach == 20
 
 
 WRONG = {
@@ -97,23 +115,30 @@ WRONG = {
     "features.sensor.fields": ["height"],
     "target.labels": ["one", "a\na", "x" * 81 + "\nb", "\n".join(str(n) for n in range(1001))],
     "target.description": ["x" * 2001],
+    "target.scale": ["0", "large"],
     "model.kind": ["", "forest", "ridge"],
-    "model.clip": ["0", "-1", "nan", "small"],
+    "model.clip": ["0", "-1", "nan", "small", "0.5"],
     "model.regularization": ["-1", "1e7"],
     "model.radius": ["0", "inf"],
     "model.delta": ["0"],
     "model.tolerance": ["x"],
-    "privacy.epsilon": ["", "0", "-1", "nan", "1e7", "1e-7", "little"],
+    "privacy.mechanism": ["magic"],
+    "privacy.epsilon": ["0", "-1", "nan", "1e7", "1e-7", "little", "41", "inf"],
     "privacy.epsilon_e": ["0", "2", "inf"],
-    "privacy.epsilon_y": ["0", "x"],
+    "privacy.epsilon_y": ["0", "x", "0.1"],
+    "privacy.delta": ["0", "1", "1e-6"],
+    "privacy.directions": ["1", "5000", "many"],
     "collection.batch": ["", "0", "1.5"],
-    "collection.buffer": ["", "3", "many"],
-    "collection.heldout": ["-0.1", "0.6"],
+    "collection.buffer": ["3", "many"],
+    "collection.heldout": ["-0.1", "0.6", "0.1"],
+    "collection.checkins": ["0", "1.5"],
+    "collection.evaluators": ["-0.1", "1"],
     "optimizer.kind": ["magic"],
     "optimizer.rate": ["magic"],
     "optimizer.c": ["0"],
     "optimizer.averaging": ["-1"],
-    "stop.updates": ["0", "1e5x"],
+    "optimizer.reach": ["0", "far"],
+    "stop.updates": ["", "0", "1e5x"],
     "stop.error": ["0", "1"],
     "stop.window": ["1"],
     "stop.samples": ["0"],
@@ -140,9 +165,11 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
             (mistake,) = refused.value.mistakes
             assert mistake.field == key
             for do in ("preview", "create"):
-                reply = browser.send("/owner/new", form | {"do": do})
+                ticked = {"not_private": "on"} if value == "inf" else {}
+                reply = browser.send("/owner/new", form | ticked | {"do": do})
                 assert reply.status == 400
-                sentence = f"This {mistake.rule}" if value else "This is missing. Fill it in."
+                missing = mistake.rule == MISSING
+                sentence = "This is missing. Fill it in." if missing else f"This {mistake.rule}"
                 found = wrong_inputs(reply)
                 assert list(found) == [key]
                 assert found[key].startswith(" ".join(sentence.split()))
@@ -160,8 +187,9 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
 
 def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: Portal) -> None:
     wrong = {
-        "name": "activity", "title": "", "features.count": "many", "privacy.epsilon": "inf",
-        "privacy.epsilon_e": "0.1", "collection.buffer": "3", "stop.error": "2",
+        "name": "activity", "title": "", "features.count": "many", "privacy.mechanism": "laplace",
+        "privacy.epsilon": "inf", "privacy.epsilon_e": "0.1", "collection.buffer": "3",
+        "stop.error": "2",
     }  # fmt: skip
     with portal.owner() as browser:
         reply = browser.send("/owner/new", FORM | wrong | {"do": "create"})
@@ -170,11 +198,11 @@ def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: P
             "name": "This is taken: there is a task 'activity' already. Choose another name.",
             "title": "This is missing. Fill it in.",
             "features.count": 'This must be a whole number from 1 to 100,000, found "many".',
-            "not_private": "This must be ticked where ε is inf, for then no noise is added. "
-            "Tick “I know that this task is NOT PRIVATE”, or choose a finite ε.",
             "privacy.epsilon_e": "This must be left out where privacy.epsilon is inf, which means "
             "no noise at all, found 0.1. Remove it.",
-            "collection.buffer": "This must hold a whole batch of 52 samples, found 3. Raise it, "
+            "not_private": "This must be ticked where ε is inf, for then no noise is added. "
+            "Tick “I know that this task is NOT PRIVATE”, or choose a finite ε.",
+            "collection.buffer": "This must hold a whole batch of 50 samples, found 3. Raise it, "
             "or lower the batch.",
             "stop.error": "This must be a number above 0 and below 1, found 2.",
         }
@@ -195,18 +223,77 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         assert reply.status == 200
         assert "not_private" not in fields_of(reply)
         words = text_of(reply)
-        noise = task.forecast()
-        assert noise is not None
+        said = advice(task)
+        assert said is not None
         for part in (
-            task.title, "Still, Walking, Jogging", "Little can be learnt about any one sample",
-            terms_hash(task.terms.text), " ".join(task.terms.text.split()),
-            f"a standard deviation of {noise.noise_stddev:.3g}",
-            f"{noise.once:.3g} times as large as the largest possible signal", "100,000 check-ins",
+            task.title, "Still, Walking, Jogging", "Whatever you contribute, in all: ε = 4.",
+            "A guess about you can become much better", terms_hash(task.terms.text),
+            " ".join(task.terms.text.split()), "everything that a person contributes",
+            "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
         ):  # fmt: skip
             assert part in words
-        drowned = browser.send("/owner/new", FORM | {"do": "preview", "stop.updates": "10"})
-        assert "Expect a poor model" in text_of(drowned)
+        assert "noise" not in words.partition("Preview: what")[2].partition("Paste a task")[0]
     assert rows(portal.file, "tasks", "actions") == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        (
+            {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
+            ["Samples, one at a time (laplace)", "For each sample: ε = 1.", "ε = 0.9, the error"],
+        ),
+        (
+            {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},
+            ["For each sample: ε = 2, with δ = 1e-06.", "The gradient takes ρ = "],
+        ),
+        (
+            {"collection.checkins": "4", "features.sensor.kind": "motion"},
+            ["Each of 4 check-ins costs 1.", "At least 25 minutes for each check-in, 100 in all"],
+        ),
+        ({"collection.evaluators": "0"}, ["Its error will not be measured."]),
+        ({"stop.updates": "10"}, ["In the end its error will hardly be known"]),
+        (
+            {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"},
+            ["THIS TASK IS NOT PRIVATE", "Nobody (laplace)", "everything leaves as it is"],
+        ),
+    ],
+)
+def test_preview_knows_the_mechanisms(
+    portal: Portal, changes: dict[str, str], parts: list[str]
+) -> None:
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | changes | {"do": "preview"})
+    assert reply.status == 200, wrong_inputs(reply)
+    for part in parts:
+        assert part in text_of(reply)
+
+
+BUTTON = "Simulate this crowd"
+
+
+@pytest.mark.parametrize("pasted", [False, True])
+def test_what_the_crowd_should_reach_is_simulated_when_asked(portal: Portal, pasted: bool) -> None:
+    form = {"toml": STARTER.format(name="asked")} if pasted else FORM
+    with portal.owner() as browser:
+        before = rows(portal.file, "tasks", "actions")
+        assert BUTTON in text_of(browser.send("/owner/new", form | {"do": "preview"}))
+        reply = browser.send("/owner/new", form | {"do": "plan"})
+    words = text_of(reply)
+    assert reply.status == 200
+    assert "once, 1,000 devices should reach an error of 0." in words
+    assert "Simulated on made-up data of medium difficulty. crowdml plan FILE --data" in words
+    assert BUTTON not in words
+    assert reply.body.count(b"autofocus") == 1
+    assert rows(portal.file, "tasks", "actions") == before
+
+
+def test_only_what_is_right_and_private_is_simulated(portal: Portal) -> None:
+    no_noise = {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"}
+    with portal.owner() as browser:
+        for changes, status in ((no_noise, 200), ({"features.count": "0"}, 400)):
+            reply = browser.send("/owner/new", FORM | changes | {"do": "plan"})
+            assert (reply.status, b'id="plan"' in reply.body) == (status, False)
 
 
 def test_a_created_task_is_live_at_once(portal: Portal) -> None:
@@ -254,8 +341,10 @@ def test_a_task_file_that_is_too_long(portal: Portal) -> None:
 
 
 def test_no_privacy_needs_an_extra_word(portal: Portal) -> None:
-    open_ = FORM | {"name": "open-book", "privacy.epsilon": "inf", "do": "create"}
-    pasted = {"toml": STARTER.replace("epsilon = 1.0", "epsilon = inf").format(name="open-file")}
+    no_noise = {"privacy.mechanism": "laplace", "privacy.epsilon": "inf"}
+    open_ = FORM | no_noise | {"name": "open-book", "do": "create"}
+    starter = STARTER.replace("epsilon = 4.0", 'epsilon = inf\nmechanism = "laplace"')
+    pasted = {"toml": starter.format(name="open-file")}
     with portal.owner() as browser:
         for form in (open_, pasted | {"do": "create"}):
             reply = browser.send("/owner/new", form)

@@ -11,7 +11,17 @@ import pytest
 
 from crowdml.portal.owner.session import csrf_token
 from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of
-from tests.servers import Reply, checkin, create, enrol, make_task, problem_kind, rows
+from tests.servers import (
+    Reply,
+    checkin,
+    create,
+    directed,
+    enrol,
+    enrolled,
+    make_task,
+    problem_kind,
+    rows,
+)
 
 CHANGES: dict[str, dict[str, Any]] = {
     "activity": {},
@@ -23,6 +33,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "many": {},
     "short": {"stop__updates": 1},
     "weights": {"model__intercept": True, "features__count": 6},
+    "people": {"privacy__mechanism": "direction", "privacy__epsilon": 4.0},
     "number": {"target__labels": None, "model__kind": "ridge", "model__clip": 1.0},
 }
 TASKS = {name: make_task(name, **changes) for name, changes in CHANGES.items()}
@@ -52,6 +63,18 @@ def send(owner: Browser, task: str, token: str, seed: int = 0) -> Reply:
 def log(portal: Portal, task: str) -> list[tuple[str, str, str]]:
     with portal.store() as store:
         return [(a.owner, a.action, a.detail) for a in store.accounts.actions(task)]
+
+
+def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
+    device, token = enrolled(owner.wire, "people").values()
+    body = directed(TASKS["people"], device)
+    assert owner.wire.call("POST", "/v1/tasks/people/checkins", body, token).status == 200
+    page = text_of(owner.get("/owner/tasks/people"))
+    assert "ε = 4 in all" in page
+    assert device in page
+    assert "Samples" not in page
+    assert "Samples used" in text_of(owner.get("/owner/tasks/activity"))
+    assert "ε = 4 in all" in text_of(owner.get("/owner?q=people"))
 
 
 def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browser) -> None:

@@ -3,28 +3,36 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from crowdml.errors import Rejected
-from crowdml.portal.charts import CHARTS, Facts
+from crowdml.portal.charts import CHARTS
 from crowdml.portal.drawing import THEMES, save
 from crowdml.portal.example import make_example
+from crowdml.portal.facts import Facts
 from crowdml.portal.gallery import Gallery
 from crowdml.protocol import Estimate, State, Statistics, terms_hash
 from crowdml.server.reports import Course
 from tests.portal.owner_browser import Portal
 from tests.servers import create, make_task
 
-LARGE = {"collection__batch": 20_000, "collection__buffer": 20_000, "features__count": 40}
+LARGE: dict[str, dict[str, Any]] = {
+    "samples": {
+        "collection__batch": 20_000, "collection__buffer": 20_000, "features__count": 40,
+    },
+    "codebook": {"privacy__mechanism": "direction", "features__count": 20_000},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"))
-    tiny_share = {"privacy__epsilon": 1000.0, "privacy__epsilon_e": 5e-6}
-    create(portal.database, make_task(), make_task("large", **LARGE), make_task("s", **tiny_share))
+    create(
+        portal.database, make_task(), *(make_task(name, **large) for name, large in LARGE.items())
+    )
     portal.start()
     try:
         yield portal
@@ -49,23 +57,16 @@ def test_a_host_that_is_none(portal: Portal, path: str) -> None:
 def test_an_example_that_would_take_long_is_left_out(portal: Portal) -> None:
     with portal.browser() as browser:
         assert b"<h3>An example</h3>" in browser.get("/tasks/activity").body
-        large = browser.get("/tasks/large")
-    assert large.status == 200
-    assert b"<h3>An example</h3>" not in large.body
-
-
-def test_noise_that_cannot_be_drawn_is_left_out(portal: Portal) -> None:
-    with portal.browser() as browser:
-        page = browser.get("/tasks/s")
-        assert page.status == 200
-        assert b"How noise hides one sample" not in page.body
-        assert b"How noise hides one sample" in browser.get("/tasks/activity").body
+        for name in LARGE:
+            large = browser.get(f"/tasks/{name}")
+            assert large.status == 200
+            assert b"<h3>An example</h3>" not in large.body
 
 
 def test_the_example_carries_the_terms_that_were_agreed_to() -> None:
     terms = make_task().terms
     example = make_example(terms, terms_hash("another text"), np.zeros(12), version=3)
-    assert terms_hash("another text") in example.body
+    assert terms_hash("another text") in example.messages[0].body
 
 
 def test_only_so_many_pictures_are_drawn_at_once() -> None:

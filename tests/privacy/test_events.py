@@ -1,48 +1,94 @@
 """What a check-in costs, from the facts alone."""
 
 import dataclasses
+import math
 
 import pytest
 
-from crowdml.privacy import CheckinRelease, LaplaceRelease, Part
+from crowdml.privacy import (
+    CheckinEvent,
+    DirectionEvent,
+    Loss,
+    NoiseEvent,
+    Part,
+    Release,
+    Unit,
+    epsilon_of,
+)
+
+DELTA = 1e-6
 
 
-def release(errors_on: Part, labels: float = 0.125) -> CheckinRelease:
+def noisy(errors_on: Part, labels: float = 0.125, delta: float = 0.0) -> NoiseEvent:
     releases = [
-        LaplaceRelease("gradient", Part.TRAINING, 9, 0.5),
-        LaplaceRelease("errors", errors_on, 1, 0.75),
+        Release("gradient", Part.TRAINING, 9, 0.5),
+        Release("errors", errors_on, 1, 0.75),
     ]
     if labels:
-        releases.append(LaplaceRelease("labels", Part.ALL, 2, labels))
-    return CheckinRelease(8, 2 if errors_on is Part.HELDOUT else 0, tuple(releases))
+        releases.append(Release("labels", Part.ALL, 2, labels))
+    return NoiseEvent(8, 2 if errors_on is Part.HELDOUT else 0, tuple(releases), delta)
+
+
+CASES = [
+    (Part.TRAINING, 0.125, 0.5 + 0.75 + 0.125, 8),
+    (Part.HELDOUT, 0.125, 0.75 + 0.125, 10),
+    (Part.TRAINING, 0.0, 1.25, 8),
+    (Part.HELDOUT, 0.0, 0.75, 10),
+]
+
+
+@pytest.mark.parametrize(("errors_on", "labels", "level", "n"), CASES)
+def test_cost_of_laplace(errors_on: Part, labels: float, level: float, n: int) -> None:
+    event = noisy(errors_on, labels)
+    assert event.unit is Unit.SAMPLE
+    assert event.n_samples == n
+    assert event.loss == Loss(epsilon=level)
+    assert event.whole_loss == Loss(epsilon=n * level)
+    assert (event.loss.total, event.whole_loss.total) == (level, n * level)
+
+
+@pytest.mark.parametrize(("errors_on", "labels", "level", "n"), CASES)
+def test_cost_of_gaussian(errors_on: Part, labels: float, level: float, n: int) -> None:
+    """ρ adds up as ε does, and grows with the square of a group."""
+    event = noisy(errors_on, labels, DELTA)
+    assert event.loss == Loss(rho=level, delta=DELTA)
+    assert event.whole_loss == Loss(rho=n * n * level, delta=DELTA)
+    assert event.loss.total == pytest.approx(epsilon_of(level, DELTA))
+
+
+@pytest.mark.parametrize("delta", [0.0, DELTA])
+def test_dearer_part_counts(delta: float) -> None:
+    """Of two disjoint parts each sample is in one only, whichever it is."""
+    gradient = Release("gradient", Part.TRAINING, 9, 1.0)
+    for errors, level in ((0.25, 1.0), (4.0, 4.0)):
+        held = Release("errors", Part.HELDOUT, 1, errors)
+        loss = NoiseEvent(8, 2, (gradient, held), delta).loss
+        assert (loss.rho if delta else loss.epsilon) == level
+
+
+def test_nothing_released_costs_nothing() -> None:
+    assert NoiseEvent(4, 0, ()).loss.total == 0.0
+    assert NoiseEvent(4, 0, (), DELTA).whole_loss.total == 0.0
+
+
+@pytest.mark.parametrize("delta", [0.0, DELTA])
+def test_no_noise_costs_everything(delta: float) -> None:
+    event = NoiseEvent(4, 0, (Release("gradient", Part.TRAINING, 9, math.inf),), delta)
+    assert event.loss.total == event.whole_loss.total == math.inf
+
+
+@pytest.mark.parametrize("what", ["direction", "report"])
+def test_cost_of_a_direction_is_for_everything(what: str) -> None:
+    event = DirectionEvent(3, what, 0.7)
+    assert event.unit is Unit.CHECKIN
+    assert event.loss == event.whole_loss == Loss(epsilon=0.7)
 
 
 @pytest.mark.parametrize(
-    ("event", "per_sample", "n_samples"),
-    [
-        (release(Part.TRAINING), 0.5 + 0.75 + 0.125, 8),
-        (release(Part.HELDOUT), 0.75 + 0.125, 10),
-        (release(Part.TRAINING, labels=0), 1.25, 8),
-        (release(Part.HELDOUT, labels=0), 0.75, 10),
-        (CheckinRelease(4, 0, ()), 0.0, 4),
-    ],
+    "fact",
+    [noisy(Part.TRAINING), noisy(Part.TRAINING).releases[0], DirectionEvent(1, "report", 1.0)],
 )
-def test_cost(event: CheckinRelease, per_sample: float, n_samples: int) -> None:
-    assert event.per_sample == per_sample
-    assert event.n_samples == n_samples
-    assert event.whole_batch == n_samples * per_sample
-
-
-def test_dearer_part_counts() -> None:
-    """Of two disjoint parts each sample is in one only, whichever it is."""
-    cheap = LaplaceRelease("errors", Part.HELDOUT, 1, 0.25)
-    dear = LaplaceRelease("errors", Part.HELDOUT, 1, 4.0)
-    gradient = LaplaceRelease("gradient", Part.TRAINING, 9, 1.0)
-    assert CheckinRelease(8, 2, (gradient, cheap)).per_sample == 1.0
-    assert CheckinRelease(8, 2, (gradient, dear)).per_sample == 4.0
-
-
-@pytest.mark.parametrize("fact", [release(Part.TRAINING), release(Part.TRAINING).releases[0]])
-def test_facts_do_not_change(fact: object) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        fact.epsilon = 0.0  # type: ignore[attr-defined]
+def test_facts_do_not_change(fact: CheckinEvent | Release) -> None:
+    for field in dataclasses.fields(fact):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(fact, field.name, 0.0)

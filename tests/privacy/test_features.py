@@ -1,5 +1,6 @@
-"""What a device lets in: D finite numbers of L1 norm at most 1, and a valid target."""
+"""What a device lets in: D finite numbers with ‖x‖ ≤ 1, and a valid target."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,29 +10,46 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from crowdml.errors import InvalidSample
-from crowdml.privacy import bound_features, check_target
+from crowdml.privacy import bound_features, bound_rows, check_target
 from crowdml.types import Array
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @settings(deadline=None, max_examples=300)
-@given(hnp.arrays(np.float64, st.integers(1, 20), elements=finite))
-def test_never_longer_than_one(x: Array) -> None:
+@given(hnp.arrays(np.float64, st.integers(1, 20), elements=finite), st.sampled_from([1, 2]))
+def test_never_longer_than_one(x: Array, norm: int) -> None:
     """Up to the rounding of d additions, which the clip's margin of 2⁻³⁰ covers."""
-    found = bound_features(x, len(x))
-    l1_norm = np.abs(found).sum()
+    found = bound_features(x, len(x), norm)
+    length = np.linalg.norm(found, norm)
     assert np.isfinite(found).all()
-    assert l1_norm <= 1 + len(x) * 2.0**-52
+    assert length <= 1 + len(x) * 2.0**-52
     assert (np.sign(found) * np.sign(x) >= 0).all()
     if np.abs(x).max() > 1:
-        assert l1_norm == pytest.approx(1.0)
+        assert length == pytest.approx(1.0)
 
 
 @settings(deadline=None)
-@given(hnp.arrays(np.float64, st.integers(1, 8), elements=st.floats(-0.1, 0.1)))
-def test_short_vectors_stay_as_they_are(x: Array) -> None:
-    assert np.array_equal(bound_features(x, len(x)), x)
+@given(
+    hnp.arrays(np.float64, st.integers(1, 8), elements=st.floats(-0.1, 0.1)),
+    st.sampled_from([1, 2]),
+)
+def test_short_vectors_stay_as_they_are(x: Array, norm: int) -> None:
+    assert np.array_equal(bound_features(x, len(x), norm), x)
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        ([0.6, 0.0, -0.8, 0.0], [0.6, 0.0, -0.8, 0.0]),
+        ([6.0, 0.0, -8.0, 0.0], [0.6, 0.0, -0.8, 0.0]),
+        ([1e308, 1e308, -1e308, 1e308], [0.5, 0.5, -0.5, 0.5]),
+        ([0.9, 0.0, 0.0, 0.9], [math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)]),
+        ([1e200, 1e-200, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_rescales_to_the_euclidean_length(x: Any, expected: list[float]) -> None:
+    assert bound_features(x, 4, norm=2) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +68,18 @@ def test_short_vectors_stay_as_they_are(x: Array) -> None:
     ],
 )
 def test_rescales(x: Any, expected: list[float]) -> None:
-    assert bound_features(x, 4).tolist() == expected
+    assert bound_features(x, 4, norm=1).tolist() == expected
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_many_rows_are_bounded_as_one_is(norm: int) -> None:
+    """One rule for devices and simulations: a row that is short enough stays as it is."""
+    x = np.random.default_rng(2).normal(size=(50, 4)) * 10.0 ** np.arange(-200, 300, 10)[:, None]
+    before = x.copy()
+    found = bound_rows(x, norm)
+    assert np.array_equal(x, before)
+    for row, bounded in zip(x, found, strict=True):
+        assert np.array_equal(bounded, bound_features(row, 4, norm))
 
 
 @pytest.mark.parametrize(
@@ -82,14 +111,14 @@ def test_rescales(x: Any, expected: list[float]) -> None:
 )
 def test_refuses_features(x: Any, message: str) -> None:
     with pytest.raises(InvalidSample, match=message):
-        bound_features(x, 4)
+        bound_features(x, 4, norm=1)
 
 
 @pytest.mark.parametrize("x", [[0.25, -0.5], [3.0, -1.0], [1e308, 1e308]])
 def test_gives_a_copy(x: list[float]) -> None:
     """A caller may reuse its array: what is kept does not change with it, nor it with that."""
     given = np.array(x)
-    found = bound_features(given, 2)
+    found = bound_features(given, 2, norm=1)
     before = found.tolist()
     assert given.tolist() == x
     given[:] = 7.0

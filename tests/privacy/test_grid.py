@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from crowdml.models import Hinge, Huber, Model, Ridge, Softmax
-from crowdml.privacy import bound_features, choose_grid, dequantize, quantize, sensitivity_steps
+from crowdml.privacy import (
+    GAUSSIAN,
+    LAPLACE,
+    Law,
+    bound_features,
+    choose_grid,
+    dequantize,
+    quantize,
+    sensitivity_steps,
+)
 from crowdml.types import Array
 
 MODELS: list[Model] = [
@@ -20,83 +29,97 @@ MODELS: list[Model] = [
     Huber(3, delta=0.7),
     Ridge(2, intercept=True),
 ]
+LAWS = [LAPLACE, GAUSSIAN]
 reals = st.floats(-1e6, 1e6)
 
 
 @st.composite
-def neighbours(draw: st.DrawFn) -> tuple[Model, float, Array, Array, Array, Array, Array]:
-    """A model, S, w, and two minibatches that differ by one replaced sample."""
-    model = draw(st.sampled_from(MODELS))
-    clip = min(model.l1_bound, draw(st.floats(0.01, 4.0)))
+def neighbours(draw: st.DrawFn) -> tuple[Law, Model, float, Array, Array, Array, Array, Array]:
+    """A law, a model, S, w, and two minibatches that differ by one replaced sample."""
+    model, law = draw(st.sampled_from(MODELS)), draw(st.sampled_from(LAWS))
+    clip = min(model.bound(law.norm), draw(st.floats(0.01, 4.0)))
     n = draw(st.integers(1, 8))
     w = draw(hnp.arrays(np.float64, model.size, elements=st.floats(-100, 100)))
     rows = hnp.arrays(np.float64, (n, model.n_features), elements=reals)
     raw = draw(rows)
     targets = st.integers(0, model.n_classes - 1).map(float) if model.n_classes else reals
     y = draw(hnp.arrays(np.float64, n, elements=targets))
-    x = np.array([bound_features(row, model.n_features) for row in raw])
+    x = np.array([bound_features(row, model.n_features, law.norm) for row in raw])
     other_x, other_y = x.copy(), y.copy()
     replaced = draw(st.integers(0, n - 1))
     new = draw(hnp.arrays(np.float64, model.n_features, elements=reals))
-    other_x[replaced] = bound_features(new, model.n_features)
+    other_x[replaced] = bound_features(new, model.n_features, law.norm)
     other_y[replaced] = draw(targets)
-    return model, clip, w, x, y, other_x, other_y
+    return law, model, clip, w, x, y, other_x, other_y
 
 
 @settings(deadline=None, max_examples=400)
 @given(neighbours(), st.floats(0.01, 1000.0) | st.just(math.inf))
 def test_one_replaced_sample_moves_no_further(
-    case: tuple[Model, float, Array, Array, Array, Array, Array], epsilon: float
+    case: tuple[Law, Model, float, Array, Array, Array, Array, Array], epsilon: float
 ) -> None:
-    model, clip, w, x, y, other_x, other_y = case
+    law, model, clip, w, x, y, other_x, other_y = case
     grid = choose_grid(clip, clip, len(x), epsilon)
-    here = quantize(model.mean_gradient(w, x, y, clip), grid)
-    there = quantize(model.mean_gradient(w, other_x, other_y, clip), grid)
-    assert np.abs(here - there).sum() <= sensitivity_steps(clip, len(x), grid, model.size)
+    here = quantize(model.mean_gradient(w, x, y, clip, law.norm), grid)
+    there = quantize(model.mean_gradient(w, other_x, other_y, clip, law.norm), grid)
+    allowed = sensitivity_steps(clip, len(x), grid, law.rounding(model.size))
+    assert (np.abs(here - there) ** law.norm).sum() <= allowed**law.norm
 
 
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 @pytest.mark.parametrize("n", [1, 7, 20])
 @pytest.mark.parametrize("epsilon", [0.1, 3.0])
-def test_bound_is_nearly_attained(n: int, epsilon: float) -> None:
-    """Two samples that are both badly wrong, in different features: 4/n for softmax."""
-    model = Softmax(n_features=2, n_classes=2)
-    w = np.array([-1e3, -1e3, 1e3, 1e3])
-    x, y = np.full((n, 2), [1.0, 0.0]), np.zeros(n)
-    other = x.copy()
-    other[0] = [0.0, 1.0]
-    grid = choose_grid(2.0, 2.0, n, epsilon)
-    here = quantize(model.mean_gradient(w, x, y, 2.0), grid)
-    there = quantize(model.mean_gradient(w, other, y, 2.0), grid)
-    moved = np.abs(here - there).sum()
-    allowed = sensitivity_steps(2.0, n, grid, model.size)
+def test_bound_is_nearly_attained(law: Law, n: int, epsilon: float) -> None:
+    """A target that jumps from far below to far above: 2S/n in either norm."""
+    model = Huber(n_features=3, delta=0.7)
+    w, x, y = np.zeros(3), np.eye(3)[np.zeros(n, dtype=int)], np.full(n, 1e6)
+    other = y.copy()
+    other[0] = -1e6
+    clip = model.bound(law.norm)
+    grid = choose_grid(clip, clip, n, epsilon)
+    here = quantize(model.mean_gradient(w, x, y, clip, law.norm), grid)
+    there = quantize(model.mean_gradient(w, x, other, clip, law.norm), grid)
+    moved = np.linalg.norm(here - there, law.norm)
+    allowed = sensitivity_steps(clip, n, grid, law.rounding(model.size))
     assert 0.9999 * allowed <= moved <= allowed
 
 
-def test_rounding_must_be_charged_for() -> None:
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@pytest.mark.parametrize("size", [1, 2, 9, 10, 50])
+def test_rounding_must_be_charged_for(law: Law, size: int) -> None:
     """An average that hardly moves can still move every rounded number by one whole step."""
-    size, grid, clip, n = 50, -20, 2.0, 1000
+    grid, clip, n = -20, 2.0, 1000
     half = math.ldexp(0.5, grid)
     here, there = np.full(size, half * (1 - 1e-9)), np.full(size, half * (1 + 1e-9))
-    assert np.abs(here - there).sum() < 2 * clip / n
-    moved = int(np.abs(quantize(here, grid) - quantize(there, grid)).sum())
-    assert moved == size
-    assert moved <= sensitivity_steps(clip, n, grid, size)
+    assert np.linalg.norm(here - there, law.norm) < 1e-6 * clip / n
+    moved = np.linalg.norm(quantize(here, grid) - quantize(there, grid), law.norm)
+    assert moved == pytest.approx(size ** (1 / law.norm))
+    assert law.rounding(size) - 1 < moved <= law.rounding(size)
 
 
 @settings(deadline=None)
 @given(st.floats(1e-3, 1e3), st.integers(1, 10**6), st.integers(-60, 20), st.integers(1, 10**6))
-def test_steps_are_exact(clip: float, n: int, grid: int, size: int) -> None:
-    steps = sensitivity_steps(clip, n, grid, size) - size
+def test_steps_are_exact(clip: float, n: int, grid: int, rounding: int) -> None:
+    steps = sensitivity_steps(clip, n, grid, rounding) - rounding
     exact = 2 * Fraction(clip) / n / Fraction(2) ** grid
     assert 0 <= steps - exact < 1
 
 
 @pytest.mark.parametrize(
-    ("clip", "n", "grid", "size", "steps"),
-    [(2.0, 20, -23, 500, 1_677_722 + 500), (2.0, 4, 0, 3, 1 + 3), (0.5, 1, -3, 2, 8 + 2)],
+    ("law", "clip", "n", "grid", "size", "steps"),
+    [
+        (LAPLACE, 2.0, 20, -23, 500, 1_677_722 + 500),
+        (LAPLACE, 2.0, 4, 0, 3, 1 + 3),
+        (LAPLACE, 0.5, 1, -3, 2, 8 + 2),
+        (GAUSSIAN, 2.0, 20, -23, 500, 1_677_722 + 23),
+        (GAUSSIAN, 2.0, 4, 0, 3, 1 + 2),
+        (GAUSSIAN, 0.5, 1, -3, 4, 8 + 2),
+        (GAUSSIAN, 0.5, 1, -3, 1, 8 + 1),
+        (GAUSSIAN, 0.5, 1, -3, 10**6, 8 + 1000),
+    ],
 )
-def test_steps_by_hand(clip: float, n: int, grid: int, size: int, steps: int) -> None:
-    assert sensitivity_steps(clip, n, grid, size) == steps
+def test_steps_by_hand(law: Law, clip: float, n: int, grid: int, size: int, steps: int) -> None:
+    assert sensitivity_steps(clip, n, grid, law.rounding(size)) == steps
 
 
 @settings(deadline=None, max_examples=300)
@@ -123,7 +146,7 @@ def test_without_noise_the_grid_is_the_finest_that_fits(largest: float) -> None:
 
 @pytest.mark.parametrize("n", [20, 100_000])
 def test_nearly_no_noise_is_like_none(n: int) -> None:
-    """At the largest ε that `Epsilon` takes, the noise no longer decides the step."""
+    """At the largest level, the noise no longer decides the step."""
     assert choose_grid(2.0, 2.0, n, 1e6) == choose_grid(2.0, 2.0, n, math.inf)
 
 

@@ -1,6 +1,7 @@
-"""The promise itself: e^ε, computed exactly from the law of the noise for real neighbours."""
+"""The promise itself, computed exactly from the law of the noise for real neighbours."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -8,130 +9,163 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from crowdml.device.routines import summarize
-from crowdml.models import Hinge, Model, Softmax
-from crowdml.privacy import Epsilon, Sanitizer, bound_features
-from crowdml.types import Array, Flags
-from tests.privacy.law import log_probability, worst_log_ratio
+from crowdml.models import Hinge, Huber, Minibatch, Model, Softmax
+from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Levels, NoiseMechanism, Place, bound_features
+from crowdml.types import Array
+from tests.privacy.law import (
+    concentrated,
+    gaussian_log_probability,
+    log_probability,
+    worst_log_ratio,
+)
 from tests.privacy.spy import Spy
 
-LEVELS = Epsilon(gradient=0.7, errors=0.3, labels=0.13)
+LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
 ROUNDING = 1 + 1e-9
+PLACE = Place("00" * 32, "ana", 1)
+LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
+COST: dict[str, Callable[[list[int], list[int], float], float]] = {
+    "laplace": worst_log_ratio,
+    "gaussian": concentrated,
+}
+
+
+def mechanism(law: Law, model: Model, heldout: float = 0.0) -> NoiseMechanism:
+    return NoiseMechanism(
+        law,
+        LEVELS if model.n_classes else LEVELS._replace(labels=0.0),
+        clip=min(2.0, model.bound(law.norm)),
+        size=model.size,
+        n_classes=model.n_classes,
+        heldout=heldout,
+        delta=0.0 if law.pure else 1e-6,
+    )
 
 
 def losses(
-    model: Model, w: Array, one: tuple[Array, Array], other: tuple[Array, Array], heldout: Flags,
-    planted: float = 1.0,
-) -> dict[str, float]:  # fmt: skip
-    """The largest log-ratio of each release, over all that the server could ever see.
+    door: NoiseMechanism, one: Minibatch, other: Minibatch, planted: float = 1.0
+) -> dict[str, float]:
+    """The ε, or ρ, of each release, over all that the server could ever see.
+
+    Both minibatches meet the same chance: the first samples are held out.
 
     Args:
-        model: What is learnt.
-        w: The parameters checked out.
-        one: x and y of a minibatch.
+        door: The mechanism.
+        one: A minibatch.
         other: The same with one sample replaced.
-        heldout: Which samples are set aside.
         planted: A wrong factor on the scale of the noise.
     """
-    door = Sanitizer(LEVELS, min(2.0, model.l1_bound), model.size)
-    seen = []
-    for x, y in (one, other):
-        spy = Spy()
-        summary = summarize(model, w, x, y, heldout, door.clip)
-        event = door.event(summary.n_training, summary.n_heldout)
-        door.sanitize(summary, w, event, spy)
-        seen.append(spy)
-    here, there = seen
+    here, there = Spy(), Spy()
+    event = door.event(one.n_samples)
+    for minibatch, spy in ((one, here), (other, there)):
+        door.tell(minibatch, event, PLACE, spy)
     assert here.scales == there.scales
+    cost = COST[door.law.name]
     return {
-        what: worst_log_ratio(u.tolist(), v.tolist(), planted * scale)
-        for what, u, v, scale in zip(
-            ("gradient", "errors", "labels"), here.values, there.values, here.scales, strict=True
+        release.what: cost(u.tolist(), v.tolist(), planted * scale)
+        for release, u, v, scale in zip(
+            event.releases, here.values, there.values, here.scales, strict=True
         )
     }
 
 
+Case = tuple[NoiseMechanism, Minibatch, Minibatch]
+
+
 @st.composite
-def neighbours(draw: st.DrawFn) -> tuple[Model, Array, Array, Array, Array, Array, Flags]:
-    model = draw(st.sampled_from([Softmax(2, 3), Hinge(2, 2, intercept=True)]))
+def neighbours(draw: st.DrawFn) -> Case:
+    law = draw(st.sampled_from([LAPLACE, GAUSSIAN]))
+    models: list[Model] = [Softmax(2, 3), Hinge(2, 2, intercept=True), Huber(2, delta=0.6)]
+    model = draw(st.sampled_from(models))
     n = draw(st.integers(2, 6))
     w = draw(hnp.arrays(np.float64, model.size, elements=st.floats(-20, 20)))
-    numbers = st.floats(-5, 5)
-    raw = draw(hnp.arrays(np.float64, (n + 1, 2), elements=numbers))
-    y = draw(hnp.arrays(np.float64, n + 1, elements=st.integers(0, model.n_classes - 1).map(float)))
-    x = np.array([bound_features(row, 2) for row in raw])
-    replaced = draw(st.integers(0, n - 1))
+    raw = draw(hnp.arrays(np.float64, (n + 1, 2), elements=st.floats(-5, 5)))
+    targets = st.integers(0, max(model.n_classes - 1, 3)).map(float)
+    y = draw(hnp.arrays(np.float64, n + 1, elements=targets))
+    if model.n_classes:
+        y %= model.n_classes
+    x = np.array([bound_features(row, 2, law.norm) for row in raw])
     rows = np.arange(n)
-    rows[replaced] = n
-    heldout = np.zeros(n, dtype=np.bool_)
-    heldout[: draw(st.integers(0, n - 1))] = True
-    return model, w, x[:n], y[:n], x[rows], y[rows], heldout
+    rows[draw(st.integers(0, n - 1))] = n
+    door = mechanism(law, model, draw(st.sampled_from([0.0, 0.2, 0.5])))
+    return door, Minibatch(model, w, x[:n], y[:n]), Minibatch(model, w, x[rows], y[rows])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=400)
 @given(neighbours())
-def test_no_pair_of_neighbours_loses_more_than_promised(
-    case: tuple[Model, Array, Array, Array, Array, Array, Flags],
-) -> None:
-    model, w, x, y, other_x, other_y, heldout = case
-    lost = losses(model, w, (x, y), (other_x, other_y), heldout)
-    assert lost["gradient"] <= LEVELS.gradient * ROUNDING
-    assert lost["errors"] <= LEVELS.errors * ROUNDING
-    assert lost["labels"] <= LEVELS.labels * ROUNDING
-    door = Sanitizer(LEVELS, min(2.0, model.l1_bound), model.size)
-    event = door.event(int((~heldout).sum()), int(heldout.sum()))
-    assert math.fsum(lost.values()) <= event.per_sample * ROUNDING
+def test_no_pair_of_neighbours_loses_more_than_promised(case: Case) -> None:
+    door, one, other = case
+    lost = losses(door, one, other)
+    event = door.event(one.n_samples)
+    for release in event.releases:
+        assert lost[release.what] <= release.level * ROUNDING
+    promised = max(event.loss.epsilon, event.loss.rho)
+    assert math.fsum(lost.values()) <= promised * ROUNDING
 
 
-def worst_case(heldout: bool) -> tuple[Model, Array, tuple[Array, Array], tuple[Array, Array]]:
-    """A sample and its replacement that differ in everything that is told.
+def worst_case(law: Law, model: Model, w: Array, *targets: float) -> tuple[Minibatch, Minibatch]:
+    """Five samples of which the first has the one target or the other."""
+    x = np.zeros((5, model.n_features))
+    x[:, 0] = 1.0
+    y = np.zeros(5)
+    sides = []
+    for target in targets:
+        y[0] = target
+        sides.append(Minibatch(model, w, x, y.copy()))
+    one, other = sides
+    return one, other
 
-    The parameters say class 1 for everything but the third feature, so that (e₁, 0) is an error
-    with a gradient of length 2, and (e₂, 2) likewise; (e₃, 1) is right.
-    """
+
+def jump(law: Law, heldout: float = 0.0) -> Case:
+    """A target from far below to far above, which turns a gradient from −S to S."""
+    model = Huber(n_features=3, delta=0.7)
+    return mechanism(law, model, heldout), *worst_case(law, model, np.zeros(3), -1e6, 1e6)
+
+
+def turn(law: Law, heldout: float = 0.0) -> Case:
+    """A label from right to wrong, which moves all counts."""
     model = Softmax(n_features=3, n_classes=3)
     w = np.zeros((3, 3))
-    w[1] = 1e3
-    right = np.array([0.0, 0.0, 1.0]), 1.0
-    wrong = np.array([1.0, 0.0, 0.0]), 0.0
-    also_wrong = np.array([0.0, 1.0, 0.0]), 2.0
-    first, second = (wrong, right) if heldout else (wrong, also_wrong)
-    x = np.array([first[0], *[right[0]] * 4])
-    y = np.array([first[1], *[right[1]] * 4])
-    other_x, other_y = x.copy(), y.copy()
-    other_x[0], other_y[0] = second
-    return model, w.ravel(), (x, y), (other_x, other_y)
+    w[0] = 1e3
+    return mechanism(law, model, heldout), *worst_case(law, model, w.ravel(), 0.0, 1.0)
 
 
-def test_promise_is_nearly_used_up_by_gradient_and_labels() -> None:
+@LAW
+def test_promise_is_nearly_used_up(law: Law) -> None:
     """So the check above is not vacuous, and no noise is wasted."""
-    lost = losses(*worst_case(heldout=False), np.zeros(5, dtype=np.bool_))
+    lost = losses(*jump(law))
     assert 0.9999 * LEVELS.gradient < lost["gradient"] <= LEVELS.gradient * ROUNDING
+    lost = losses(*turn(law))
+    assert lost["errors"] == pytest.approx(LEVELS.errors)
     assert lost["labels"] == pytest.approx(LEVELS.labels)
 
 
-def test_promise_is_used_up_by_errors_and_labels() -> None:
-    heldout = np.array([True, False, False, False, False])
-    lost = losses(*worst_case(heldout=True), heldout)
+@LAW
+def test_promise_is_used_up_by_a_held_out_sample(law: Law) -> None:
+    lost = losses(*turn(law, heldout=0.2))
     assert lost["gradient"] == 0.0
     assert lost["errors"] == pytest.approx(LEVELS.errors)
     assert lost["labels"] == pytest.approx(LEVELS.labels)
 
 
+@LAW
 @pytest.mark.parametrize("planted", [0.5, 0.99, 1 / math.sqrt(2)])
-def test_too_little_noise_would_be_found(planted: float) -> None:
-    lost = losses(*worst_case(heldout=False), np.zeros(5, dtype=np.bool_), planted)
+def test_too_little_noise_would_be_found(law: Law, planted: float) -> None:
+    lost = losses(*jump(law), planted)
     assert lost["gradient"] > LEVELS.gradient * ROUNDING
+    lost = losses(*turn(law), planted)
+    assert lost["errors"] > LEVELS.errors * ROUNDING
     assert lost["labels"] > LEVELS.labels * ROUNDING
 
 
-def test_divisor_of_the_batch_would_be_found() -> None:
-    """With held-out samples, noise for 4/b instead of 4/n protects less than promised."""
-    heldout = np.array([False, False, False, True, True])
-    lost = losses(*worst_case(heldout=False), heldout, planted=3 / 5)
-    assert lost["gradient"] > 1.6 * LEVELS.gradient
-    honest = losses(*worst_case(heldout=False), heldout)
-    assert honest["gradient"] <= LEVELS.gradient * ROUNDING
+@LAW
+def test_divisor_of_the_batch_would_be_found(law: Law) -> None:
+    """With held-out samples, noise for 2S/b instead of 2S/n protects less than promised."""
+    door, one, other = jump(law, heldout=0.4)
+    # The first two are held out, so let the replaced sample come last.
+    one, other = (Minibatch(m.model, m.w, m.x[::-1], m.y[::-1]) for m in (one, other))
+    assert losses(door, one, other)["gradient"] <= LEVELS.gradient * ROUNDING
+    assert losses(door, one, other, planted=3 / 5)["gradient"] > 1.6 * LEVELS.gradient
 
 
 def test_worst_ratio_by_brute_force() -> None:
@@ -148,3 +182,16 @@ def test_worst_ratio_by_brute_force() -> None:
     )
     assert worst_log_ratio(u, v, scale) == pytest.approx(worst)
     assert worst == pytest.approx(6 / scale)
+
+
+@pytest.mark.parametrize("order", [1.001, 1.5, 2.0, 8.0])
+def test_concentration_by_brute_force(order: float) -> None:
+    """Rényi's divergence of order α, summed over every output that counts, is at most αρ."""
+    u, v, scale = 3, 1, 2.7
+    logs = [
+        order * gaussian_log_probability(o - u, scale)
+        + (1 - order) * gaussian_log_probability(o - v, scale)
+        for o in range(-150, 150)
+    ]
+    divergence = math.log(math.fsum(map(math.exp, logs))) / (order - 1)
+    assert divergence == pytest.approx(order * concentrated([u], [v], scale), rel=1e-6)

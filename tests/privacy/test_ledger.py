@@ -6,13 +6,22 @@ import math
 import pytest
 
 from crowdml.errors import InvalidInput, LimitReached
-from crowdml.privacy import CheckinRelease, LaplaceRelease, Ledger, Limits, Part
+from crowdml.privacy import (
+    DirectionEvent,
+    Ledger,
+    Limits,
+    NoiseEvent,
+    Part,
+    Release,
+    epsilon_of,
+)
 
 OPEN = Limits(per_sample=math.inf, per_device=math.inf)
+DELTA = 1e-6
 
 
-def checkin(epsilon: float, n: int = 20) -> CheckinRelease:
-    return CheckinRelease(n, 0, (LaplaceRelease("gradient", Part.TRAINING, 5, epsilon),))
+def checkin(level: float, n: int = 20, delta: float = 0.0) -> NoiseEvent:
+    return NoiseEvent(n, 0, (Release("gradient", Part.TRAINING, 5, level),), delta)
 
 
 def test_empty() -> None:
@@ -26,6 +35,39 @@ def test_composition() -> None:
     assert ledger.per_sample == 2.0
     assert ledger.per_device == 2.75
     assert ledger.whole_device == 20 * 0.5 + 3 * 2.0 + 100 * 0.25
+
+
+def test_composition_of_gaussian() -> None:
+    """ρ adds up, and is told as ε at δ once: far less than the ε of each, added up."""
+    ledger = Ledger.of([checkin(0.05, delta=DELTA)] * 20)
+    assert ledger.per_sample == pytest.approx(epsilon_of(0.05, DELTA))
+    assert ledger.per_device == pytest.approx(epsilon_of(1.0, DELTA))
+    assert ledger.per_device < 20 * ledger.per_sample / 3
+    assert ledger.whole_device == pytest.approx(epsilon_of(20 * 20**2 * 0.05, DELTA))
+
+
+def test_composition_of_directions() -> None:
+    """K·ε for the whole person: no number of samples enters."""
+    ledger = Ledger.of(DirectionEvent(i, "direction", 0.5) for i in range(1, 9))
+    assert (ledger.per_sample, ledger.per_device, ledger.whole_device) == (0.5, 4.0, 4.0)
+
+
+def test_composition_of_all_kinds() -> None:
+    ledger = Ledger.of([checkin(0.5), checkin(0.05, delta=DELTA)])
+    ledger = ledger.charge(DirectionEvent(1, "report", 2.0))
+    assert ledger.per_sample == 2.0
+    assert ledger.per_device == pytest.approx(2.5 + epsilon_of(0.05, DELTA))
+
+
+def test_gaussian_limit_is_on_the_sum() -> None:
+    """The ε of what was spent and what is asked for do not simply add up."""
+    event, ledger = checkin(0.05, delta=DELTA), Ledger()
+    limit = Limits(per_sample=math.inf, per_device=epsilon_of(0.5, DELTA))
+    for _ in range(10):
+        ledger.require(event, limit)
+        ledger = ledger.charge(event)
+    with pytest.raises(LimitReached, match="the device limit"):
+        ledger.require(event, limit)
 
 
 def test_charge_appends_and_changes_nothing_old() -> None:

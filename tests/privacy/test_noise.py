@@ -1,27 +1,22 @@
-"""The exact noise passes the conformance suite; its scale, variance and tail are exact."""
+"""The exact noise passes the conformance suite, and the suite finds planted faults."""
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from crowdml.checks import check_noise_source
 from crowdml.checks import noise as suite
-from crowdml.privacy import (
-    ExactNoise,
-    NoiseSource,
-    laplace_scale,
-    laplace_tail,
-    laplace_variance,
-)
-from crowdml.privacy.noise import _measurement
+from crowdml.checks.families import FAMILIES, Family
+from crowdml.privacy import ExactNoise, NoiseSource
 from crowdml.types import Ints
 from tests.privacy import law
 from tests.privacy.pseudo import Pseudo
+
+Draw = Callable[[tuple[int, ...], float], Ints]
 
 
 def test_exact_noise_conforms() -> None:
@@ -29,64 +24,116 @@ def test_exact_noise_conforms() -> None:
     check_noise_source(ExactNoise())
 
 
-class Wider(Pseudo):
+def test_suite_accepts_a_correct_source() -> None:
+    check_noise_source(Pseudo())
+
+
+class Faulty(Pseudo):
+    """Noise with one fault in one of the laws, and none in the other."""
+
+    def __init__(self, law: str, fault: "type[Fault]") -> None:
+        super().__init__()
+        setattr(self, law, fault(getattr(self, law), self))
+
+
+class Fault:
+    factor = 1.0
+
+    def __init__(self, draw: Draw, source: Pseudo) -> None:
+        self.draw, self.source = draw, source
+
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        return self.draw(shape, scale * self.factor)
+
+
+class Wider(Fault):
     factor = 1.06
 
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        return super().draw(shape, scale * self.factor)
 
-
-class Narrower(Wider):
+class Narrower(Fault):
     factor = 0.94
 
 
-class Deviation(Wider):
-    """Takes the scale for a standard deviation."""
+class Deviation(Fault):
+    """Takes the scale for a standard deviation, or the other way round."""
 
     factor = 1 / math.sqrt(2)
 
 
-class Variance(Pseudo):
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        return super().draw(shape, max(math.sqrt(scale), 0.1))
+class Variance(Fault):
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        return self.draw(shape, max(math.sqrt(scale), 0.1))
 
 
-class RoundedFloats(Pseudo):
-    """Continuous Laplace noise rounded: nearly the law at large scales, not at small ones."""
+class RoundedFloats(Fault):
+    """Continuous noise rounded: nearly the law at large scales, not at small ones."""
 
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        return np.rint(self.rng.laplace(scale=scale, size=shape)).astype(np.int64)
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        rng, gaussian = self.source.rng, self.draw.__name__ == "gaussian"
+        z = (rng.normal if gaussian else rng.laplace)(scale=scale, size=shape)
+        return np.rint(z).astype(np.int64)
 
 
-class EvenOnly(Pseudo):
+class EvenOnly(Fault):
     """The right spread with a dead lowest bit, at large scales only."""
 
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        z = super().draw(shape, scale)
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        z = self.draw(shape, scale)
         return z if scale < 1000 else z // 2 * 2
 
 
-class Biased(Pseudo):
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        return super().draw(shape, scale) + 2 * int(scale > 20)
+class Biased(Fault):
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        return self.draw(shape, scale) + 2 * int(scale > 20)
 
 
-class SameForPairs(Pseudo):
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        return np.resize(np.repeat(super().draw(shape, scale), 2), shape)
+class SameForPairs(Fault):
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        return np.resize(np.repeat(self.draw(shape, scale), 2), shape)
 
 
-class Reseeded(Pseudo):
-    def draw(self, shape: tuple[int, ...], scale: float) -> Ints:
-        self.rng = np.random.default_rng(21)
-        return super().draw(shape, scale)
+class Reseeded(Fault):
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        self.source.rng = np.random.default_rng(21)
+        return self.draw(shape, scale)
+
+
+class OtherLaw(Fault):
+    """Gauss for Laplace, and Laplace for Gauss, of the right variance."""
+
+    def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
+        if self.draw.__name__ == "gaussian":
+            return Pseudo().laplace(shape, scale / math.sqrt(2))
+        return Pseudo().gaussian(shape, scale * math.sqrt(2))
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    ("fault", "complaint"),
+    [
+        (Wider, "{} noise of scale"),
+        (Narrower, "{} noise of scale"),
+        (Deviation, "{} noise of scale 0.7"),
+        (Variance, "{} noise of scale"),
+        (RoundedFloats, "{} noise of scale 0.7"),
+        (EvenOnly, "lowest bit of {}"),
+        (Biased, "{} noise of scale 25"),
+        (SameForPairs, "pairs of coordinates with {}"),
+        (Reseeded, "pairs of calls with {}"),
+        (OtherLaw, "{} noise of scale 0.7"),
+    ],
+)
+def test_suite_finds_planted_fault(name: str, fault: type[Fault], complaint: str) -> None:
+    """The seed is fixed, so this is not a matter of chance."""
+    with pytest.raises(AssertionError, match=complaint.format(name)):
+        check_noise_source(Faulty(name, fault))
 
 
 class OneForAll(Pseudo):
     """Forgets the noise of large values."""
 
-    def add_laplace(self, values: Ints, scale: float) -> Ints:
-        return np.where(np.abs(values) > 10**6, values, super().add_laplace(values, scale))
+    def add_gaussian(self, values: Ints, scale: float) -> Ints:
+        return np.where(np.abs(values) > 10**6, values, super().add_gaussian(values, scale))
 
 
 class Floats(Pseudo):
@@ -96,36 +143,22 @@ class Floats(Pseudo):
 
 
 class InPlace(Pseudo):
-    def add_laplace(self, values: Ints, scale: float) -> Ints:
-        out = super().add_laplace(values, scale)
+    def add_gaussian(self, values: Ints, scale: float) -> Ints:
+        out = super().add_gaussian(values, scale)
         values += 1
         return out
-
-
-def test_suite_accepts_a_correct_source() -> None:
-    check_noise_source(Pseudo())
 
 
 @pytest.mark.parametrize(
     ("noise", "complaint"),
     [
-        (Wider(), "noise of scale"),
-        (Narrower(), "noise of scale"),
-        (Deviation(), "noise of scale 0.7"),
-        (Variance(), "noise of scale"),
-        (RoundedFloats(), "noise of scale 0.7"),
-        (EvenOnly(), "lowest bit"),
-        (Biased(), "noise of scale 25"),
-        (SameForPairs(), "pairs of coordinates"),
-        (Reseeded(), "pairs of calls"),
-        (OneForAll(), "noise of scale"),
+        (OneForAll(), "gaussian noise of scale"),
         (Floats(), "int64, found float64"),
         (InPlace(), "must be added|must not change"),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_suite_finds_planted_fault(noise: NoiseSource, complaint: str) -> None:
-    """The seed is fixed, so this is not a matter of chance."""
+def test_suite_looks_at_the_values_too(noise: NoiseSource, complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         check_noise_source(noise)
 
@@ -142,66 +175,59 @@ def test_suites_level_is_never_optimistic(cells: int) -> None:
         assert suite._false_alarm(counts, expected) >= asymptotic
 
 
+FAMILY = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+SCALE = pytest.mark.parametrize("scale", [0.3, 0.7, 1.9, 3.3, 25.0])
+
+
+@FAMILY
+@SCALE
+def test_suites_law_is_the_definition(family: Family, scale: float) -> None:
+    last = math.ceil(40 * scale) + 1
+    z = np.arange(-last, last + 1)
+    each = np.array([law.probability(int(v), scale, family.power) for v in z])
+    steps = np.diff(family.at_most(z, scale), prepend=family.at_most(z[:1] - 1, scale))
+    assert steps == pytest.approx(each, rel=1e-9, abs=1e-13)
+    assert family.even(scale) == pytest.approx(each[z % 2 == 0].sum(), rel=1e-9)
+    mean = float((np.abs(z).astype(float) ** family.power) @ each)
+    assert family.mean_size(family.rate(scale)) == pytest.approx(mean, rel=1e-9)
+    h, step = family.rate(scale), 1e-5
+    slope = (family.log_total(h * (1 + step)) - family.log_total(h * (1 - step))) / (2 * h * step)
+    assert family.mean_size(h) == pytest.approx(-slope, rel=1e-4, abs=1e-9)
+
+
+@FAMILY
+def test_suites_law_is_smooth_where_it_changes_its_formula(family: Family) -> None:
+    edges = np.array([-400, -1, 0, 250])
+    below, above = family.at_most(edges, 300.0), family.at_most(edges, 300.0001)
+    assert below == pytest.approx(above, abs=2e-6)
+    for formula in (family.log_total, family.mean_size):
+        assert formula(0.1 - 1e-12) == pytest.approx(formula(0.1 + 1e-12), rel=1e-9)
+
+
+@FAMILY
 @pytest.mark.parametrize("scale", [0.7, 3.3, 25.0])
-def test_suites_spread_is_chernoffs(scale: float) -> None:
+def test_suites_spread_is_chernoffs(family: Family, scale: float) -> None:
     """The closed form against the exponent maximised numerically from the law itself."""
-    last = math.ceil(80 * scale)
-    sizes = np.arange(last + 1)
-    weights = np.array([law.probability(int(z), scale) * (2 if z else 1) for z in sizes])
+    z = np.arange(math.ceil((80 if family.power == 1 else 14) * scale) + 1)
+    sizes = z.astype(float) ** family.power
+    each = [law.probability(int(v), scale, family.power) * (2 if v else 1) for v in z]
+    weights = np.array(each)
     mean = float(sizes @ weights)
     for factor in (0.97, 1.03):
         target = factor * mean
-        tilts = np.linspace(-0.5, 0.5, 4001) / scale
-        with np.errstate(over="ignore"):
-            moments = np.array([np.log(np.exp(t * sizes) @ weights) for t in tilts])
+        tilts = np.linspace(-0.5, 0.5, 4001) * family.rate(scale)
+        moments = np.array([np.log(np.exp(t * sizes) @ weights) for t in tilts])
         exponent = float((tilts * target - moments).max())
         for n, refused in ((1.02, True), (0.98, False)):
-            count = round(n * math.log(2e10) / exponent)
-            z = _with_mean(target, count)
-            with pytest.raises(AssertionError, match="size") if refused else nullcontext():
-                suite._check_spread(z, scale)
+            found = _with_mean(target, round(n * math.log(2e10) / exponent), family.power)
+            with pytest.raises(AssertionError, match="mean") if refused else nullcontext():
+                suite._check_spread(family, found, scale)
 
 
-def _with_mean(mean: float, n: int) -> Ints:
+def _with_mean(mean: float, n: int, power: int) -> Ints:
     """Any integers do: only the mean of their sizes is looked at."""
-    z = np.zeros(n, dtype=np.int64)
-    z[0] = round(mean * n)
+    z, left = np.zeros(n, dtype=np.int64), mean * n
+    for i in range(n):
+        z[i] = int(left ** (1 / power))
+        left -= float(z[i]) ** power
     return z
-
-
-@pytest.mark.parametrize("scale", [0.3, 0.7, 3.3, 25.0, 400.0])
-def test_variance(scale: float) -> None:
-    last = math.ceil(60 * scale) + 2
-    expected = 2.0 * math.fsum(z * z * law.probability(z, scale) for z in range(last, 0, -1))
-    assert laplace_variance(scale) == pytest.approx(expected, rel=1e-9)
-
-
-def test_variance_at_large_scales() -> None:
-    """2s² − 1/6 + O(1/s²), from the series of 1/(2·sinh²(1/2s))."""
-    for scale in (1e4, 2.0**20):
-        assert laplace_variance(scale) == pytest.approx(2 * scale**2 - 1 / 6, rel=1e-9)
-
-
-@pytest.mark.parametrize("scale", [0.3, 0.7, 3.3, 25.0, 400.0])
-@pytest.mark.parametrize("probability", [0.9, 0.5, 0.01, 1e-9, 1e-12])
-def test_tail_is_the_least(scale: float, probability: float) -> None:
-    k = laplace_tail(scale, probability)
-    assert law.tail(k, scale) <= probability * (1 + 1e-9)
-    assert k == 0 or law.tail(k - 1, scale) > probability * (1 - 1e-9)
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.integers(1, 10**9), st.floats(1e-4, 1e3))
-def test_opendp_certifies_the_scale(sensitivity: int, epsilon: float) -> None:
-    """And would not certify the next smaller one: the noise is no larger than needed."""
-    scale = laplace_scale(sensitivity, epsilon)
-    assert _measurement(scale).map(sensitivity) <= epsilon
-    assert _measurement(math.nextafter(scale, 0.0)).map(sensitivity) > epsilon
-    assert scale == pytest.approx(sensitivity / epsilon, rel=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("sensitivity", "epsilon", "scale"), [(1, 0.05, 20.0), (2, 0.05, 40.0), (7, 3.5, 2.0)]
-)
-def test_scale_is_sensitivity_over_epsilon(sensitivity: int, epsilon: float, scale: float) -> None:
-    assert laplace_scale(sensitivity, epsilon) == pytest.approx(scale, rel=1e-15)

@@ -10,11 +10,14 @@ FIELDS: dict[str, str] = {
     "features.count": "4",
     "target.labels": '["still", "walking", "running"]',
     "model.kind": '"softmax"',
+    "privacy.mechanism": '"laplace"',
     "privacy.epsilon": "1.0",
     "collection.batch": "10",
     "collection.buffer": "20",
+    "optimizer.rate": '"sqrt"',
+    "stop.updates": "1000",
 }
-"""The least that a task file must say, as TOML."""
+"""A small task with the paper's mechanism, as TOML."""
 
 REGRESSION = {"target.labels": "[]", "model.kind": '"huber"'}
 

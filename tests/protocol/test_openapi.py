@@ -12,12 +12,13 @@ from starlette.routing import Route
 from crowdml.protocol import (
     MEDIA_TYPE,
     PROBLEMS,
-    Checkin,
     CheckinAnswer,
     Checkout,
+    DirectedCheckin,
     Enrol,
     Enrolled,
     Estimate,
+    NoisyCheckin,
     State,
     Statistics,
     Task,
@@ -131,7 +132,12 @@ def _view() -> TaskView:
 
 
 MESSAGES: list[Any] = [
-    Checkin("a" * 16, 1, "0" * 64, 20, 0, -1, (1, 2), -20, b"1234"),
+    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=1, direction=1023),
+    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, report=5),
+    NoisyCheckin(
+        id="a" * 16, version=1, terms="0" * 64, samples=20, heldout=0, errors=-1, labels=(1, 2),
+        grid=-20, gradient=b"1234",
+    ),
     CheckinAnswer(2, "duplicate"),
     Checkout(2, State.PAUSED, b"1234"),
     Enrol("0" * 64),
@@ -172,4 +178,4 @@ def test_problems_fit_their_schema(kind: str) -> None:
 def test_schema_refuses_what_the_server_refuses(name: str, value: Any) -> None:
     document = json.loads(msgspec.json.encode(MESSAGES[0]))
     with pytest.raises(jsonschema.ValidationError):
-        validator("Checkin").validate({**document, name: value})
+        validator("NoisyCheckin").validate({**document, name: value})

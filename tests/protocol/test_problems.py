@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import crowdml.privacy
 import crowdml.server
 from crowdml.errors import Rejected
 from crowdml.protocol import PROBLEMS, problem_document, read_problem, rejected
 
 SERVER = Path(crowdml.server.__file__).parent
+MECHANISMS = Path(crowdml.privacy.__file__).parent
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
@@ -45,7 +47,8 @@ def test_titles_differ() -> None:
 
 def test_server_uses_exactly_these() -> None:
     """A kind in the table that nobody raises is a promise that nobody keeps."""
-    source = "".join(path.read_text() for path in sorted(SERVER.rglob("*.py")))
+    files = [*sorted(SERVER.rglob("*.py")), *sorted(MECHANISMS.glob("*.py"))]
+    source = "".join(path.read_text() for path in files)
     literals = set(re.findall(r'"([a-z]+(?:-[a-z]+)*)"', source))
     assert set(PROBLEMS) <= literals
     raised = set(re.findall(r'rejected\(\s*"([a-z-]+)"', source))

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.protocol import Checkin, Review, Task, Terms, fields_of, rule
+from crowdml.protocol import NoisyCheckin, Review, Task, Terms, fields_of, rule
 from crowdml.protocol.task import TaskFile
 from tests.protocol.files import FIELDS, task_file
 from tests.protocol.test_messages import GOOD
@@ -21,7 +21,7 @@ TEXT = "must be a text of at most 2,000 characters"
 LONG = '"' + "a" * 2001 + '"'
 BILLION = "must be a number from 1e-09 to 1,000,000,000"
 LABELS = "must be a list of at most 1,000 entries, each a text of 1 to 80 characters"
-EPSILON = "must be a number above 0 and at most 1,000,000, or inf for no noise"
+EPSILON = "must be a number from 1e-06 to 1,000,000, or inf for no noise"
 PART = "must be a number from 1e-06 to 1,000,000"
 
 WRONG: dict[str, tuple[str, list[str]]] = {
@@ -54,6 +54,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
         ['["a", ""]', '["a", 2]', '["a", "' + "b" * 81 + '"]', '"a"', str(["a"] * 1001)],
     ),
     "target.description": (TEXT, [LONG]),
+    "target.scale": (BILLION, ["0", "-1", "inf", '"large"']),
     "model.kind": ("must be softmax, hinge, ridge or huber", ['"forest"', '"Softmax"', "2"]),
     "model.clip": (BILLION, ["0.0", "nan", "inf", "1e308", "1.001e9", "1_000_000_001"]),
     "model.regularization": (
@@ -64,19 +65,22 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     "model.intercept": ("must be true or false", ["1", '"yes"']),
     "model.delta": (BILLION, ["-1.0", "inf", "1e308", "1.001e9"]),
     "model.tolerance": (BILLION, ["0.0", "inf", "1e308", "1.001e9"]),
+    "privacy.mechanism": ("must be direction, gaussian or laplace", ['"none"', "1"]),
     "privacy.epsilon": (EPSILON, ["-1", "0", "nan", '"1"', "1e308", "1.001e6"]),
     "privacy.epsilon_e": (PART, ["0", "inf", "1e308", "1.001e6", "9e-7"]),
     "privacy.epsilon_y": (PART, ["-2.0", "inf", "1e308", "1.001e6", "9e-7"]),
+    "privacy.delta": ("must be a number from 1e-15 to 0.01", ["0", "0.1", "-1e-6"]),
+    "privacy.directions": ("must be a whole number from 2 to 4,096", ["1", "4097", "2.5"]),
     "collection.batch": ("must be a whole number from 1 to 100,000", ["0", "100001", '"many"']),
     "collection.buffer": ("must be a whole number from 1 to 1,000,000", ["0", "1000001"]),
     "collection.heldout": ("must be a number from 0 to 0.5", ["0.6", "-0.1"]),
-    "optimizer.kind": (
-        "must be sgd, adagrad, dual-averaging, average-gradient or auto",
-        ['"adam"'],
-    ),
-    "optimizer.rate": ("must be sqrt, constant or inverse", ['"fast"']),
+    "collection.checkins": ("must be a whole number from 1 to 1,000,000", ["0", "1000001"]),
+    "collection.evaluators": ("must be a number from 0 to 0.9", ["-0.1", "1.0"]),
+    "optimizer.kind": ("must be sgd, adagrad, dual-averaging or average-gradient", ['"adam"']),
+    "optimizer.rate": ("must be planned, sqrt, constant or inverse", ['"fast"']),
     "optimizer.c": (BILLION, ["0", "inf", "1e308", "1.001e9"]),
     "optimizer.averaging": ("must be a number from 0 to 1,000", ["-1", "inf", "1.001e3"]),
+    "optimizer.reach": (BILLION, ["0", "inf"]),
     "stop.updates": ("must be a whole number from 1 to 1,000,000,000,000", ["0", "1e5"]),
     "stop.error": ("must be a number above 0 and below 1", ["0.0", "1.0"]),
     "stop.window": ("must be a whole number from 10 to 100,000", ["9", "100001"]),
@@ -114,10 +118,16 @@ def test_wrong_field(name: str) -> None:
         assert len(str(mistake)) < 300
 
 
-@pytest.mark.parametrize("name", FIELDS)
+NEEDED = [
+    name
+    for name in FIELDS
+    if name.partition(".")[0] not in ("optimizer", "privacy", "stop", "target")
+    and name != "collection.buffer"
+]
+
+
+@pytest.mark.parametrize("name", NEEDED)
 def test_missing_field(name: str) -> None:
-    if name == "target.labels":
-        return
     table = name.rpartition(".")[0]
     remedy = f"Add it under [{table}]." if table else "Add it."
     (mistake,) = mistakes_in(task_file({name: None}))
@@ -125,8 +135,7 @@ def test_missing_field(name: str) -> None:
 
 
 def test_an_empty_file_lacks_every_field_that_has_no_default() -> None:
-    needed = [name for name in FIELDS if name != "target.labels"]
-    assert [mistake.field for mistake in mistakes_in("")] == needed
+    assert [mistake.field for mistake in mistakes_in("")] == [*NEEDED, "stop.updates"]
 
 
 @pytest.mark.parametrize("table", ["", *dict.fromkeys(n.rpartition(".")[0] for n in WRONG)])
@@ -153,15 +162,15 @@ def test_a_misspelt_field_is_not_missing_as_well(wrong: str, meant: str) -> None
 
 def test_five_mistakes_are_five_sentences() -> None:
     changes: dict[str, str | None] = {
-        "collection.batch": '"many"', "privacy.epsilon": None, "model.kind": '"svm"',
+        "collection.batch": '"many"', "features.count": None, "model.kind": '"svm"',
         "colour": "1", "stop.error": "1.0",
     }  # fmt: skip
     assert sorted(str(mistake) for mistake in mistakes_in(task_file(changes))) == [
         'collection.batch must be a whole number from 1 to 100,000, found "many".',
         "colour is not known here. Remove it. Known here: name, title, objective, sensors, "
         "features, target, model, privacy, collection, optimizer, stop and enrolment.",
+        "features.count is missing. Add it under [features].",
         'model.kind must be softmax, hinge, ridge or huber, found "svm".',
-        "privacy.epsilon is missing. Add it under [privacy].",
         "stop.error must be a number above 0 and below 1, found 1.0.",
     ]
 
@@ -235,7 +244,7 @@ def fits(value: Any, kind: Any) -> bool:
 def broken_files(draw: st.DrawFn) -> tuple[set[str], str]:
     """Any fields of a good file, each with a value that its type refuses, or none at all."""
     names = draw(st.sets(st.sampled_from(list(KINDS)), min_size=1, max_size=8))
-    needed = {"features.sensor.kind", *FIELDS} - {"target.labels"}
+    needed = {"features.sensor.kind", *NEEDED}
     changes: dict[str, str | None] = {}
     for name in names:
         if name in needed and draw(st.booleans()):
@@ -275,25 +284,25 @@ json_values = st.recursive(
 def test_a_check_in_is_refused_exactly_where_a_mistake_is_found(name: str, value: Any) -> None:
     document = json.dumps({**GOOD, name: value})
     try:
-        msgspec.json.decode(document, type=Checkin)
+        msgspec.json.decode(document, type=NoisyCheckin)
     except msgspec.ValidationError:
         expected = [name]
     else:
         expected = []
-    review = Review(msgspec.json.decode(document), Checkin, "the body")
+    review = Review(msgspec.json.decode(document), NoisyCheckin, "the body")
     assert [mistake.field for mistake in review.mistakes] == expected
 
 
 def test_only_so_many_unknown_fields_are_named() -> None:
     document = GOOD | {f"colour {n}": n for n in range(10_000)}
-    mistakes = Review(document, Checkin, "the body").mistakes
+    mistakes = Review(document, NoisyCheckin, "the body").mistakes
     assert sum(len(str(mistake)) for mistake in mistakes) < 3000
 
 
 @pytest.mark.parametrize("document", [[], None, 3, "checkin"])
 def test_no_table_at_all(document: Any) -> None:
-    (mistake,) = Review(document, Checkin, "the body").mistakes
-    assert str(mistake).startswith("the body must be a table with the fields id, version, ")
+    (mistake,) = Review(document, NoisyCheckin, "the body").mistakes
+    assert str(mistake).startswith("the body must be a table with the fields samples, ")
 
 
 TERMS = json.loads(Task.from_toml(task_file(BASE | {"features.count": "4"})).terms.text)

@@ -51,6 +51,10 @@ CASES: list[tuple[dict[str, str | None], str]] = [
         "which leaves 5e-07 for the gradient.",
     ),
     (
+        {"privacy.mechanism": '"gaussian"', "privacy.epsilon": "1e-4"},
+        "privacy.epsilon must be enough for all its parts, 8.32e-05 or more for each, found 0.0001",
+    ),
+    (
         {**REGRESSION, "model.kind": '"ridge"'},
         "model.clip must be given for ridge, whose gradients have no bound of their own. Set it,",
     ),

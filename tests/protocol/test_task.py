@@ -1,7 +1,7 @@
 """Task files: what follows from what they say."""
 
 import math
-from typing import get_args
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from crowdml.errors import InvalidTask
 from crowdml.models import Hinge, Huber, Ridge, Softmax
+from crowdml.optim import OPTIMIZERS, RATES, planned_rate
+from crowdml.privacy import NoiseEvent, NoiseMechanism
 from crowdml.protocol import Task, Terms
+from crowdml.protocol.mechanisms import LaplaceTerms
 from crowdml.protocol.task import OptimizerSpec
 from tests.protocol.files import REGRESSION, task_file
 
@@ -79,8 +82,8 @@ def test_epsilon_is_split(
     changes: dict[str, str | None], levels: tuple[float, float, float]
 ) -> None:
     terms = Task.from_toml(task_file(changes)).terms
-    epsilon = terms.sanitizer().epsilon
-    assert (epsilon.gradient, epsilon.errors, epsilon.labels) == pytest.approx(levels)
+    assert isinstance(terms.privacy, LaplaceTerms)
+    assert terms.privacy.levels == pytest.approx(levels)
     total = float(terms.privacy.epsilon)
     assert terms.epsilon_per_sample == pytest.approx(total)
     assert terms.private == math.isfinite(total)
@@ -123,10 +126,10 @@ def test_no_minibatch_costs_more_than_stated(heldout: str, batch: str) -> None:
     }
     terms = Task.from_toml(task_file(changes)).terms
     for n in range(terms.collection.batch, 61):
-        n_heldout = terms.collection.n_heldout(n)
-        assert 0 <= n_heldout < n
-        cost = terms.event(n).per_sample
-        assert cost <= 1.0 + 1e-9
+        event = terms.event(n)
+        assert isinstance(event, NoiseEvent)
+        assert 0 <= event.n_heldout < n
+        assert event.loss.total <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -147,17 +150,20 @@ def test_model(changes: dict[str, str | None], model: object, clip: float) -> No
     terms = Task.from_toml(task_file(changes)).terms
     assert terms.make_model() == model
     assert terms.model.clip == clip
-    assert terms.sanitizer().clip == clip
+    mechanism = terms.mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
+    assert mechanism.clip == clip
 
 
-@pytest.mark.parametrize("kind", get_args(OptimizerSpec.__annotations__["kind"]))
-@pytest.mark.parametrize("rate", get_args(OptimizerSpec.__annotations__["rate"]))
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("averaging", [None, "8"])
 def test_every_optimizer_can_be_made(kind: str, rate: str, averaging: str | None) -> None:
     changes: dict[str, str | None] = {
         "optimizer.kind": f'"{kind}"',
         "optimizer.rate": f'"{rate}"',
         "optimizer.averaging": averaging,
+        "optimizer.c": "1.0",
         "model.radius": "0.5",
     }
     optimizer = Task.from_toml(task_file(changes)).make_optimizer()
@@ -166,10 +172,29 @@ def test_every_optimizer_can_be_made(kind: str, rate: str, averaging: str | None
     for _ in range(20):
         state, w = optimizer.update(state, w, np.full(12, -1.0), 0)
     assert 0.1 < np.linalg.norm(w) <= 0.5 * (1 + 1e-12)
-    assert ("average" in state) == (averaging is not None)
+    planned = rate == "planned" and OPTIMIZERS[kind].has_rate
+    assert ("average" in state) == (averaging is not None or planned)
 
 
 def test_round_trip_as_the_server_keeps_it() -> None:
     task = Task.from_toml(task_file({"stop.error": "0.2", "optimizer.averaging": "3"}))
     assert msgspec.json.decode(msgspec.json.encode(task), type=Task) == task
     assert Terms.parse(task.terms.text) == task.terms
+
+
+@dataclass
+class Known:
+    length: float
+    noise_energy: float
+
+
+def test_a_crowd_that_is_lost_in_its_noise_goes_less_far() -> None:
+    """A hundred gradients of length 1 are heard above noise of length 10, not of 40."""
+    spec = OptimizerSpec()
+    heard, lost = (spec.settled(100, Known(1.0, noise**2), reach=40.0) for noise in (10.0, 40.0))
+    assert heard.c == planned_rate(40.0, 100, 1.0, 100.0)
+    assert heard.averaging == 3.0
+    assert lost.c == planned_rate(20.0, 100, 1.0, 1600.0)
+    assert lost.averaging == 12.0
+    by_hand = OptimizerSpec(reach=40.0, averaging=1.0).settled(100, Known(1.0, 1600.0), reach=1.0)
+    assert (by_hand.c, by_hand.averaging) == (planned_rate(40.0, 100, 1.0, 1600.0), 1.0)

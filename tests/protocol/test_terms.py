@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from crowdml.errors import InvalidTask
+from crowdml.errors import InvalidInput, InvalidTask
+from crowdml.privacy import Loss, NoiseMechanism
 from crowdml.protocol import Task, Terms, terms_hash
 from tests.protocol.files import REGRESSION, task_file
 
 TERMS = Task.from_toml(task_file()).terms
+GAUSSIAN = Task.from_toml(task_file({"privacy.mechanism": '"gaussian"'})).terms
+DIRECTION = Task.from_toml(task_file({"privacy.mechanism": '"direction"'})).terms
 
 
-def changed(path: str, value: Any) -> str:
-    document = json.loads(TERMS.text)
+def changed(path: str, value: Any, terms: Terms = TERMS) -> str:
+    document = json.loads(terms.text)
     *sections, name = path.split(".")
     place = document
     for section in sections:
@@ -90,7 +93,9 @@ def test_terms_that_cost_more_than_they_say_are_refused(part: str, value: Any) -
 
 
 def test_claimed_clip_is_capped_by_the_models_own_bound() -> None:
-    assert Terms.parse(changed("model.clip", 50.0)).sanitizer().clip == 2.0
+    mechanism = Terms.parse(changed("model.clip", 50.0)).mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
+    assert mechanism.clip == 2.0
 
 
 @pytest.mark.parametrize(
@@ -128,6 +133,12 @@ def test_claimed_clip_is_capped_by_the_models_own_bound() -> None:
         changed("collection.batch", 0),
         changed("collection.buffer", 9),
         changed("collection.heldout", 0.9),
+        changed("collection.evaluators", 0.2),
+        changed("collection.evaluators", 0.2, GAUSSIAN),
+        changed("collection.heldout", 0.2, DIRECTION),
+        changed("collection.checkins", None, DIRECTION),
+        changed("privacy.closest", 1024, DIRECTION),
+        changed("privacy.epsilon", 40.1, DIRECTION),
     ],
 )
 def test_refuses_terms_that_make_no_sense(text: str) -> None:
@@ -141,4 +152,27 @@ def test_refuses_terms_that_make_no_sense(text: str) -> None:
 )
 def test_heldout_is_rounded_down(heldout: float, n: int, expected: int) -> None:
     terms = Terms.parse(changed("collection.heldout", heldout))
-    assert terms.collection.n_heldout(n) == expected
+    mechanism = terms.mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
+    assert mechanism.n_heldout(n) == expected
+
+
+def test_a_mechanism_that_cannot_be_made_is_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Terms) -> None:
+        raise InvalidInput("t must lie in 1 … 3, found 4.")
+
+    monkeypatch.setattr(Terms, "mechanism", refuse)
+    with pytest.raises(InvalidTask, match="make no sense: privacy must make a mechanism, but t"):
+        Terms.parse(DIRECTION.text)
+
+
+def test_check_ins_add_up_as_their_ledger_adds_them() -> None:
+    assert TERMS.epsilon_after(20) == pytest.approx(20 * TERMS.epsilon_per_sample)
+    every = Loss.sum([GAUSSIAN.event(10).loss] * 20)
+    assert GAUSSIAN.epsilon_after(20) == pytest.approx(every.total)
+    assert GAUSSIAN.epsilon_after(20) < 10 * GAUSSIAN.epsilon_per_sample
+
+
+def test_a_direction_hides_at_any_small_epsilon() -> None:
+    text = task_file({"privacy.mechanism": '"direction"', "privacy.epsilon": "1e-6"})
+    assert Task.from_toml(text).terms.epsilon_in_all == pytest.approx(1e-6)

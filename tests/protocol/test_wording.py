@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdml.protocol import Checkin, Enrol, Terms, fields_of
+from crowdml.protocol import DirectedCheckin, Enrol, NoisyCheckin, Terms, fields_of
 from crowdml.protocol.task import TaskFile
 from crowdml.protocol.wording import in_words, shown, visible
 
 BANNED = re.compile(r"`|\b(regex|objects?|arrays?|msgspec|expected|matching|str|int|required)\b")
 DOCUMENTS = {
     f"{document.__name__}.{name}": field.type
-    for document in (TaskFile, Terms, Checkin, Enrol)
+    for document in (TaskFile, Terms, DirectedCheckin, NoisyCheckin, Enrol)
     for name, field in fields_of(document)
 }
 

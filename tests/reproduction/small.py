@@ -4,7 +4,8 @@ import msgspec
 import numpy as np
 
 from crowdml.reproduction import FigurePlan, load_plans
-from crowdml.simulation import Dataset, load_activity
+from crowdml.reproduction.spectrum import load_data
+from crowdml.simulation import Dataset
 
 __all__ = ["load_small", "small_plans"]
 
@@ -15,7 +16,7 @@ CLASSES = 3
 def load_small(name: str) -> Dataset:
     """Three classes that can be told apart; people of MotionSense where people matter."""
     if name in ("activity", "spectrum", "extrasensory"):
-        return load_activity()
+        return load_data("activity" if name == "extrasensory" else name)
     rng = np.random.default_rng(0)
     y = rng.integers(0, CLASSES, SAMPLES + 200)
     x = rng.normal(0.0, 0.3, (len(y), 6))

@@ -19,7 +19,7 @@ def test_json_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     def small(names: list[str], **options: object) -> object:
         plans = {"fig3": load_plans()["fig3"]}
-        return reproduce(names, trials=1, load=lambda name: load_activity(), plans=plans)
+        return reproduce(names, trials=1, load=lambda name: load_activity("paper"), plans=plans)
 
     monkeypatch.setattr("crowdml.reproduction.reproduce", small)
     arguments = ["reproduce", "fig3", "--trials", "1", "--out", str(tmp_path / "out")]

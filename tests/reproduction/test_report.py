@@ -53,7 +53,7 @@ def test_page_is_well_formed_and_complete(folder: Path) -> None:
     parser = Balance()
     parser.feed((folder / "report.html").read_text(encoding="utf-8"))
     assert parser.open == []
-    assert parser.ids == [*load_plans(), "analysis"]
+    assert parser.ids == [*load_plans(), "analysis", "beyond"]
 
 
 def test_page_follows_the_readers_colours(folder: Path) -> None:
@@ -65,7 +65,7 @@ def test_page_follows_the_readers_colours(folder: Path) -> None:
 
 
 def test_every_figure_is_a_picture(folder: Path) -> None:
-    names = set(load_plans()) | ANALYSES
+    names = set(load_plans()) | ANALYSES | {"beyond"}
     assert {path.stem for path in folder.glob("*.png")} == names
     assert {path.stem for path in folder.glob("*.svg")} == names
     for path in folder.glob("*.png"):

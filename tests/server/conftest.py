@@ -6,7 +6,18 @@ from pathlib import Path
 import pytest
 
 from crowdml.server import Store
-from tests.servers import Process, Start, Wire, create, make_task, starter
+from tests.server.refusing import Bench
+from tests.servers import (
+    Process,
+    Start,
+    Wire,
+    checkin,
+    create,
+    enrol,
+    make_directed,
+    make_task,
+    starter,
+)
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +28,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         process.database,
         make_task("activity"),
         make_task("other"),
+        make_directed("people", collection__evaluators=0.5),
+        make_directed("numbers", model__kind="ridge", target__labels=None),
         make_task("heldout", collection__heldout=0.34),
         make_task("noiseless", privacy__epsilon=float("inf")),
         make_task("private", enrolment__mode="invite"),
@@ -33,6 +46,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def wire(server: Process) -> Iterator[Wire]:
     with server.connected() as wire:
         yield wire
+
+
+@pytest.fixture(scope="module")
+def bench(server: Process) -> Iterator[Bench]:
+    task = make_task("activity")
+    with server.connected() as wire:
+        bench = Bench(server, wire, task, enrol(wire))
+        for seed in range(3):
+            assert bench.check_in(checkin(task, seed)).status == 200
+        yield bench
 
 
 @pytest.fixture

@@ -1,27 +1,94 @@
 """Learners on a real database, check-ins for them, and the slow way to the same result."""
 
 import io
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import sqlalchemy as sa
 
-from crowdml.protocol import Checkin, Task
-from crowdml.server import Store
+from crowdml.protocol import Checkin, DirectedCheckin, NoisyCheckin, Task, checkin_type, terms_hash
+from crowdml.server import Store, schema
+from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
 from crowdml.server.learner import Arrival, Learner
-from tests.servers import checkin
+from crowdml.server.store import DeviceRow
+from crowdml.server.tokens import token_sha256
+from tests.servers import checkin, directed
 
-__all__ = ["arrivals", "assert_same", "new_learner", "reopened", "replayed"]
+__all__ = [
+    "arrivals",
+    "assert_same",
+    "changed",
+    "enlist",
+    "entry",
+    "message",
+    "new_learner",
+    "noisy",
+    "reopened",
+    "replayed",
+]
+
+CROWD = 3
 
 
-def arrivals(task: Task, n: int, first: int = 0, n_devices: int = 3) -> list[Arrival]:
-    bodies = (checkin(task, first + i, samples=3 + i % 5) for i in range(n))
-    decoded = (msgspec.json.decode(body, type=Checkin) for body in bodies)
-    return [Arrival(i % n_devices, message) for i, message in enumerate(decoded)]
+def message(task: Task, device: str, number: int, seed: int) -> Checkin:
+    """A valid check-in of this device; `number` matters where the mechanism counts."""
+    kind = checkin_type(task.terms.mechanism())
+    body = (
+        directed(task, device, number, seed)
+        if kind is DirectedCheckin
+        else checkin(task, seed, samples=3 + seed % 5)
+    )
+    return msgspec.json.decode(body, type=kind)
 
 
-def new_learner(store: Store, task: Task, snapshot_every: int = 1000) -> Learner:
+def noisy(task: Task, seed: int = 0, samples: int | None = None) -> NoisyCheckin:
+    return msgspec.json.decode(checkin(task, seed, samples), type=NoisyCheckin)
+
+
+def changed(arrival: Arrival, **changes: object) -> Arrival:
+    return Arrival(arrival.device, msgspec.structs.replace(arrival.checkin, **changes))
+
+
+def enlist(store: Store, task: Task, n: int = CROWD) -> list[DeviceRow]:
+    """Devices whose names are always the same: so are their codebooks and their roles."""
+    row = store.task(task.name)
+    crowd = [DeviceRow(row.id, i, f"{task.name}-{i}", "active") for i in range(n)]
+    rows = [device._asdict() | {"token_sha256": token_sha256(device.name)} for device in crowd]
+    with store._connection.begin():
+        store._connection.execute(sa.insert(schema.devices), rows)
+    return crowd
+
+
+def arrivals(
+    task: Task, n: int, crowd: Sequence[DeviceRow] | None = None, first: int = 0
+) -> list[Arrival]:
+    """One valid check-in after the other, of each device in turn, from the first-th on."""
+    crowd = crowd or [DeviceRow(1, i, f"{task.name}-{i}", "active") for i in range(CROWD)]
+    made = []
+    for i in range(first, first + n):
+        device = crowd[i % len(crowd)]
+        made.append(Arrival(device, message(task, device.name, 1 + i // len(crowd), i)))
+    return made
+
+
+def entry(task: Task, seq: int, device: int = 0, late: int = 0, number: int = 1) -> LogEntry:
+    """A valid line of the log, 50 to a minute."""
+    name = f"{task.name}-{device}"
+    sent = message(task, name, number, seq)
+    kind = task.terms.mechanism().told
+    told = msgspec.msgpack.encode(msgspec.convert(sent, kind, from_attributes=True))
+    version = max(0, seq - 1 - late)
+    return LogEntry(
+        1, seq, device, sent.id, 60 * (seq // 50), version, sent.number, sent.samples, told, name
+    )
+
+
+def new_learner(store: Store, task: Task, snapshot_every: int = 1000, n: int = CROWD) -> Learner:
+    """With so many devices, as `arrivals` takes them."""
     store.create_task(task)
+    enlist(store, task, n)
     return reopened(store, task, snapshot_every)
 
 
@@ -31,8 +98,9 @@ def reopened(store: Store, task: Task, snapshot_every: int = 1000) -> Learner:
 
 
 def replayed(store: Store, task: Task) -> Fold:
-    fold = Fold(task)
-    for entry in store.log(store.task(task.name).id):
+    row = store.task(task.name)
+    fold = Fold(task, terms_hash(row.terms))
+    for entry in store.log(row.id):
         fold.apply(entry)
     return fold
 

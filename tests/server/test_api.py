@@ -8,6 +8,7 @@ import json
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -26,7 +27,10 @@ from tests.servers import (
     Start,
     Wire,
     checkin,
+    directed,
     enrol,
+    enrolled,
+    make_directed,
     make_task,
     problem_kind,
     recompute,
@@ -46,14 +50,29 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 def send_all(server: Process, bodies: list[bytes], token: str, threads: int = 8) -> list[Any]:
     """Many at once, so that they share commits."""
+    return send_each(server, [(body, token) for body in bodies], threads)
 
-    def send(part: list[bytes]) -> list[Any]:
+
+def send_each(server: Process, letters: list[tuple[bytes, str]], threads: int = 8) -> list[Any]:
+    """The same with the token of each."""
+
+    def send(part: list[tuple[bytes, str]]) -> list[Any]:
         with server.connected() as wire:
-            return [wire.call("POST", CHECKINS, body, token) for body in part]
+            return [wire.call("POST", CHECKINS, body, token) for body, token in part]
 
     with ThreadPoolExecutor(threads) as pool:
-        parts = pool.map(send, [bodies[i::threads] for i in range(threads)])
+        parts = pool.map(send, [letters[i::threads] for i in range(threads)])
         return [reply for part in parts for reply in part]
+
+
+def of_people(task: Task, wire: Wire, people: int, checkins: int) -> list[tuple[bytes, str]]:
+    """So many check-ins of each of them, with their tokens."""
+    joined = [enrolled(wire) for _ in range(people)]
+    return [
+        (directed(task, person["device"], number, seed=number), person["token"])
+        for number in range(1, checkins + 1)
+        for person in joined
+    ]
 
 
 def exported(wire: Wire) -> dict[str, Any]:
@@ -84,6 +103,32 @@ def test_the_live_model_is_the_fold_of_the_log(start: Start) -> None:
     assert server.stop() == 0
     with server.start().connected() as wire:
         assert exported(wire) == document
+
+
+def test_the_live_model_of_people_is_the_fold_of_the_log(start: Start) -> None:
+    task = make_directed(optimizer__c=None, collection__evaluators=0.3, stop__window=10)
+    server = start(task, snapshot_every=7)
+    with server.connected() as wire:
+        letters = of_people(task, wire, people=6, checkins=10)
+        assert {reply.status for reply in send_each(server, letters)} == {200}
+        document, statistics = exported(wire), wire.get(STATS).json()
+        checkout = wire.get(MODEL, letters[0][1]).json()
+    fold = recompute(server.database)
+    assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
+    assert document["version"] == statistics["version"] == fold.version == 60
+    parameters = np.frombuffer(base64.b64decode(checkout["parameters"]), dtype="<f4")
+    assert parameters.tobytes() == fold.w.astype("<f4").tobytes()
+    assert fold.w.tobytes() != fold.learnt.tobytes(), "what is exported is the average"
+    assert statistics["samples"] is None
+    assert 0 < fold.totals.evaluated < 60
+    assert statistics["error"]["value"] == fold.totals.errors / fold.totals.evaluated
+    assert statistics["recent_error"]["value"] == fold.window.sum[0] / fold.window.sum[1]
+    assert statistics["active_devices"] == 6
+    assert server.stop() == 0
+    with server.start().connected() as wire:
+        assert exported(wire) == document
+        del statistics["checkins_per_minute"]
+        assert wire.get(STATS).json().items() >= statistics.items()
 
 
 def test_an_unchanged_model_is_not_sent_again(server: Process, wire: Wire) -> None:
@@ -143,6 +188,34 @@ def test_concurrent_check_ins_are_applied_exactly_once(start: Start) -> None:
         log = list(store.log(1))
     assert [entry.seq for entry in log] == list(range(1, 121))
     assert {entry.id for entry in log} == {json.loads(body)["id"] for body in bodies}
+
+
+def test_concurrent_numbers_are_applied_exactly_once(start: Start) -> None:
+    """Each number twice with its own id and once with another, all at once, on one server."""
+    task = make_directed()
+    server = start(task, largest_batch=16)
+    with server.connected() as wire:
+        letters = of_people(task, wire, people=8, checkins=10)
+    fresh = [
+        (json.dumps(json.loads(body) | {"id": f"another-id-{i:08}"}).encode(), token)
+        for i, (body, token) in enumerate(letters)
+    ]
+    replies = send_each(server, letters + fresh + letters, threads=12)
+    kinds = Counter(
+        reply.json()["status"] if reply.status == 200 else problem_kind(reply) for reply in replies
+    )
+    assert kinds["applied"] == 80
+    assert kinds["applied"] + kinds["duplicate"] + kinds["repeated-number"] == 240 == len(replies)
+    assert 80 <= kinds["repeated-number"] <= 160
+    with server.store() as store:
+        log = list(store.log(1))
+    assert sorted((entry.device, entry.number) for entry in log) == [
+        (device, number) for device in range(8) for number in range(1, 11)
+    ]
+    with server.connected() as wire:
+        assert np.array(exported(wire)["weights"]).tobytes() == (
+            recompute(server.database).learnt.tobytes()
+        )
 
 
 def test_t_max_is_exact_under_concurrency(start: Start) -> None:

@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from crowdml.protocol import encode_gradient
+from crowdml.protocol import Task, terms_hash
 from crowdml.server.active import ActiveDevices
-from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
-from tests.servers import make_task
+from crowdml.server.window import Window
+from tests.server.learning import entry
+from tests.servers import make_directed, make_task
 
 
 def test_the_fold_needs_no_database() -> None:
@@ -20,15 +22,46 @@ def test_the_fold_needs_no_database() -> None:
     assert ran.stdout == "False\n"
 
 
+@pytest.mark.parametrize("make", [make_task, make_directed])
 @pytest.mark.parametrize("kind", ["sgd", "average-gradient"])
-def test_a_snapshot_is_as_large_for_the_last_of_many_as_for_the_first(kind: str) -> None:
+def test_a_snapshot_is_as_large_for_the_last_of_many_as_for_the_first(
+    make: Callable[..., Task], kind: str
+) -> None:
     sizes = []
     for device in (0, 10**9):
-        fold = Fold(make_task(optimizer__kind=kind))
-        gradient = encode_gradient(np.ones(12, dtype=np.int64))
-        fold.apply(LogEntry(1, 1, device, "id", 0, 0, 3, 0, 1, "[1,1,1]", -20, gradient))
+        task = make(optimizer__kind=kind)
+        fold = Fold(task, terms_hash(task.terms.text))
+        fold.apply(entry(task, 1)._replace(device=device))
         sizes.append(len(fold.to_bytes()))
     assert sizes[0] == sizes[1]
+
+
+def test_the_terms_that_devices_pinned_decide() -> None:
+    """Not how this version would write them: codebooks and roles hang on every byte."""
+    task = make_directed(collection__evaluators=0.0)
+    learnt = []
+    for text in (task.terms.text, task.terms.text + " "):
+        fold = Fold(task, terms_hash(text))
+        fold.apply(entry(task, 1))
+        learnt.append(fold.learnt.tobytes())
+    assert learnt[0] != learnt[1]
+
+
+def test_a_window_that_is_read_back_rounds_as_before() -> None:
+    """Its sum has come about by adding and taking away, and is not what a new sum would be."""
+    window = Window(3)
+    for i in range(100):
+        window.add(i / 7, 1)
+    again = Window.from_array(3, window.to_array())
+    assert again.sum == window.sum
+    fresh = Window(3)
+    for i in range(97, 100):
+        fresh.add(i / 7, 1)
+    assert fresh.sum != window.sum, "otherwise this test is blind"
+    for i in range(3):
+        window.add(i / 7, 1)
+        again.add(i / 7, 1)
+        assert (again.sum, len(again)) == (window.sum, len(window))
 
 
 def test_active_devices_are_a_set() -> None:

@@ -1,91 +1,106 @@
-"""A database of an earlier version is taken over with all that it holds."""
+"""A database of an earlier version is taken over where it can be, and left alone where not."""
 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
 import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+from crowdml.errors import CrowdmlError
 from crowdml.server import Store, schema
 from crowdml.server.entry import LogEntry
-from crowdml.server.store import MIGRATIONS
-from tests.servers import make_task
+from crowdml.server.store import HEAD, MIGRATIONS
+from tests.server.learning import arrivals, assert_same, new_learner, reopened, replayed
+from tests.servers import make_directed
 
-LOG = [
-    LogEntry(
-        task=1, seq=seq, device=seq % 3, id=f"checkin-{seq:08}", at=60 * seq, version=seq // 2,
-        samples=20 + seq, heldout=seq % 2, errors=-seq, labels=f"[{seq},2,3]", grid=-20,
-        gradient=bytes([seq, 0, 255]),
-    )
-    for seq in range(1, 51)
-]  # fmt: skip
+EARLIER = ["0001", "0002", "0003"]
+"""The versions before terms named a mechanism."""
 
 
-def migrate(file: Path, up: str | None = None, down: str | None = None) -> None:
+def migrate(file: Path, up: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     engine = sa.create_engine(f"sqlite:///{file}")
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        if up:
-            command.upgrade(config, up)
-        if down:
-            command.downgrade(config, down)
+        command.upgrade(config, up)
     engine.dispose()
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A database at 0002, with a task, a log and a snapshot."""
-    file = tmp_path / "store.db"
-    migrate(file, up="0002")
-    task = make_task()
-    row = (1, task.name, msgspec.json.encode(task).decode(), task.terms.text, "running", 0)
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute("INSERT INTO tasks VALUES (?,?,?,?,?,?)", row)
-        for entry in LOG:
-            at = entry.at
-            rest = [value for name, value in entry._asdict().items() if name != "at"]
-            database.execute(f"INSERT INTO checkins VALUES ({','.join('?' * 12)})", (*rest, at))
-        database.execute("INSERT INTO snapshots VALUES (1, 50, x'00')")
-    return file
-
-
-def test_an_old_log_is_kept(old: Path) -> None:
-    with closing(Store(f"sqlite:///{old}")) as store:
-        log = store.log(1)
-        assert list(log) == LOG
-        assert log.snapshot() is None, "a snapshot of another version is of no use"
-        assert log.by_device(1, 1)[1].newest == 60 * 49
-        again = LOG[0]._replace(seq=51)
-        with pytest.raises(sa.exc.IntegrityError):
-            log.append([again])
-        log.append([again._replace(device=7)])
-    with closing(Store(f"sqlite:///{old}")) as store:
-        assert len(store.log(1)) == 51
-
-
-def test_there_is_a_way_back(old: Path) -> None:
-    before = contents(old)
-    migrate(old, up="0003", down="0002")
-    assert contents(old) == before
-
-
-def contents(file: Path) -> tuple[object, object]:
+def everything(file: Path) -> list[str]:
+    """The whole database, as the statements that would make it."""
     with closing(sqlite3.connect(file)) as database:
-        columns = database.execute("PRAGMA table_info(checkins)").fetchall()
-        return columns, database.execute("SELECT * FROM checkins ORDER BY seq").fetchall()
+        return list(database.iterdump())
+
+
+def old_database(file: Path, version: str) -> None:
+    """With a task of that time, a device, a check-in and a snapshot."""
+    migrate(file, version)
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("INSERT INTO tasks VALUES (1, 'walks', '{}', '{}', 'running', 0)")
+        database.execute("INSERT INTO devices VALUES (1, 0, 'ana', x'00', 'active')")
+        columns = [row[1] for row in database.execute("PRAGMA table_info(checkins)")]
+        database.execute(
+            f"INSERT INTO checkins VALUES ({','.join('?' * len(columns))})", [1] * len(columns)
+        )
+        database.execute("INSERT INTO snapshots VALUES (1, 1, x'00')")
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_a_database_with_tasks_of_before_is_refused_and_left_alone(
+    tmp_path: Path, version: str
+) -> None:
+    file = tmp_path / "old.db"
+    old_database(file, version)
+    before = everything(file)
+    for _ in range(2):
+        with pytest.raises(CrowdmlError, match=r"name no mechanism.*begin with a new database"):
+            Store(f"sqlite:///{file}")
+        assert everything(file) == before
+    with closing(sqlite3.connect(file, timeout=0)) as database:
+        database.execute("BEGIN EXCLUSIVE")
+
+
+@pytest.mark.parametrize("version", EARLIER)
+def test_a_database_without_tasks_is_taken_over(tmp_path: Path, version: str) -> None:
+    file = tmp_path / "store.db"
+    migrate(file, version)
+    owners = []
+    if version != "0001":
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("INSERT INTO owners VALUES ('ana', 'hash')")
+        owners = ["ana"]
+    task = make_directed()
+    with closing(Store(f"sqlite:///{file}")) as store:
+        assert store.accounts.names() == owners
+        learner = new_learner(store, task)
+        learner.ingest(arrivals(task, 5))
+    with closing(Store(f"sqlite:///{file}")) as store:
+        assert_same(reopened(store, task).settled(), replayed(store, task))
+        assert reopened(store, task).version == 5
+
+
+def test_a_new_database_is_of_the_newest_version(store: Store, tmp_path: Path) -> None:
+    """And one that is up to date is opened without asking the migrations."""
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database:
+        (version,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
+    assert version == HEAD == "0004"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "upgrade", lambda *_: pytest.fail("nothing to upgrade"))
+        Store(f"sqlite:///{tmp_path / 'store.db'}").close()
 
 
 def test_the_migrations_lead_to_the_schema(store: Store, tmp_path: Path) -> None:
-    """Table by table: columns in the order of the schema, keys and what must be unique."""
-    inspector = sa.inspect(sa.create_engine(f"sqlite:///{tmp_path / 'store.db'}"))
+    """Table by table: columns in the order of the schema, keys, what must be unique, what may be
+    missing."""
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'store.db'}")
+    inspector = sa.inspect(engine)
     for name, table in schema.metadata.tables.items():
-        assert [each["name"] for each in inspector.get_columns(name)] == list(table.columns.keys())
+        found = [(each["name"], each["nullable"]) for each in inspector.get_columns(name)]
+        assert found == [(column.name, column.nullable) for column in table.columns]
         key = inspector.get_pk_constraint(name)["constrained_columns"]
         assert key == [column.name for column in table.primary_key]
         unique = {tuple(each["column_names"]) for each in inspector.get_unique_constraints(name)}
@@ -94,7 +109,16 @@ def test_the_migrations_lead_to_the_schema(store: Store, tmp_path: Path) -> None
             for each in table.constraints
             if isinstance(each, sa.UniqueConstraint)
         }
+        indexes = {
+            (each["name"], tuple(each["column_names"]), bool(each["unique"]))
+            for each in inspector.get_indexes(name)
+        }
+        assert indexes == {
+            (index.name, tuple(column.name for column in index.columns), index.unique)
+            for index in table.indexes
+        }
+    engine.dispose()
 
 
 def test_the_log_is_in_the_order_of_its_columns() -> None:
-    assert list(LogEntry._fields) == list(schema.checkins.columns.keys())
+    assert list(LogEntry._fields) == [*schema.checkins.columns.keys(), "name"]

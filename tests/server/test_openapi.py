@@ -9,7 +9,16 @@ from jsonschema import Draft202012Validator
 
 from crowdml.protocol import PROBLEMS
 from crowdml.server.api import ROUTES
-from tests.servers import Process, Reply, Wire, checkin, make_task
+from tests.servers import (
+    Process,
+    Reply,
+    Wire,
+    checkin,
+    directed,
+    enrolled,
+    make_directed,
+    make_task,
+)
 
 
 class Contract:
@@ -123,6 +132,23 @@ def test_every_answer_is_as_described(contract: Contract, wire: Wire) -> None:
     assert len(contract.seen) >= 20
 
 
+def test_answers_about_people_are_as_described(contract: Contract, wire: Wire) -> None:
+    task = make_directed("people", collection__evaluators=0.5)
+    joined = enrolled(wire, "people")
+    path = "/v1/tasks/{task}/checkins"
+    first = directed(task, joined["device"])
+    again, last = directed(task, joined["device"]), directed(task, joined["device"], number=11)
+    both = directed(task, joined["device"], number=2, direction=0, report=0)
+    for body, status in ((first, 200), (first, 200), (again, 409), (last, 409), (both, 422)):
+        address = path.replace("{task}", "people")
+        reply = wire.call("POST", address, body, joined["token"])
+        contract.judge("POST", path, reply)
+        assert reply.status == status
+    statistics = wire.get("/v1/tasks/people/stats")
+    contract.judge("GET", "/v1/tasks/{task}/stats", statistics)
+    assert statistics.json()["samples"] is None
+
+
 def test_a_missing_task_is_as_described(contract: Contract, wire: Wire) -> None:
     for path, item in contract.document["paths"].items():
         for method in set(item) - {"parameters"}:
@@ -134,7 +160,7 @@ def test_a_missing_task_is_as_described(contract: Contract, wire: Wire) -> None:
 
 def test_the_schema_refuses_what_the_server_refuses(contract: Contract) -> None:
     """A device author who validates against the document learns of mistakes before sending."""
-    validator = contract.validator({"$ref": "#/components/schemas/Checkin"})
+    validator = contract.validator({"$ref": "#/components/schemas/NoisyCheckin"})
     message = json.loads(checkin(make_task()))
     validator.validate(message)
     for field, value in {
@@ -144,6 +170,32 @@ def test_the_schema_refuses_what_the_server_refuses(contract: Contract) -> None:
         assert not validator.is_valid(message | {field: value}), field
         assert not validator.is_valid({k: v for k, v in message.items() if k != field}), field
     assert not validator.is_valid(message | {"x": [0.5]})
+
+
+def test_the_schema_of_one_small_number(contract: Contract) -> None:
+    validator = contract.validator({"$ref": "#/components/schemas/DirectedCheckin"})
+    message = json.loads(directed(make_directed(collection__evaluators=0.0), "ana"))
+    validator.validate(message)
+    report = {k: v for k, v in message.items() if k != "direction"} | {"report": 3}
+    validator.validate(report)
+    for field, value in {
+        "id": "short", "version": -1, "terms": "x", "number": 0, "direction": -1, "report": "3",
+    }.items():  # fmt: skip
+        assert not validator.is_valid(message | {field: value}), field
+    for field in ("id", "version", "terms", "number"):
+        assert not validator.is_valid({k: v for k, v in message.items() if k != field}), field
+    assert not validator.is_valid(message | {"samples": 20})
+
+
+def test_a_check_in_is_of_one_kind(contract: Contract) -> None:
+    """Which one, the task's terms say; no message is of both kinds."""
+    content = contract.document["paths"]["/v1/tasks/{task}/checkins"]["post"]["requestBody"]
+    validator = contract.validator(content["content"]["application/json"]["schema"])
+    validator.validate(json.loads(checkin(make_task())))
+    validator.validate(json.loads(directed(make_directed(), "ana")))
+    assert not validator.is_valid(
+        json.loads(checkin(make_task())) | json.loads(directed(make_directed(), "ana"))
+    )
 
 
 def test_every_problem_is_named(contract: Contract) -> None:

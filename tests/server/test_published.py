@@ -8,12 +8,11 @@ from itertools import count
 import msgspec
 import pytest
 
-from crowdml.protocol import Checkout, State, encode_parameters
+from crowdml.protocol import Checkout, State, encode_parameters, terms_hash
 from crowdml.server import Store
 from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
-from crowdml.server.learner import Arrival
-from tests.server.learning import arrivals, new_learner
+from tests.server.learning import arrivals, changed, new_learner
 from tests.servers import Process, Start, checkin, enrol, make_task
 
 READERS = 2
@@ -62,7 +61,7 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
         """Check-ins, and an owner who cannot decide."""
         while not readers_done.is_set():
             new_id = f"checkin-{learner.version:08}"
-            learner.ingest([Arrival(0, msgspec.structs.replace(first.checkin, id=new_id))])
+            learner.ingest([changed(first, id=new_id)])
             for state in (State.PAUSED, State.RUNNING):
                 learner.set_owner_state(state)
 
@@ -83,7 +82,7 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
     readers_done.set()
     writer.join()
     log = list(store.log(learner.id))
-    assert wrong_pairs(set().union(*seen), Fold(task), log) == []
+    assert wrong_pairs(set().union(*seen), Fold(task, terms_hash(task.terms.text)), log) == []
 
 
 def look(server: Process, token: str, seen: Seen, stop: threading.Event) -> None:
@@ -115,4 +114,4 @@ def test_no_answer_is_of_two_versions(start: Start) -> None:
     with server.store() as store:
         log = list(store.log(1))
     assert len(set().union(*seen)) > 50, "too few versions to mean anything"
-    assert wrong_pairs(set().union(*seen), Fold(task), log) == []
+    assert wrong_pairs(set().union(*seen), Fold(task, terms_hash(task.terms.text)), log) == []

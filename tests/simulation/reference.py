@@ -27,6 +27,7 @@ class Device:
     number: int
     buffer: list[int] = field(default_factory=list)
     waiting: bool = False
+    asked: int = 0
 
 
 class Request(NamedTuple):
@@ -87,6 +88,7 @@ def run_crowd(
     batch: int,
     delays: tuple[Sequence[int], Sequence[int], Sequence[int]],
     buffer: int | None = None,
+    checkins: int | None = None,
 ) -> list[Checkin]:
     """One (device, sample) per tick; then the clock runs on until nothing is under way."""
     world = World(delays, n_ticks=len(arrivals))
@@ -98,8 +100,10 @@ def run_crowd(
             device = devices[number]
             if buffer is None or len(device.buffer) < buffer:
                 device.buffer.append(sample)
-            if len(device.buffer) >= batch and not device.waiting:
+            done = checkins is not None and device.asked == checkins
+            if len(device.buffer) >= batch and not device.waiting and not done:
                 device.waiting = True
+                device.asked += 1
                 world.post(Request(device))
             world.deliver()
         world.now += 1

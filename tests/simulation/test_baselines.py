@@ -15,6 +15,7 @@ from crowdml.simulation import (
     Plan,
     central_batch,
     error_rate,
+    guess_error,
     perturb,
     simulate,
 )
@@ -49,7 +50,8 @@ def test_perturbed_labels_stay_with_the_papers_probability() -> None:
 def test_perturbing_leaves_the_test_set_alone_and_needs_labels() -> None:
     data = classes()
     noisy = perturb(data, 1.0, np.random.default_rng(0))
-    assert noisy.x_test is data.x_test
+    np.testing.assert_array_equal(noisy.x_test, data.bounded(1).x_test)
+    assert noisy.raw, "nobody rescales what was perturbed"
     assert noisy.y_test is data.y_test
     assert perturb(data, math.inf, np.random.default_rng(0)) is data
     with pytest.raises(InvalidInput, match="only labels can be perturbed"):
@@ -83,10 +85,16 @@ def test_decentralized_is_a_loop_over_devices(
     batch: int, intercept: bool, averaging: float | None
 ) -> None:
     data = classes()
-    learning = Learning(c=5.0, regularization=0.01, intercept=intercept, averaging=averaging)
+    learning = Learning(
+        mechanism="laplace",
+        c=5.0,
+        regularization=0.01,
+        intercept=intercept,
+        averaging=averaging,
+    )
     crowd = Crowd(devices=12, batch=batch, passes=2)
     curve = decentralized(data, crowd, learning, (3,), points=1)
-    model, optimizer = learning.make_model(7, 3), learning.make_optimizer()
+    model, optimizer = learning.make_model(7, 3), learning.spec.make(learning.radius)
     rng, errors = np.random.default_rng((3,)), []
     hands = data.deal(12, rng)
     for rows in [np.concatenate([rng.permutation(own) for _ in range(2)]) for own in hands]:
@@ -103,7 +111,7 @@ def test_decentralized_is_a_loop_over_devices(
 
 def test_orderings_of_the_paper_on_toy_data() -> None:
     data = classes(n=1500)
-    crowd, learning = Crowd(devices=150), Learning(c=30.0)
+    crowd, learning = Crowd(devices=150), Learning(mechanism="laplace", c=30.0)
     curves = simulate(data, [Plan(crowd, learning, name) for name in APPROACHES], trials=2)
     error = {name: curve.final for name, curve in zip(APPROACHES, curves, strict=True)}
     assert error["crowd"] < error["central-batch"] + 0.06
@@ -123,7 +131,7 @@ def test_central_approaches_cost_epsilon_once_whatever_the_passes(approach: str)
 def test_central_sgd_does_not_clip_perturbed_samples() -> None:
     """Their ‖x‖₁ is far above 1, and so are their gradients, which nobody has to hide any more."""
     data = classes()
-    crowd, learning = Crowd(devices=30), Learning(epsilon=1.0, c=0.01)
+    crowd, learning = Crowd(devices=30), Learning(mechanism="laplace", epsilon=1.0, c=0.01)
     free, clipped = simulate(
         data, [Plan(crowd, replace(learning, clip=clip), "central-sgd") for clip in (None, 2.0)]
     )
@@ -133,3 +141,27 @@ def test_central_sgd_does_not_clip_perturbed_samples() -> None:
 def test_unknown_approach_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"approach must be one of crowd, .* found 'magic'"):
         Plan(Crowd(), Learning(), "magic")
+
+
+def test_the_simplest_guess_is_what_it_is_called() -> None:
+    data = classes()
+    guesses = [(data.y_test != label).mean() for label in range(3)]
+    most = np.bincount(data.y_train.astype(int)).argmax()
+    assert guess_error(data, tolerance=1.0) == guesses[most]
+    data = numbers()
+    wrong = np.abs(data.y_test - np.median(data.y_train)) > 0.2
+    assert guess_error(data, tolerance=0.2) == wrong.mean() > 0
+
+
+def test_what_the_crowd_is_compared_with_sees_the_same_rows() -> None:
+    """Rows of any length are first rescaled as the mechanism's devices do it."""
+    data = classes()
+    long = replace(data, x_train=50 * data.x_train, x_test=50 * data.x_test)
+    for mechanism, norm in (("laplace", 1), ("gaussian", 2), ("direction", 2)):
+        plans = [
+            Plan(Crowd(devices=30), Learning(mechanism=mechanism), name) for name in APPROACHES
+        ]
+        for one, other in zip(
+            simulate(long, plans), simulate(long.bounded(norm), plans), strict=True
+        ):
+            np.testing.assert_allclose(one.errors, other.errors, atol=0.02)

@@ -1,11 +1,14 @@
 """The data sets that come with the package, and the rule of collection."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
 import crowdml.simulation.datasets as package
 from crowdml.errors import InvalidInput
+from crowdml.privacy import bound_features
 from crowdml.simulation.datasets import (
     DATASET_NAMES,
     Dataset,
@@ -15,7 +18,7 @@ from crowdml.simulation.datasets import (
     on_label_change,
 )
 from crowdml.simulation.datasets.images import principal_components
-from crowdml.simulation.datasets.scaling import l1_normalized, standardized
+from crowdml.simulation.datasets.scaling import standardized
 
 
 def check_dataset(data: Dataset) -> None:
@@ -25,7 +28,6 @@ def check_dataset(data: Dataset) -> None:
         assert x.shape == (len(y), data.x_train.shape[1])
         assert np.isfinite(x).all()
         assert np.isfinite(y).all()
-        assert np.abs(x).sum(axis=1).max() <= 1 + 1e-12
         if data.labels:
             assert set(np.unique(y)) <= set(range(len(data.labels)))
     assert data.person.dtype == np.int64
@@ -43,15 +45,14 @@ def test_activity_is_by_people(features: str) -> None:
     data = load_activity(features)
     check_dataset(data)
     assert set(data.person) == set(range(1, 19))
-    assert np.allclose(np.abs(data.x_test).sum(axis=1), 1)
+    assert np.linalg.norm(data.x_test, axis=1).min() > 1
 
 
 def test_paper_features_mirror_and_demo_features_weigh_gravity_down() -> None:
-    paper, demo = load_activity().x_train, load_activity("demo").x_train
+    paper, demo = load_activity("paper").x_train, load_activity("demo").x_train
     assert (paper[:, 33:] == paper[:, 31:0:-1]).all()
-    # Either is the same spectrum up to a factor per row, but for bin 0.
-    assert np.allclose(paper[:, 1:33] / paper[:, 1:2], demo[:, 1:] / demo[:, 1:2])
-    assert np.allclose(0.1 * paper[:, 0] / paper[:, 1], demo[:, 0] / demo[:, 1])
+    assert (paper[:, 1:12] == demo[:, 1:]).all()
+    assert np.allclose(0.1 * paper[:, 0], demo[:, 0])
 
 
 def test_unknown_features() -> None:
@@ -64,7 +65,7 @@ def test_digits() -> None:
 
 
 def test_names() -> None:
-    assert load_dataset("activity").x_train.shape == (6474, 64)
+    assert load_dataset("activity").x_train.shape == (6474, 12)
     with pytest.raises(InvalidInput, match=r"activity, air, .* or a path .* found 'iris'"):
         load_dataset("iris")
 
@@ -89,10 +90,9 @@ def test_on_label_change_in_the_package_data() -> None:
     assert len(kept) < 100
 
 
-def test_scaling_of_constant_columns_and_zero_rows() -> None:
+def test_scaling_of_constant_columns() -> None:
     x = np.array([[1.0, 7.0], [3.0, 7.0]])
     assert standardized(x, x).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
-    assert l1_normalized(np.zeros((1, 3))).tolist() == [[0.0, 0.0, 0.0]]
 
 
 def test_principal_components_are_scikit_learns() -> None:
@@ -103,3 +103,43 @@ def test_principal_components_are_scikit_learns() -> None:
     assert np.allclose(mean, reference.mean_)
     assert np.allclose(np.abs(directions.T @ reference.components_.T), np.eye(5), atol=1e-9)
     assert (directions.max(axis=0) == np.abs(directions).max(axis=0)).all()
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_rows_are_bounded_as_devices_bound_them(norm: int) -> None:
+    """Row by row: a long one changes no other, and a short one, or none at all, stays."""
+    x = np.array([[3.0, -1.0], [1e200, 1e200], [0.3, 0.2], [0.0, 0.0]])
+    data = Dataset("toy", (), x, np.zeros(4), np.zeros(4, np.int64), x[::-1], np.zeros(4))
+    seen = data.bounded(norm)
+    expected = [bound_features(row, 2, norm).tolist() for row in x]
+    assert seen.x_train.tolist() == expected
+    assert seen.x_test.tolist() == expected[::-1]
+    assert seen.x_train[2:].tolist() == x[2:].tolist()
+    raw = replace(data, raw=True)
+    assert raw.bounded(norm) is raw
+
+
+def test_as_many_devices_as_have_a_batch_each() -> None:
+    """No person has one device more without one that falls short of b."""
+    person = np.repeat([0, 1, 2], [100, 37, 4])
+    data = Dataset("toy", (), np.zeros((141, 1)), np.zeros(141), person, np.zeros((1, 1)), person)
+    for batch in (1, 5, 10, 36, 200):
+        devices = data.most_devices(batch)
+        hands = np.bincount(data.assign(devices, np.random.default_rng(0)))
+        owner = [
+            person[data.assign(devices, np.random.default_rng(0)) == d][0] for d in range(devices)
+        ]
+        short = {who for who, hand in zip(owner, hands.tolist(), strict=True) if hand < batch}
+        assert short == {who for who, n in ((0, 100), (1, 37), (2, 4)) if n < batch}
+        assert devices >= 3
+    assert data.most_devices(5) > 20
+
+
+def test_the_scale_of_numbers_is_their_typical_size() -> None:
+    x = np.zeros((3, 1))
+    numbers = Dataset(
+        "toy", (), x, np.array([30.0, -40.0, 50.0]), np.zeros(3, np.int64), x, x[:, 0]
+    )
+    assert numbers.target_scale == 40
+    assert replace(numbers, y_train=np.zeros(3)).target_scale == 1
+    assert load_digits().target_scale == 1

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy import rho_of
+from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation import Crowd, Learning, Plan, uniform_delay
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.trial import prepare, run_trial
@@ -17,8 +19,9 @@ from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 
 SGD = [("sgd", "sqrt"), ("sgd", "constant"), ("sgd", "inverse")]
-OPTIMIZERS = [*SGD, ("adagrad", "sqrt"), ("dual-averaging", "sqrt"), ("auto", "sqrt")]
+OPTIMIZERS = [*SGD, ("adagrad", "sqrt"), ("dual-averaging", "sqrt")]
 CROWD = Crowd(devices=20, batch=3, delay=uniform_delay(20), passes=2)
+QUIET = Learning(mechanism="laplace", c=0.5, rate="constant", model="huber", delta=0.2, clip=0.1)
 
 
 def both(learning: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array, Array]:
@@ -45,7 +48,13 @@ def test_fold_is_the_obvious_one(
     """To the rounding of single precision, with and without λ, clip and intercept."""
     c = 0.3 if model == "hinge" else 2.0
     learning = Learning(
-        c=c, optimizer=optimizer[0], rate=optimizer[1], model=model, averaging=averaging, delta=0.2
+        mechanism="laplace",
+        c=c,
+        optimizer=optimizer[0],
+        rate=optimizer[1],
+        model=model,
+        averaging=averaging,
+        delta=0.2,
     )
     # Single precision may decide otherwise where sums are 0 but for rounding: labels that cancel
     # at w = 0 under AdaGrad, rivals with equal scores. These sizes of minibatches avoid that.
@@ -53,6 +62,29 @@ def test_fold_is_the_obvious_one(
     for strength, clip, intercept in itertools.product((0.0, 0.01), (None, 0.15), (False, True)):
         one = replace(learning, regularization=strength, clip=clip, intercept=intercept)
         fast, slow = both(one, crowd)
+        assert np.abs(slow).max() > 0.01
+        np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
+
+
+@pytest.mark.parametrize("model", ["softmax", "huber"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("mechanism", "clip"), [("gaussian", 0.15), ("direction", None)])
+def test_fold_is_the_obvious_one_in_l2(
+    model: str, intercept: bool, mechanism: str, clip: float | None
+) -> None:
+    """Rows are bounded in L2, gradients are clipped in L2, or shortened as a whole."""
+    crowd = replace(CROWD, batch=4)
+    for c, rate in ((None, "planned"), (2.0, "sqrt")):
+        learning = Learning(
+            mechanism=mechanism,
+            c=c,
+            rate=rate,
+            model=model,
+            clip=clip,
+            intercept=intercept,
+            regularization=0.01,
+        )
+        fast, slow = both(learning, crowd)
         assert np.abs(slow).max() > 0.01
         np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
 
@@ -69,20 +101,22 @@ def test_fold_follows_any_schedule(
     devices: int, batch: int, delay: int, passes: int, seed: int
 ) -> None:
     crowd = Crowd(devices, batch, None, uniform_delay(delay) if delay else None, passes)
-    fast, slow = both(Learning(c=5.0), crowd, seed)
+    fast, slow = both(Learning(mechanism="laplace", c=5.0), crowd, seed)
     np.testing.assert_allclose(fast, slow, atol=3e-4 * max(1.0, np.abs(slow).max()))
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_radius_holds(optimizer: tuple[str, str]) -> None:
-    learning = Learning(c=50.0, optimizer=optimizer[0], rate=optimizer[1], radius=0.7)
+    learning = Learning(
+        mechanism="laplace", c=50.0, optimizer=optimizer[0], rate=optimizer[1], radius=0.7
+    )
     fast, slow = both(learning)
     assert np.linalg.norm(fast) <= 0.7 * (1 + 1e-5)
     np.testing.assert_allclose(fast, slow, atol=1e-3)
 
 
 def test_average_gradient_runs_slowly_and_says_so() -> None:
-    plan = Plan(CROWD, Learning(c=5.0, optimizer="average-gradient"))
+    plan = Plan(CROWD, Learning(mechanism="laplace", c=5.0, optimizer="average-gradient"))
     with pytest.warns(UserWarning, match="average-gradient .* slowly"):
         curve = run_trial(classes(), [plan], (0,))[0]
     assert curve.final < curve.mean[0]
@@ -103,7 +137,7 @@ def one_step(learning: Learning, n: int, fast: bool) -> Array:
 
 
 @pytest.mark.parametrize("fast", [True, False])
-def test_noise_has_the_devices_scale(fast: bool) -> None:
+def test_laplace_noise_has_the_devices_scale(fast: bool) -> None:
     """The mean of |z| and of z over N draws of scale 2Sη/(nε).
 
     False-positive rate ≤ 1e-8 for each: |z|/scale is exponential, whose mean over N draws is off
@@ -111,13 +145,27 @@ def test_noise_has_the_devices_scale(fast: bool) -> None:
     for 2e-9 (N is large enough for the normal law at that distance).
     """
     n = 10_000
-    learning = Learning(epsilon=2.0, c=0.5, rate="constant", model="huber", delta=0.2, clip=0.1)
+    learning = replace(QUIET, mechanism="laplace", epsilon=2.0)
     z = one_step(learning, n, fast).ravel() / (0.5 * 2 * 0.1 / (4 * 2.0))
     delta = math.sqrt(2 * math.log(2 / 1e-8) / z.size) * 1.05
     assert abs(np.abs(z).mean() - 1) < delta
     assert abs(z.mean()) < 6 * math.sqrt(2 / z.size)
     # E z⁴ = 4!, E z⁸ = 8!, so the standard error of the variance is √(20/N).
     assert abs((z**2).mean() - 2) < 7 * math.sqrt(20 / z.size)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_gaussian_noise_has_the_devices_scale(fast: bool) -> None:
+    """The mean of z² and of z over N draws of deviation 2Sη/(n√(2ρ)), ρ for ε at δ = 1e-6.
+
+    False-positive rate ≤ 4e-9 for each: six standard errors, √(2/N) and √(1/N).
+    """
+    learning = replace(QUIET, mechanism="gaussian", epsilon=2.0)
+    deviation = 0.5 * 2 * 0.1 / (4 * math.sqrt(2 * rho_of(2.0, 1e-6)))
+    z = one_step(learning, 10_000, fast).ravel() / deviation
+    # Rounding to a grid adds a little to the sensitivity.
+    assert -6 * math.sqrt(2 / z.size) < (z**2).mean() - 1 < 6 * math.sqrt(2 / z.size) + 0.01
+    assert abs(z.mean()) < 6 / math.sqrt(z.size)
 
 
 def test_a_model_must_fit_what_is_predicted() -> None:
@@ -127,12 +175,57 @@ def test_a_model_must_fit_what_is_predicted() -> None:
         Learning(model="hinge").make_model(2, 0)
 
 
-def test_without_noise_only_a_given_clip_counts() -> None:
-    model = Learning(model="ridge").make_model(3, 0)
-    assert Learning(model="ridge").l1_limit(model) > 1e20
-    assert Learning(model="ridge", clip=0.5).l1_limit(model) == 0.5
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_without_noise_only_a_given_clip_counts(mechanism: str) -> None:
+    given = Learning(mechanism=mechanism, model="ridge", c=1.0)
+    model = given.make_model(3, 0)
+    assert given.hiding(model, 1).clip > 1e20
+    assert replace(given, clip=0.5).hiding(model, 1).clip == 0.5
     with pytest.raises(InvalidInput, match="Set a clip for this model"):
-        Learning(model="ridge", epsilon=1.0).l1_limit(model)
+        replace(given, epsilon=1.0).hiding(model, 1)
+
+
+def test_a_clip_suits_the_planned_rate_or_is_the_models_bound() -> None:
+    planned = Learning(mechanism="laplace", epsilon=1.0)
+    model = planned.make_model(3, 2)
+    assert planned.hiding(model, 1).clip == MECHANISMS["laplace"].clip
+    assert replace(planned, c=1.0).hiding(model, 1).clip == 2.0
+    assert replace(planned, clip=0.7).hiding(model, 1).clip == 0.7
+    assert planned.hiding(model, 1, scale=3.0).clip == pytest.approx(3 * MECHANISMS["laplace"].clip)
+
+
+TASK = """
+name = "same"
+title = "The same"
+objective = "As in the simulation."
+sensors = "None."
+features = {{ count = 7 }}
+target = {{ labels = ["a", "b", "c"] }}
+model = {{ kind = "softmax", regularization = 0.01 }}
+privacy = {{ mechanism = "{mechanism}", epsilon = 2.0 }}
+collection = {{ batch = 3{more} }}
+stop = {{ updates = {updates} }}
+"""
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
+    """The same mechanism, but for what is spent on counts; the same rate for the same noise."""
+    data, crowd = classes(), Crowd(devices=20, batch=3)
+    learning = Learning(mechanism=mechanism, epsilon=2.0, regularization=0.01, radius=1000.0)
+    schedule = prepare(data, crowd, np.random.default_rng(0))
+    rule = learning.rule(data, schedule)
+    more = f", checkins = {schedule.checkins}, evaluators = 0" if mechanism == "direction" else ""
+    task = Task.from_toml(TASK.format(mechanism=mechanism, more=more, updates=schedule.n_checkins))
+    theirs = task.terms.mechanism()
+    if mechanism == "direction":
+        assert rule.hiding.mechanism == theirs
+    assert rule.hiding.length == theirs.length
+    assert rule.hiding.noise_energy <= theirs.noise_energy
+    spec = task.optimizer.settled(schedule.n_checkins, rule.hiding, task.reach)
+    assert (rule.step.c, rule.step.averaging) == (spec.c, spec.averaging)
+    assert rule.step.c is not None
+    assert 0 < rule.step.c < math.inf
 
 
 @pytest.mark.parametrize(
@@ -146,8 +239,23 @@ def test_without_noise_only_a_given_clip_counts() -> None:
         ("model", "forest"),
         ("rate", "cubic"),
         ("optimizer", "adam"),
+        ("mechanism", "rumour"),
+        ("clip", 0.5),
+        ("reach", 0.0),
     ],
 )
 def test_nonsense_is_refused(field: str, value: object) -> None:
     with pytest.raises(InvalidInput, match=f"found {value!r}"):
-        replace(Learning(), **{field: value})  # type: ignore[arg-type]
+        replace(Learning(c=1.0), **{field: value})  # type: ignore[arg-type]
+
+
+def test_only_a_planned_rate_needs_no_c() -> None:
+    for optimizer, rate in (("adagrad", None), ("sgd", "constant")):
+        with pytest.raises(InvalidInput, match=f"found {optimizer} with .*Give c"):
+            Learning(optimizer=optimizer, rate=rate)
+
+
+def test_features_without_a_bound_are_for_no_noise_only() -> None:
+    raw = replace(classes(), raw=True)
+    with pytest.raises(InvalidInput, match="features without a bound: epsilon must be inf"):
+        run_trial(raw, [Plan(CROWD, Learning(epsilon=1.0))], (0,))

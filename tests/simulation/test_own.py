@@ -30,10 +30,11 @@ def sign_descent(step: float) -> Optimizer:
 
 def test_own_model_is_the_one_that_learns() -> None:
     """Half the gradient at twice the rate is the same path, to single precision."""
-    own = Learning(c=100.0, own_model=lambda d, c: Cautious(d, c))
+    own = Learning(mechanism="laplace", c=100.0, own_model=lambda d, c: Cautious(d, c))
     with pytest.warns(UserWarning, match="not compiled and runs in plain NumPy"):
         slow = simulate(load_digits(), [Plan(CROWD, own)], seed=3)[0]
-    fast = simulate(load_digits(), [Plan(CROWD, Learning(c=50.0))], seed=3)[0]
+    same = Learning(mechanism="laplace", c=50.0)
+    fast = simulate(load_digits(), [Plan(CROWD, same)], seed=3)[0]
     assert slow.errors == pytest.approx(fast.errors, abs=0.02)
     assert slow.final < 0.5
 

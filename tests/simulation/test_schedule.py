@@ -50,14 +50,13 @@ def as_checkins(schedule: Schedule) -> list[Checkin]:
     ]
 
 
-def reference(
-    arrivals: Arrivals, n_devices: int, batch: int, delay: Delay | None, room: int | None, seed: int
-) -> list[Checkin]:
-    rng, most = np.random.default_rng(seed), len(arrivals.device) // batch
-    zeros = [0] * most
+def reference(arrivals: Arrivals, case: "Case") -> list[Checkin]:
+    rng, most = np.random.default_rng(case.seed), len(arrivals.device) // case.batch
+    zeros, delay = [0] * most, case.delay
     drawn = [zeros if delay is None else draw(delay, rng, most).tolist() for _ in range(3)]
     pairs = list(zip(arrivals.device.tolist(), arrivals.sample.tolist(), strict=True))
-    return run_crowd(pairs, n_devices, batch, (drawn[0], drawn[1], drawn[2]), room)
+    messages = (drawn[0], drawn[1], drawn[2])
+    return run_crowd(pairs, case.size[0], case.batch, messages, case.room, case.checkins)
 
 
 class Case(NamedTuple):
@@ -67,6 +66,7 @@ class Case(NamedTuple):
     spare: int | None
     presence: Presence | None
     seed: int
+    checkins: int | None
 
     @property
     def room(self) -> int | None:
@@ -75,20 +75,25 @@ class Case(NamedTuple):
     def run(self) -> tuple[Arrivals, Schedule]:
         arrivals = random_arrivals(self.size, self.presence, np.random.default_rng(self.seed))
         rng = np.random.default_rng(self.seed)
-        schedule = make_schedule(arrivals, self.size[0], self.batch, self.delay, self.room, rng)
+        schedule = make_schedule(
+            arrivals, self.size[0], self.batch, self.delay, self.room, rng, checkins=self.checkins
+        )
         return arrivals, schedule
 
 
 spares = st.none() | st.integers(0, 4)
-cases = st.builds(Case, sizes, st.integers(1, 7), delays, spares, presences, st.integers(0))
+limits = st.none() | st.integers(1, 3)
+cases = st.builds(Case, sizes, st.integers(1, 7), delays, spares, presences, st.integers(0), limits)
 
 
 @settings(deadline=None, max_examples=400)
 @given(cases)
 def test_schedule_is_the_references(case: Case) -> None:
     arrivals, schedule = case.run()
-    expected = reference(arrivals, case.size[0], case.batch, case.delay, case.room, case.seed)
-    assert as_checkins(schedule) == expected
+    assert as_checkins(schedule) == reference(arrivals, case)
+    sent = np.bincount(schedule.device, minlength=1).max()
+    assert sent <= schedule.checkins == (case.checkins or max(1, sent))
+    assert schedule.arrived == len(arrivals.sample)
 
 
 @settings(deadline=None, max_examples=100)
@@ -108,6 +113,33 @@ def test_samples_are_used_once_per_arrival_on_a_version_that_existed(case: Case)
     if case.delay is None:
         assert (schedule.staleness == 0).all()
         assert (np.diff(schedule.start) == case.batch).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases, st.floats(0.01, 0.9))
+def test_check_ins_that_evaluate_leave_no_trace_in_training(case: Case, share: float) -> None:
+    """A version counts the check-ins before it that train; what it is computed on is the same."""
+    arrivals, _ = case.run()
+    rng = np.random.default_rng(case.seed)
+    everyone = make_schedule(
+        arrivals, case.size[0], case.batch, case.delay, case.room, rng, evaluators=share
+    )
+    kept = everyone.trains.tolist()
+    expected = [
+        checkin._replace(version=sum(kept[: checkin.version]))
+        for checkin, trains in zip(as_checkins(everyone), kept, strict=True)
+        if trains
+    ]
+    assert as_checkins(everyone.training) == expected
+    assert everyone.training.checkins == everyone.checkins
+    assert everyone.training.trains.all()
+
+
+def test_the_share_of_evaluators_is_kept() -> None:
+    """Hoeffding: off by more than 0.033 with probability ≤ 2e-9."""
+    arrivals = arrive(np.arange(10_000, dtype=np.int32), 1, np.random.default_rng(0))
+    schedule = make_schedule(arrivals, 10_000, 1, evaluators=0.2)
+    assert abs(schedule.trains.mean() - 0.8) < 0.033
 
 
 def test_staleness_is_as_the_paper_says() -> None:

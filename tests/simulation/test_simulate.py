@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy import epsilon_of, rho_of
 from crowdml.simulation import (
     APPROACHES,
     Crowd,
@@ -29,7 +30,7 @@ from crowdml.simulation.trial import DATA_STREAM
 from tests.simulation.toy import classes, numbers
 
 CROWD = Crowd(devices=30, batch=2, delay=uniform_delay(10))
-NOISY = Learning(epsilon=5.0, c=3.0)
+NOISY = Learning(mechanism="laplace", epsilon=5.0, c=3.0)
 
 
 def test_same_seed_same_curves() -> None:
@@ -58,9 +59,9 @@ def test_runs_of_a_crowd_share_schedules_and_not_noise(monkeypatch: pytest.Monke
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     made = []
 
-    def counted(*arguments: Any) -> Schedule:
+    def counted(*arguments: Any, **options: Any) -> Schedule:
         made.append(arguments)
-        return make_schedule(*arguments)
+        return make_schedule(*arguments, **options)
 
     monkeypatch.setattr("crowdml.simulation.trial.make_schedule", counted)
     learnings = [NOISY, replace(NOISY, epsilon=5.01), Learning(c=3.0)]
@@ -77,7 +78,58 @@ def test_every_pass_costs_epsilon_again() -> None:
         assert curve.epsilon_per_sample == 5.0 * passes
         # 10 samples a pass in minibatches of 2, each a check-in that costs ε.
         assert curve.epsilon_per_device == 5.0 * 5 * passes
+        assert curve.epsilon_per_person == 5.0 * 10 * passes
         assert curve.checkins == 150 * passes
+
+
+def test_a_person_loses_epsilon_in_all_by_directions() -> None:
+    """10 samples, b = 2, two passes: ten check-ins of ε/10 each, two of them with a sample."""
+    crowd, learning = Crowd(devices=30, batch=2, passes=2), Learning(epsilon=5.0)
+    curve = simulate(classes(), [Plan(crowd, learning)])[0]
+    assert curve.epsilon_per_sample == pytest.approx(1.0)
+    assert curve.epsilon_per_device == curve.epsilon_per_person == pytest.approx(5.0)
+    assert curve.checkins == 300
+    few = simulate(classes(), [Plan(replace(crowd, checkins=2), learning)])[0]
+    assert few.checkins == 60
+    assert few.left_over == pytest.approx(1 - 120 / 600)
+    assert few.epsilon_per_person == 5.0
+    # K is what is agreed to: who makes fewer check-ins loses less.
+    many = simulate(classes(), [Plan(replace(crowd, checkins=20), learning)])[0]
+    assert many.epsilon_per_person == pytest.approx(2.5)
+
+
+def test_gaussian_noise_adds_up_as_concentrated_privacy() -> None:
+    """ρ adds up over uses and over check-ins, and grows with the square of a group."""
+    rho, delta = rho_of(2.0, 1e-6), 1e-6
+    plan = Plan(Crowd(devices=30, batch=2, passes=3), Learning(mechanism="gaussian", epsilon=2.0))
+    curve = simulate(classes(), [plan])[0]
+    assert curve.epsilon_per_sample == pytest.approx(epsilon_of(3 * rho, delta))
+    assert curve.epsilon_per_device == pytest.approx(epsilon_of(15 * rho, delta))
+    assert curve.epsilon_per_person == pytest.approx(epsilon_of(15 * 2**2 * rho, delta))
+
+
+def test_some_check_ins_may_evaluate() -> None:
+    """They cost as much, and leave fewer to learn from."""
+    crowd, learning = Crowd(devices=150, batch=2), Learning(epsilon=5.0)
+    everyone, some = simulate(
+        classes(), [Plan(replace(crowd, evaluators=share), learning) for share in (0.0, 0.5)]
+    )
+    assert everyone.checkins == some.checkins
+    assert some.epsilon_per_person == 5.0
+    assert some.left_over == 0
+    assert some.c > everyone.c, "planned for fewer steps"
+
+
+def test_directions_learn_untuned_what_noise_cannot() -> None:
+    """A person each with three samples: by Laplace noise they would lose 12 in all."""
+    data = classes(n=3000)
+    direction, laplace = (
+        Plan(Crowd(devices=1000, batch=3), Learning(mechanism=name, epsilon=epsilon))
+        for name, epsilon in (("direction", 4.0), ("laplace", 4.0 / 3))
+    )
+    whole, each = simulate(data, [direction, laplace], trials=3)
+    assert whole.epsilon_per_person == pytest.approx(each.epsilon_per_person)
+    assert whole.final < each.final - 0.05
 
 
 def test_no_noise_is_an_infinite_epsilon_unless_nothing_is_sent() -> None:
@@ -182,9 +234,10 @@ def test_each_trial_may_draw_its_own_data() -> None:
 def test_without_noise_features_may_have_any_length() -> None:
     """s·x at the rate c/s² takes the same steps as x at the rate c, to single precision."""
     data, s = classes(), 1000.0
-    long = replace(data, x_train=s * data.x_train, x_test=s * data.x_test)
-    short = simulate(data, [Plan(CROWD, Learning(c=3.0))])[0]
-    found = simulate(long, [Plan(CROWD, Learning(c=3.0 / s**2))])[0]
+    long = replace(data, x_train=s * data.x_train, x_test=s * data.x_test, raw=True)
+    learning = replace(NOISY, epsilon=math.inf)
+    short = simulate(data, [Plan(CROWD, learning)])[0]
+    found = simulate(long, [Plan(CROWD, replace(learning, c=3.0 / s**2))])[0]
     np.testing.assert_allclose(found.errors, short.errors, atol=0.02)
     np.testing.assert_allclose(found.online_errors, short.online_errors, atol=0.02)
 
@@ -200,9 +253,22 @@ def test_unequal_crowds_learn_too() -> None:
 
 
 def test_regression_learns() -> None:
-    learning = Learning(model="ridge", c=3.0, tolerance=0.25, intercept=True)
+    learning = Learning(model="ridge", tolerance=0.25, intercept=True)
     curve = simulate(numbers(), [Plan(Crowd(devices=20, passes=3), learning)])[0]
     assert curve.final < curve.mean[0] - 0.2
+    assert curve.final_rmse < curve.rmse[0, 0] / 2
+    assert simulate(classes(), [Plan(CROWD, NOISY)])[0].rmse.size == 0
+
+
+@pytest.mark.parametrize("model", ["ridge", "huber"])
+def test_numbers_of_any_size_are_learnt_alike(model: str) -> None:
+    """Targets that are 1000 times as large have a scale, a tolerance and a δ as large."""
+    data = numbers(n=2000)
+    large = replace(data, y_train=1000 * data.y_train, y_test=1000 * data.y_test)
+    plan = Plan(Crowd(devices=400, batch=5), Learning(epsilon=10.0, model=model))
+    small, found = (simulate(one, [plan], trials=2)[0] for one in (data, large))
+    np.testing.assert_allclose(found.errors, small.errors, atol=0.02)
+    np.testing.assert_allclose(found.rmse, 1000 * small.rmse, rtol=0.02)
 
 
 LARGE_CROWD = """

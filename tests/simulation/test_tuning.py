@@ -16,10 +16,10 @@ from crowdml.simulation import (
     validation_split,
 )
 from crowdml.simulation.tuning import RATES, REGULARIZATIONS
-from tests.docs.pages import blocks, page
 from tests.simulation.toy import classes
 
 CROWD = Crowd(devices=40, passes=2)
+GIVEN = Learning(mechanism="laplace", c=1.0)
 
 
 @pytest.mark.parametrize("people", [1, 10])
@@ -42,7 +42,7 @@ def scrambled(data: Dataset) -> Dataset:
 
 @pytest.mark.parametrize("approach", APPROACHES)
 def test_the_test_set_has_no_say(approach: str) -> None:
-    data, plan = classes(n=600), Plan(CROWD, Learning(epsilon=20.0), approach)
+    data, plan = classes(n=600), Plan(CROWD, replace(GIVEN, epsilon=20.0), approach)
     honest, blind = (tune(one, plan) for one in (data, scrambled(data)))
     assert honest == blind
     assert honest.learning.epsilon == 20.0
@@ -51,7 +51,7 @@ def test_the_test_set_has_no_say(approach: str) -> None:
 
 @pytest.mark.parametrize("approach", ["crowd", "central-sgd", "decentral"])
 def test_the_test_set_chooses_when_told_to(approach: str) -> None:
-    data, plan = classes(n=600), Plan(CROWD, Learning(), approach)
+    data, plan = classes(n=600), Plan(CROWD, GIVEN, approach)
     papers, misled = (tune(one, plan, on_test=True) for one in (data, scrambled(data)))
     assert papers != misled
     ours, theirs = simulate(data, [papers, misled])
@@ -63,22 +63,28 @@ def test_the_best_of_the_grid_is_chosen(on_test: bool) -> None:
     data = classes(n=600)
     seen = data if on_test else validation_split(data)
     crowd = replace(CROWD, devices=round(40 * len(seen.y_train) / 600))
-    curves = simulate(seen, [Plan(crowd, Learning(c=c)) for c in RATES], points=1)
+    curves = simulate(seen, [Plan(crowd, replace(GIVEN, c=c)) for c in RATES], points=1)
     best = RATES[int(np.argmin([curve.final for curve in curves]))]
-    plan = tune(data, Plan(CROWD, Learning()), regularization=False, on_test=on_test)
-    assert plan == Plan(CROWD, Learning(c=best))
+    plan = tune(data, Plan(CROWD, GIVEN), regularization=False, on_test=on_test)
+    assert plan == Plan(CROWD, replace(GIVEN, c=best))
+    planned = Plan(CROWD, Learning(mechanism="laplace"))
+    assert tune(data, planned, regularization=False, on_test=on_test).learning.spec.c == best
 
 
 def test_a_rate_is_found_that_learns() -> None:
     data = classes(n=600)
-    free = tune(data, Plan(Crowd(devices=40, passes=3), Learning(c=1e-3)))
-    assert free.learning.c > 0.1
-    private = tune(data, Plan(Crowd(devices=40), Learning(epsilon=5.0, c=1e-3)))
-    assert private.learning.c < free.learning.c
+    given = replace(GIVEN, c=1e-3)
+    free = tune(data, Plan(Crowd(devices=40, passes=3), given)).learning.c
+    private = tune(data, Plan(Crowd(devices=40), replace(given, epsilon=5.0))).learning.c
+    assert free is not None
+    assert private is not None
+    assert free > 0.1
+    assert private < free
 
 
 def test_only_what_is_asked_for_is_chosen() -> None:
-    data, given = classes(), Plan(CROWD, Learning(epsilon=5.0, c=123.0, regularization=0.5))
+    learning = replace(GIVEN, epsilon=5.0, c=123.0, regularization=0.5)
+    data, given = classes(), Plan(CROWD, learning)
     assert tune(data, given, rate=False, regularization=False) == given
     assert tune(data, given, regularization=False).learning.regularization == 0.5
     assert tune(data, given, regularization=False).learning.c in RATES
@@ -86,11 +92,3 @@ def test_only_what_is_asked_for_is_chosen() -> None:
     assert tune(data, given, rate=False).learning.regularization in REGULARIZATIONS
     batch = replace(given, approach="central-batch")
     assert tune(data, batch).learning.c == 123.0, "central batch has no c"
-
-
-def test_the_example_in_the_documents_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks(page("docs/simulate.md"), "python")
-    exec(example.replace("trials=10", "trials=2"), {})
-    crowd, alone = capsys.readouterr().out.splitlines()
-    assert (crowd.split()[0], alone.split()[0]) == ("crowd", "decentral")
-    assert float(crowd.split()[2]) < float(alone.split()[2])

@@ -14,35 +14,68 @@ import {
 } from "../../crowdml/web/index.js";
 import { vectors } from "./vectors.js";
 
-/** @import { Chance as AnyChance, Level } from "../../crowdml/web/types.js" */
+/** @import { Amount, Chance as AnyChance } from "../../crowdml/web/types.js" */
 
-const { text, sha256 } = vectors("terms")[0]?.output ?? {};
-const agreement = await Agreement.of({ terms: text, limits: { perSample: 1, perDevice: 2 } });
+const TERMS = vectors("terms").map(({ output }) => output);
+const { text, sha256 } = TERMS[0] ?? {};
+const agreement = await agree(text, { perSample: 1, perDevice: 2 });
 const chance = new Chance();
+
+/**
+ * @param {string} terms
+ * @param {{perSample: number, perDevice: number}} limits
+ */
+function agree(terms, limits) {
+  return Agreement.of({ device: "ana", terms, limits });
+}
 
 /**
  * @param {number} n
  * @param {Ledger} ledger
  * @param {AnyChance} [from]
+ * @param {Agreement} [by]
+ * @param {Ledger} [asked] For the place.
  */
-function write(n, ledger, from = chance) {
+async function write(n, ledger, from = chance, by = agreement, asked = ledger) {
   const x = Array.from({ length: n }, () => new Float64Array(64).fill(1 / 64));
-  return agreement.write(3, new Float64Array(192), x, x.map((_, i) => i % 3), ledger, from);
+  const y = x.map((_, i) => i % 3);
+  return by.write(3, new Float64Array(192), x, y, ledger, await by.next(asked), from);
 }
 
-test("fewer than b samples are never written", () => {
-  assert.equal(write(19, new Ledger()), undefined);
-  assert.equal(write(20, new Ledger())?.truth.nTraining, 20);
+test("fewer than b samples are never written", async () => {
+  assert.equal(await write(19, new Ledger()), undefined);
+  assert.ok(await write(20, new Ledger()));
 });
 
-test("the ledger is asked when ε is spent, not only before", () => {
-  const event = write(20, new Ledger())?.event;
+test("the ledger is asked when ε is spent, not only before", async () => {
+  const event = (await write(20, new Ledger()))?.event;
   assert.ok(event);
-  assert.ok(write(20, new Ledger([event])));
-  assert.throws(() => write(20, new Ledger([event, event])), LimitReached);
+  assert.ok(await write(20, new Ledger([event])));
+  await assert.rejects(write(20, new Ledger([event, event])), LimitReached);
 });
 
-test("the noise is that of the event which is approved and booked, and of no other", () => {
+test("a check-in is written at its own place only, and not beyond the last one", async () => {
+  const described = TERMS.find(({ text }) => JSON.parse(text).collection.checkins === 4);
+  const four = await agree(described.text, { perSample: Infinity, perDevice: Infinity });
+  let ledger = new Ledger();
+  for (const number of [1, 2, 3, 4]) {
+    assert.equal(four.fulfilled(ledger), false);
+    const written = await write(20, ledger, chance, four);
+    assert.ok(written);
+    const text = new TextDecoder().decode(written.letter.body);
+    const { id, version, terms, ...told } = JSON.parse(text);
+    assert.deepEqual([id, version, terms], [written.letter.id, 3, described.sha256]);
+    assert.equal(Object.keys(told).length, 2, "nothing but its number and one other");
+    assert.equal(told.number, number);
+    ledger = ledger.charge(written.event);
+    const stale = await write(20, ledger, chance, four, new Ledger());
+    assert.equal(stale, undefined, "another was written meanwhile");
+  }
+  assert.equal(four.fulfilled(ledger), true);
+  assert.equal(await write(20, ledger, chance, four), undefined);
+});
+
+test("the noise is that of the event which is approved and booked, and of no other", async () => {
   /** @type {unknown[]} */
   const asked = [];
   /** @type {unknown[]} */
@@ -57,20 +90,22 @@ test("the noise is that of the event which is approved and booked, and of no oth
   const watched = {
     below: (/** @type {number} */ n) => chance.below(n),
     token: () => chance.token(),
-    addLaplace(/** @type {readonly number[]} */ values, /** @type {Level} */ level) {
-      spent.push(level);
-      return chance.addLaplace(values, level);
+    addLaplace(/** @type {readonly number[]} */ values, /** @type {Amount} */ amount) {
+      spent.push(amount);
+      return chance.addLaplace(values, amount);
     },
+    addGaussian: () => [],
   };
-  const event = write(20, new Watched(), watched)?.event;
+  const event = (await write(20, new Watched(), watched))?.event;
   assert.equal(asked.length, 1);
-  assert.ok(asked[0] === event);
+  assert.ok(event?.unit === "sample" && asked[0] === event);
   assert.equal(spent.length, 3);
-  spent.forEach((level, i) => assert.ok(level === event?.releases[i]));
+  spent.forEach((amount, i) => assert.ok(amount === event.releases[i]));
 });
 
-test("the noise differs from letter to letter, and so does the id", () => {
-  const letters = [1, 2].map(() => JSON.parse(new TextDecoder().decode(write(20, new Ledger())?.letter.body)));
+test("the noise differs from letter to letter, and so does the id", async () => {
+  const written = [await write(20, new Ledger()), await write(20, new Ledger())];
+  const letters = written.map((each) => JSON.parse(new TextDecoder().decode(each?.letter.body)));
   assert.notEqual(letters[0].gradient, letters[1].gradient);
   assert.notEqual(letters[0].id, letters[1].id);
 });

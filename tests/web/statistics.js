@@ -1,6 +1,12 @@
 /** Pearson's chi-square test, enough of it for tests with a stated rate of false alarms. */
 
 /**
+ * The rate of false alarms of each test by chance. There are less than 20 of them, which makes less
+ * than 1e-6 in all.
+ */
+export const FALSE_ALARM = 5e-8;
+
+/**
  * P(χ² ≥ the one observed), if the probabilities are true.
  *
  * @param {readonly number[]} counts

@@ -10,12 +10,16 @@ import {
   TermsChanged,
   boundFeatures,
   checkTarget,
-  defaultLimits,
+  limitsOf,
   readTerms,
 } from "../../crowdml/web/index.js";
 import { vectors } from "./vectors.js";
 
 const TEXTS = vectors("terms").map(({ output }) => output.text);
+const LAPLACE = 0;
+const NUMBERS = 1;
+const DIRECTION = 5;
+const GAUSSIAN = 8;
 
 /**
  * @param {number} which
@@ -28,7 +32,7 @@ function changed(which, section, changes) {
   return JSON.stringify(terms);
 }
 
-/** @type {[string, Record<string, unknown>, RegExp][]} */
+/** @type {[string, Record<string, unknown>, RegExp, number?][]} */
 const WRONG = [
   ["", { secret: 1 }, /unknown field secret/],
   ["", { features: undefined }, /features must be a JSON object, found nothing/],
@@ -48,29 +52,60 @@ const WRONG = [
   ["target", { labels: ["a", ""] }, /target.labels\[1\] must be 1 … 80/],
   ["model", { kind: "forest" }, /model.kind must be one of softmax/],
   ["model", { clip: 0 }, /model.clip/],
-  ["model", { clip: undefined }, /model.clip .*found nothing/],
-  ["model", { clip: null }, /model.clip/],
+  ["model", { clip: "none" }, /model.clip/],
+  ["model", { kind: "ridge", clip: null }, /the bound S on a sample's gradient must be/, NUMBERS],
   ["model", { intercept: 1 }, /true or false/],
   ["model", { noise: "none" }, /unknown field noise/],
-  ["privacy", { epsilon_g: 0 }, /epsilon for the gradient/],
+  ["privacy", { mechanism: undefined }, /privacy.mechanism must be one of direction, gaussian, lap/],
+  ["privacy", { mechanism: "laplcae" }, /privacy.mechanism must be one of direction, gaussian, lap/],
+  ["privacy", { mechanism: "toString" }, /privacy.mechanism must be one of/],
+  ["privacy", { mechanism: "gaussian" }, /privacy.delta must be a number/],
+  ["privacy", { mechanism: "direction" }, /privacy.directions must be a number/],
+  ["privacy", { epsilon_g: 0 }, /privacy.epsilon_g/],
   ["privacy", { epsilon_g: -1 }, /privacy.epsilon_g/],
-  ["privacy", { epsilon_g: 1e-9 }, /epsilon for the gradient/],
+  ["privacy", { epsilon_g: 1e-10 }, /privacy.epsilon_g/],
   ["privacy", { epsilon_g: 2e6 }, /privacy.epsilon_g/],
   ["privacy", { epsilon_g: "Infinity" }, /privacy.epsilon_g/],
   ["privacy", { epsilon_e: undefined }, /privacy.epsilon_e/],
   ["privacy", { epsilon_g: 5 }, /at least what a check-in costs/],
   ["privacy", { epsilon_e: "inf" }, /at least what a check-in costs/],
-  ["privacy", { epsilon_y: 0 }, /epsilon_y must be positive with labels/],
+  ["privacy", { epsilon_y: 0 }, /labels must be positive with labels and 0 without/],
+  ["privacy", { epsilon_y: 1e-12 }, /level for the labels/],
+  ["privacy", { epsilon_y: 0.1 }, /labels must be positive with labels and 0 without/, NUMBERS],
   ["privacy", { noise: false }, /unknown field noise/],
+  ["privacy", { delta: 1e-6 }, /unknown field delta/],
+  ["privacy", { delta: 0 }, /privacy.delta/, GAUSSIAN],
+  ["privacy", { delta: 0.02 }, /privacy.delta/, GAUSSIAN],
+  ["privacy", { delta: 1e-15 }, /at least what a check-in costs/, GAUSSIAN],
+  ["privacy", { rho_g: 0.03 }, /at least what a check-in costs/, GAUSSIAN],
+  ["privacy", { rho_e: "inf" }, /at least what a check-in costs/, GAUSSIAN],
+  ["privacy", { rho_y: 0 }, /labels must be positive with labels/, GAUSSIAN],
+  ["privacy", { epsilon_g: 0.1 }, /unknown field epsilon_g/, GAUSSIAN],
+  ["privacy", { epsilon: "inf" }, /privacy.epsilon/, DIRECTION],
+  ["privacy", { epsilon: 41 }, /epsilon of a check-in must lie in 0 … 40/, DIRECTION],
+  ["privacy", { directions: 1 }, /privacy.directions/, DIRECTION],
+  ["privacy", { directions: 5000 }, /privacy.directions/, DIRECTION],
+  ["privacy", { directions: 67 }, /t must lie in 1 … 66, found 67/, DIRECTION],
+  ["privacy", { closest: 0 }, /privacy.closest/, DIRECTION],
+  ["privacy", { delta: 1e-6 }, /unknown field delta/, DIRECTION],
+  ["collection", { checkins: null }, /collection.checkins must be there/, DIRECTION],
+  ["collection", { checkins: 0 }, /collection.checkins/, DIRECTION],
+  ["collection", { checkins: 1.5 }, /collection.checkins/, DIRECTION],
+  ["collection", { evaluators: 0.95 }, /collection.evaluators/, DIRECTION],
+  ["collection", { evaluators: -0.1 }, /collection.evaluators/, DIRECTION],
+  ["collection", { heldout: 0.2 }, /collection.heldout must be 0 for this mechanism/, DIRECTION],
+  ["collection", { evaluators: 0.2 }, /collection.evaluators must be 0 for this mechanism/],
+  ["target", { scale: 0 }, /target.scale/, DIRECTION],
+  ["target", { scale: "large" }, /target.scale/],
   ["collection", { batch: 0 }, /collection.batch/],
   ["collection", { buffer: 5 }, /collection.buffer must hold a batch of 20, found 5/],
   ["collection", { heldout: 0.6 }, /collection.heldout/],
 ];
 
-for (const [section, changes, reason] of WRONG) {
-  test(`${section} ${JSON.stringify(changes)}`, () => {
+for (const [section, changes, reason, which = LAPLACE] of WRONG) {
+  test(`${which} ${section} ${JSON.stringify(changes)}`, () => {
     assert.throws(
-      () => Terms.parse(changed(0, section, changes)),
+      () => Terms.parse(changed(which, section, changes)),
       (error) => error instanceof InvalidTask && reason.test(error.message),
     );
   });
@@ -88,12 +123,29 @@ test("prototypes are no fields", () => {
 });
 
 test("what a check-in costs is computed", () => {
-  const costs = TEXTS.map((text) => Terms.parse(text).epsilonPerSample);
-  assert.ok(Math.abs((costs[0] ?? 0) - 1) < 1e-12);
-  assert.equal(costs[2], Infinity);
-  assert.deepEqual(TEXTS.map((text) => Terms.parse(text).private), [true, true, false, true, true]);
-  const { perSample, perDevice } = defaultLimits(Terms.parse(TEXTS[0]));
+  const all = TEXTS.map((text) => Terms.parse(text));
+  const costs = all.map((terms) => Number(terms.epsilonPerSample.toPrecision(9)));
+  assert.deepEqual(costs, [1, 2.5, Infinity, 1, 1, 4, 1.625, 2.5, 1, Infinity, 2.5]);
+  const inAll = all.map((terms) => terms.epsilonInAll);
+  assert.deepEqual(inAll, [null, null, null, null, null, 4, 6.5, 2.5, null, null, null]);
+  assert.deepEqual(all.map((terms) => terms.private), costs.map((cost) => cost < Infinity));
+});
+
+test("check-ins with Gaussian noise cost less together than one by one", () => {
+  const laplace = Terms.parse(TEXTS[LAPLACE]);
+  const direction = Terms.parse(TEXTS[DIRECTION]);
+  const gaussian = Terms.parse(TEXTS[GAUSSIAN]);
+  assert.deepEqual(limitsOf(direction), { perSample: 4, perDevice: 4 });
+  const { perSample, perDevice } = limitsOf(laplace);
   assert.equal(perDevice, 20 * perSample);
+  const limits = limitsOf(gaussian);
+  assert.ok(limits.perDevice > 5 * limits.perSample && limits.perDevice < 6 * limits.perSample);
+  for (const terms of [laplace, direction, gaussian]) {
+    for (const n of [1, 2, 7, 20, 1000]) {
+      assert.equal(terms.checkinsWithin(terms.epsilonAfter(n)), n);
+    }
+    assert.equal(terms.checkinsWithin(terms.epsilonPerSample * 0.99), 0);
+  }
 });
 
 test("terms must carry the task's name and their own hash", async () => {
@@ -110,7 +162,7 @@ test("terms must carry the task's name and their own hash", async () => {
 test("samples that are none are refused", () => {
   const bad = [[1], [1, 2, 3], [1, NaN], [1, Infinity], ["1", 2], [true, 1], "ab", null, undefined, 7];
   for (const x of bad) {
-    assert.throws(() => boundFeatures(/** @type {number[]} */ (x), 2), InvalidSample);
+    assert.throws(() => boundFeatures(/** @type {number[]} */ (x), 2, 1), InvalidSample);
   }
   for (const y of [3, -1, 0.5, "1", true, null, NaN]) {
     assert.throws(() => checkTarget(y, 3), InvalidSample);

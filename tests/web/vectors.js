@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-/** @import { Level } from "../../crowdml/web/types.js" */
+/** @import { Amount } from "../../crowdml/web/types.js" */
 
 /**
  * @param {string} name
@@ -18,27 +18,38 @@ export function asNumber(value) {
   return value === "inf" ? Infinity : value;
 }
 
-/** Chance from lists: draws and an id as given, noise in the order of the releases. */
+/**
+ * Chance from lists: draws and an id as given, noise in the order of the releases. A draw of 64
+ * bits is written as text, and is two draws of 32 here.
+ */
 export class GivenChance {
   #noise;
   #draws;
   #id;
-  /** @type {Level[]} */
-  levels = [];
+  /** @type {Amount[]} What noise was asked for. */
+  amounts = [];
 
   /**
    * @param {Record<string, number[]>} noise
-   * @param {number[]} [draws]
+   * @param {(number | string)[]} [draws]
    * @param {string} [id]
    */
   constructor(noise, draws = [], id = "") {
     this.#noise = Object.values(noise);
-    this.#draws = draws;
+    this.#draws = draws.flatMap((draw) => (typeof draw === "string" ? halves(BigInt(draw)) : draw));
     this.#id = id;
   }
 
-  below() {
-    return this.#draws.shift() ?? NaN;
+  /** Draws that were not asked for. */
+  get left() {
+    return this.#draws.length;
+  }
+
+  /** @param {number} n */
+  below(n) {
+    const draw = this.#draws.shift() ?? NaN;
+    if (!(draw < n)) throw new RangeError(`a draw below ${n} is asked for, given is ${draw}.`);
+    return draw;
   }
 
   token() {
@@ -47,11 +58,24 @@ export class GivenChance {
 
   /**
    * @param {readonly number[]} values
-   * @param {Level} level
+   * @param {Amount} amount
    */
-  addLaplace(values, level) {
-    this.levels.push(level);
+  addLaplace(values, amount) {
+    this.amounts.push(amount);
     const noise = this.#noise.shift() ?? [];
     return values.map((value, j) => value + (noise[j] ?? NaN));
   }
+
+  /**
+   * @param {readonly number[]} values
+   * @param {Amount} amount
+   */
+  addGaussian(values, amount) {
+    return this.addLaplace(values, amount);
+  }
+}
+
+/** @param {bigint} draw */
+function halves(draw) {
+  return [Number(draw >> 32n), Number(draw & 0xffffffffn)];
 }

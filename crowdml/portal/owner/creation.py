@@ -8,13 +8,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.portal.context import service_of
+from crowdml.portal.context import portal_of, service_of
 from crowdml.portal.description import Description
+from crowdml.portal.owner.advice import advice
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, GROUPS
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import render
+from crowdml.portal.planner import Forecast
 from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule
 
 __all__ = ["form", "submit"]
@@ -33,18 +35,21 @@ async def form(request: Request) -> Response:
 
 @on_post
 async def submit(request: Request, posted: Posted) -> Response:
-    """Preview or create; what is wrong is said beside its field, and nothing typed is lost."""
+    """Preview, plan or create; what is wrong is said beside its field, and nothing is lost."""
     text = posted[FILE] if FILE in posted else task_toml(posted)
     service, by = service_of(request), request.state.owner.name
     names = {learner.task.name for learner in service.learners()}
     try:
         task = Task.from_toml(text, *_rules(names, confirmed=CONSENT in posted))
-        if posted.get("do") != "create":
-            return _page(request, posted, text=text, task=task)
-        await service.steer(lambda store: store.create_task(task, by=by))
+        if posted.get("do") == "create":
+            await service.steer(lambda store: store.create_task(task, by=by))
+            return RedirectResponse(f"/owner/tasks/{task.name}?done=created", 303)
     except InvalidTask as error:
         return _page(request, posted, error.mistakes, status=400)
-    return RedirectResponse(f"/owner/tasks/{task.name}?done=created", 303)
+    forecast = None
+    if posted.get("do") == "plan" and task.terms.private:
+        forecast = await portal_of(request).planner.plan(task, text, service.closing)
+    return _page(request, posted, text=text, task=task, forecast=forecast)
 
 
 def _rules(names: Set[str], confirmed: bool) -> tuple[Rule, ...]:
@@ -72,6 +77,7 @@ def _page(
     *,
     text: str = "",
     task: Task | None = None,
+    forecast: Forecast | None = None,
     status: int = 200,
 ) -> Response:
     from_file = FILE in values
@@ -90,13 +96,15 @@ def _page(
         first=next(iter(wrong), None),
         toml=text,
         about=Description(task, task.terms.text) if task else None,
+        advice=advice(task) if task else None,
+        forecast=forecast,
     )
 
 
 def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """What is wrong, by the input that it is about, in the order of the page."""
     order = {key: place for place, key in enumerate(FIELDS)}
-    order[CONSENT] = order["privacy.epsilon"]
+    order[CONSENT] = order["privacy.directions"]
     wrong = {}
     for mistake in sorted(mistakes, key=lambda mistake: order[mistake.field]):
         if mistake.rule == MISSING:

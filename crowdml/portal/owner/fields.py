@@ -1,9 +1,12 @@
 """The fields of the form that creates a task, as data: what a task file has, in its order."""
 
+import math
 from typing import NamedTuple
 
 from crowdml.portal import words
 from crowdml.portal.owner.field import Field
+from crowdml.protocol import MECHANISMS
+from crowdml.protocol.wording import listed
 
 __all__ = ["DEFAULTS", "FIELDS", "GROUPS", "Group"]
 
@@ -24,6 +27,10 @@ TRANSFORMS = {
     "values": "the numbers typed in (manual only)",
 }
 TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
+CLIPS = listed(
+    (f"{kind.clip:g} for {name}" for name, kind in MECHANISMS.items() if kind.clip < math.inf),
+    "and",
+)
 MODES = {"open": "anyone", "invite": "only with a code from you"}
 
 GROUPS = [
@@ -95,6 +102,14 @@ GROUPS = [
             ),
             Field("target.description", "In plain words"),
         ),
+        "For a number",
+        (
+            Field(
+                "target.scale",
+                "Its typical size",
+                "Public, so guess it: never compute it from participants’ data.",
+            ),
+        ),
     ),
     Group(
         "Model",
@@ -112,12 +127,13 @@ GROUPS = [
             Field(
                 "model.clip",
                 "Clip",
-                "S, the bound on a sample’s gradient in L1; smaller means less noise. Empty: the "
-                "model’s own bound. Ridge needs one.",
+                "S, for gaussian and laplace: the bound on a sample’s gradient; smaller means less "
+                f"noise. Empty: with the planned rate {CLIPS}, in units of a number’s typical "
+                "size; otherwise the model’s own bound, so that ridge needs one.",
             ),
             Field("model.regularization", "Regularization", "λ."),
             Field("model.radius", "Radius", "R, the bound on ‖w‖₂."),
-            Field("model.intercept", "With an intercept", "Doubles the bound S."),
+            Field("model.intercept", "With an intercept", "Raises the bound S."),
             Field("model.delta", "Huber’s delta", "Where the loss becomes linear."),
             Field(
                 "model.tolerance",
@@ -131,56 +147,109 @@ GROUPS = [
         (
             Field(
                 "privacy.epsilon",
-                "ε of a sample",
-                "What one sample loses in all, at most: 1 is strong, 10 weak, inf no privacy.",
-                "1.0",
+                "ε",
+                "What a person loses in all, at most: 1 is strong, 4 moderate, 10 weak. With a "
+                "mechanism that protects samples, what one sample loses; inf is then no privacy.",
+                "4",
             ),
         ),
-        "How ε is shared",
+        "Another mechanism",
         (
-            Field("privacy.epsilon_e", "ε for the error count", "Empty: 5 %."),
+            Field("privacy.mechanism", "Mechanism", "", "direction", words.MECHANISMS),
+            Field(
+                "privacy.epsilon_e",
+                "ε for the error count",
+                "For gaussian and laplace. Empty: 5 %.",
+            ),
             Field(
                 "privacy.epsilon_y",
                 "ε for the label counts",
-                "Empty: 5 %. The gradient gets the rest.",
+                "For gaussian and laplace. Empty: 5 %. The gradient gets the rest.",
+            ),
+            Field(
+                "privacy.delta",
+                "δ",
+                "For gaussian: the chance that is left open to tell more. Empty: 0.000001.",
+            ),
+            Field(
+                "privacy.directions",
+                "Directions",
+                "k, for direction: how many there are to choose from. Empty: 1,024.",
             ),
         ),
     ),
     Group(
-        "Collection",
+        "Check-ins",
         (
             Field(
-                "collection.batch", "Samples in a check-in", "b; the noise shrinks with 1/b.", "52"
+                "collection.batch",
+                "Samples in a check-in",
+                "b: a device waits until it has so many. With noise, more of them need less of it.",
+                "50",
             ),
+            Field(
+                "stop.updates",
+                "Check-ins that you expect",
+                "From all devices together, within a factor of four: the size of the steps follows "
+                "from it, and the task ends after so many.",
+                "1000",
+            ),
+        ),
+        "More about check-ins",
+        (
             Field(
                 "collection.buffer",
                 "Samples a device keeps at most",
-                "B; a device without network stops collecting here.",
-                "520",
+                "B; a device without network stops collecting here. Empty: ten check-ins’.",
+            ),
+            Field(
+                "collection.checkins",
+                "Check-ins of a device at most",
+                "K, for direction: they share ε. Empty: 1.",
+            ),
+            Field(
+                "collection.evaluators",
+                "Share of check-ins that only measure the error",
+                "For direction, 0 … 0.9. Empty: 0.2.",
+            ),
+            Field(
+                "collection.heldout",
+                "Share of samples set aside for counting errors",
+                "For gaussian and laplace, 0 … 0.5. Empty: 0.",
             ),
         ),
-        "Held-out samples",
-        (Field("collection.heldout", "Share set aside for counting errors", "0 … 0.5."),),
     ),
     Group(
         "Algorithm of the server",
-        (Field("optimizer.kind", "Kind", "", "adagrad", words.ALGORITHMS),),
-        "Its settings",
+        (),
+        "Choose it by hand",
         (
-            Field("optimizer.rate", "Rate", "For sgd and average-gradient.", names=words.RATES),
-            Field("optimizer.c", "c", "The rate’s constant.", "3.0"),
+            Field("optimizer.kind", "Kind", "", names=words.ALGORITHMS),
+            Field(
+                "optimizer.rate",
+                "Rate",
+                "For sgd and average-gradient.",
+                names=words.RATES,
+                none="default: planned, or sqrt if c is given",
+            ),
+            Field("optimizer.c", "c", "The rate’s constant. Empty: planned, or 1."),
             Field(
                 "optimizer.averaging",
                 "Averaging",
-                "Publish an average of iterates: 0 is the plain mean, 8 favours the newest. "
-                "Empty: none.",
-                "8",
+                "Export an average of iterates: 0 is the plain mean, 8 favours the newest. Empty: "
+                "3 with the planned rate, otherwise none.",
+            ),
+            Field(
+                "optimizer.reach",
+                "Reach",
+                "D of the planned rate: how far the parameters are expected to go. Empty: what "
+                "suits the mechanism.",
             ),
         ),
     ),
     Group(
         "When it ends",
-        (Field("stop.updates", "After so many check-ins", "", "100000"),),
+        (),
         "End earlier at a target error",
         (
             Field(
@@ -188,8 +257,12 @@ GROUPS = [
                 "When the error is surely at most",
                 "ρ, between 0 and 1. Empty: never.",
             ),
-            Field("stop.window", "Over the last check-ins"),
-            Field("stop.samples", "With at least so many samples"),
+            Field("stop.window", "Over the last check-ins that measured it"),
+            Field(
+                "stop.samples",
+                "With at least so many predictions",
+                "Empty: 1,000, or 200 where each of these check-ins tells of one.",
+            ),
             Field("stop.confidence", "At this confidence"),
         ),
     ),
@@ -202,12 +275,11 @@ GROUPS = [
                 "enrolment.checkins_per_minute",
                 "Check-ins a minute of a device",
                 "In bursts of up to ten.",
-                "60",
             ),
             Field(
                 "enrolment.max_staleness",
                 "Most versions late",
-                "Older gradients are refused. Empty: none is too old.",
+                "Older check-ins are refused. Empty: none is too old.",
             ),
         ),
     ),

@@ -9,3 +9,25 @@ if (choice && text) {
     if (file) text.value = await file.text();
   });
 }
+
+// The preview is there at once; how well the crowd will learn comes in when it is simulated.
+const place = document.getElementById("plan");
+const button = place?.querySelector("button");
+
+if (place && button?.form && !place.querySelector("p")) {
+  const label = button.textContent;
+  button.disabled = true;
+  button.textContent = "Simulating this crowd …";
+  try {
+    const typed = /** @type {Iterable<[string, string]>} */ (new FormData(button.form));
+    const body = new URLSearchParams([...typed, ["do", "plan"]]);
+    const answer = await fetch(button.form.action, { method: "POST", body });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const found = page.getElementById("plan");
+    if (!found) throw new Error("no plan in the answer");
+    place.replaceChildren(...found.childNodes);
+  } catch {
+    button.disabled = false;
+    button.textContent = label;
+  }
+}

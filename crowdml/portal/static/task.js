@@ -11,7 +11,7 @@ const percent = (v, digits) => `${(100 * v).toFixed(digits)}\u00a0%`.replace("-"
 
 function estimate(value) {
   if (!value) return "not known yet";
-  if (value.margin >= 1) return "hidden by noise so far";
+  if (value.margin >= 1) return "too uncertain so far";
   const margin = 100 * value.margin;
   const digits = margin < 1 ? 1 : 0;
   return `${percent(value.value, digits)}\u00a0±\u00a0${margin.toFixed(digits)}`;
@@ -69,7 +69,7 @@ function update(statistics) {
   newest = statistics.version;
   show("devices", count(statistics.devices));
   show("version", count(statistics.version));
-  show("samples", count(statistics.samples));
+  if (statistics.samples !== null) show("samples", count(statistics.samples));
   show("error", estimate(statistics.recent_error ?? statistics.error));
   for (const bar of article.querySelectorAll('progress[data-live="progress"]')) {
     bar.value = statistics.version;
@@ -118,14 +118,18 @@ function follow() {
 
 if (article && article.dataset.final === "no") follow();
 
-// The picture of the noise follows its two sliders.
+// The picture of how the mechanism hides follows its sliders.
 
-const form = document.querySelector("#noise");
+const form = document.querySelector("#hiding");
 if (form) {
-  const picture = document.querySelector('picture[data-picture$="/noise.svg"]');
+  const picture = document.querySelector('picture[data-picture$="/hiding.svg"]');
+  const sliders = [...form.querySelectorAll("input")];
   let wanted = null;
   let busy = false;
-  const value = (id) => 10 ** Number(document.querySelector(`#${id}`).value);
+  const value = (slider) => {
+    const exact = 10 ** Number(slider.value);
+    return "whole" in slider.dataset ? Math.round(exact) : Number(exact.toPrecision(2));
+  };
   const draw = async () => {
     if (busy) return;
     busy = true;
@@ -138,11 +142,11 @@ if (form) {
   };
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", () => {
-    const epsilon = Number(value("epsilon").toPrecision(2));
-    const batch = Math.round(value("batch"));
-    document.querySelector("#epsilon-out").textContent = String(epsilon);
-    document.querySelector("#batch-out").textContent = String(batch);
-    wanted = `${picture.dataset.picture}?epsilon=${epsilon}&batch=${batch}`;
+    for (const slider of sliders) {
+      slider.closest("label").querySelector("output").textContent = String(value(slider));
+    }
+    const settings = sliders.map((slider) => `${slider.name}=${value(slider)}`).join("&");
+    wanted = `${picture.dataset.picture}?${settings}`;
     draw();
   });
 }

@@ -10,9 +10,11 @@ from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_mnist
 from crowdml.simulation.datasets.loading import DATASET_NAMES, load_dataset
 from crowdml.simulation.datasets.own import load_csv, load_npz
+from crowdml.simulation.datasets.synthetic import DIFFICULTIES, synthetic
 
 __all__ = [
     "DATASET_NAMES",
+    "DIFFICULTIES",
     "Dataset",
     "load_activity",
     "load_air",
@@ -24,4 +26,5 @@ __all__ = [
     "load_mnist",
     "load_npz",
     "on_label_change",
+    "synthetic",
 ]

@@ -6,18 +6,15 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.scaling import CLIP, l1_normalized, standardized
+from crowdml.simulation.datasets.scaling import CLIP, standardized
 from crowdml.simulation.datasets.sources import AIR, read_source
-from crowdml.types import Array
 
 __all__ = ["load_air"]
 
 TRAIN_SHARE = 0.75
-LONGEST = 20.0
-"""The L1 norm, in deviations, that one row in 800 exceeds."""
 
 
-def load_air(features: str = "unit") -> Dataset:
+def load_air(divisor: float = 1.0) -> Dataset:
     """PM2.5 at 12 stations every third hour for four years, from ten other measurements.
 
     Stations are the people. The first 75 % of the time is for training and the rest for testing;
@@ -26,16 +23,15 @@ def load_air(features: str = "unit") -> Dataset:
     errors are in units of its deviation.
 
     Args:
-        features: `"unit"` divides each row by its L1 norm. `"scaled"` divides all rows by 20 and
-            shortens the few that are still longer than 1, which keeps how far from usual a
-            moment is: the best linear prediction errs by 0.34 instead of 0.49, at smaller
-            gradients.
+        divisor: Divides x beforehand. With 1 nearly every row is longer than 1, and devices
+            rescale it. With 20 one row in 800 is, which keeps how far from usual a moment is: the
+            best linear prediction errs by 0.34 instead of 0.49, at smaller gradients.
 
     S. Chen, "Beijing Multi-Site Air Quality", UCI Machine Learning Repository, 2019,
     doi 10.24432/C5RK5G, CC BY 4.0.
     """
-    if features not in ("unit", "scaled"):
-        raise InvalidInput(f"the features must be unit or scaled, found {features!r}.")
+    if not divisor > 0:
+        raise InvalidInput(f"the divisor must be positive, found {divisor}.")
     with np.load(io.BytesIO(read_source(AIR)), allow_pickle=False) as archive:
         values = archive["values"].astype(np.float64)
     n_stations, n_times, n_columns = values.shape
@@ -44,11 +40,5 @@ def load_air(features: str = "unit") -> Dataset:
     whole = ~np.isnan(values).any(axis=1)
     values, station, early = values[whole], station[whole], time[whole] < TRAIN_SHARE * n_times
     values = standardized(values, values[early])
-    y, x = values[:, 0], np.clip(values[:, 1:], -CLIP, CLIP)
-    x = l1_normalized(x) if features == "unit" else _into_ball(x / LONGEST)
+    y, x = values[:, 0], np.clip(values[:, 1:], -CLIP, CLIP) / divisor
     return Dataset("air", (), x[early], y[early], station[early], x[~early], y[~early])
-
-
-def _into_ball(x: Array) -> Array:
-    short: Array = x / np.maximum(np.abs(x).sum(axis=1, keepdims=True), 1.0)
-    return short

@@ -1,12 +1,14 @@
 """Samples for training that belong to people, and samples for testing."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation.datasets.dealing import assign_devices
+from crowdml.privacy import bound_rows
+from crowdml.simulation.datasets.dealing import apportion, assign_devices
 from crowdml.types import Array, Ints
 
 __all__ = ["Dataset"]
@@ -19,11 +21,12 @@ class Dataset:
     Args:
         name: Its name on the command line.
         labels: The names of the classes; none if y is a number to be predicted.
-        x_train: n×D features with ‖x‖₁ ≤ 1.
+        x_train: n×D features as sensors give them; see `bounded`.
         y_train: n class numbers, or n numbers to be predicted.
         person: Whose sample each row is; all the same if that is not known.
         x_test: Features for testing only.
         y_test: Their labels or numbers.
+        raw: Whether rows stay as long as they are; nothing computed from them can be hidden.
     """
 
     name: str
@@ -33,6 +36,47 @@ class Dataset:
     person: Ints
     x_test: Array
     y_test: Array
+    raw: bool = False
+
+    def bounded(self, norm: int) -> "Dataset":
+        """As devices see them: a row that is longer than 1 in this norm is rescaled to 1.
+
+        >>> from crowdml.simulation.datasets import load_digits
+        >>> float(np.linalg.norm(load_digits().bounded(2).x_test, axis=1).max())
+        1.0
+        """
+        if self.raw:
+            return self
+        x_test, _ = self.bounded_test(norm)
+        return replace(self, x_train=bound_rows(self.x_train, norm), x_test=x_test)
+
+    def bounded_test(self, norm: int) -> tuple[Array, Array]:
+        """Those for testing alone, with their labels or numbers."""
+        return self.x_test if self.raw else bound_rows(self.x_test, norm), self.y_test
+
+    @property
+    def target_scale(self) -> float:
+        """The typical size of numbers to be predicted, to one digit; 1 for labels."""
+        size = 1.0 if self.labels else math.sqrt(float(np.square(self.y_train).mean()))
+        return float(f"{size:.1g}") or 1.0
+
+    def most_devices(self, batch: int) -> int:
+        """As many devices as there can be with b samples each, and at least one per person.
+
+        >>> from crowdml.simulation.datasets import load_digits
+        >>> load_digits().most_devices(14)
+        102
+        """
+        counts = np.unique(self.person, return_counts=True)[1]
+        low, high = len(counts), max(len(counts), len(self.person) // batch)
+        while low < high:
+            middle = (low + high + 1) // 2
+            shares = apportion(counts, middle)
+            if ((counts // shares >= batch) | (shares == 1)).all():
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def assign(
         self,

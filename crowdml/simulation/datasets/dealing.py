@@ -13,7 +13,7 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.types import Array, Ints
 
-__all__ = ["assign_devices"]
+__all__ = ["apportion", "assign_devices"]
 
 
 def assign_devices(

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.cache import cached_arrays
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.scaling import l1_normalized
 from crowdml.simulation.datasets.sources import CIFAR10, MNIST, read_source
 from crowdml.types import Array, Ints
 
@@ -28,8 +27,8 @@ DIGITS = tuple(str(digit) for digit in range(10))
 def load_mnist() -> Dataset:
     """MNIST: 60,000 + 10,000 handwritten digits, by their 50 principal components.
 
-    Pixels are scaled to [0, 1], the components are those of the training images, and rows are
-    divided by their L1 norm.
+    Pixels are scaled to [0, 1], and the components are those of the training images. Every row is
+    longer than 1, so devices rescale them all.
 
     Paper: Section V-C.
     """
@@ -45,7 +44,7 @@ def load_mnist() -> Dataset:
 def load_cifar10() -> Dataset:
     """CIFAR-10: 50,000 + 10,000 photographs, by 100 principal components of a CNN's features.
 
-    The network is EfficientNet-Lite0, trained on ImageNet; rows are divided by their L1 norm.
+    The network is EfficientNet-Lite0, trained on ImageNet. Every row is longer than 1.
 
     Paper: Appendix D.
     """
@@ -56,7 +55,7 @@ def load_cifar10() -> Dataset:
 
 
 def load_digits() -> Dataset:
-    """Handwritten digits, 8×8 pixels, from scikit-learn.
+    """Handwritten digits, 8×8 pixels of 0 to 16, from scikit-learn. Every row is longer than 1.
 
     >>> data = load_digits()
     >>> data.x_train.shape, data.x_test.shape
@@ -120,9 +119,9 @@ def _of_nobody(
     return Dataset(
         name,
         labels,
-        x_train=l1_normalized(x_train.astype(np.float64)),
+        x_train=x_train.astype(np.float64),
         y_train=y_train.astype(np.float64),
         person=np.zeros(len(y_train), dtype=np.int64),
-        x_test=l1_normalized(x_test.astype(np.float64)),
+        x_test=x_test.astype(np.float64),
         y_test=y_test.astype(np.float64),
     )

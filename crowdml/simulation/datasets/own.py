@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
-from crowdml.simulation.datasets.scaling import l1_normalized
 from crowdml.simulation.datasets.table import read_table
 from crowdml.types import Array, Flags, Ints
 
@@ -29,8 +28,8 @@ def load_npz(path: Path) -> Dataset:
 
     y is a label if it is text or whole numbers with at most 1,000 different values, and a number
     to be predicted otherwise. Without a test set, a fifth of the people is held out, or of the
-    samples if there are fewer than five people; always the same ones. If any row of x has an L1
-    norm above 1, each is divided by its own, so columns should be brought to one scale before.
+    samples if there are fewer than five people; always the same ones. Devices rescale a row that
+    is longer than 1, so columns should be brought to one scale before.
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -86,8 +85,6 @@ def _dataset(
             f"entries, found the shapes {x_test.shape} and {y_test.shape}."
         )
     labels, numbers = _numbered(path, np.concatenate([y, y_test]))
-    if max(np.abs(part).sum(axis=1).max() for part in (x, x_test)) > 1 + 1e-9:
-        x, x_test = l1_normalized(x), l1_normalized(x_test)
     y_train, y_test = numbers[: len(y)], numbers[len(y) :]
     return Dataset(path.stem, labels, x, y_train, person, x_test, y_test)
 

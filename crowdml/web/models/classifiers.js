@@ -1,16 +1,18 @@
 /** Linear classifiers: argmax_k w_k'x, ties to the lowest k. */
 
+import { root } from "../features.js";
 import { LinearModel, at } from "./linear.js";
 
-/** Its loss has slopes with an L1 norm of at most 2. */
+/** @import { Norm } from "../types.js" */
+
+/** Its loss has slopes with an L1 norm of at most 2, and an L2 norm of at most √2. */
 class Classifier extends LinearModel {
   /**
-   * @param {number} nFeatures
-   * @param {number} nClasses
-   * @param {boolean} intercept
+   * @override
+   * @param {Norm} norm
    */
-  constructor(nFeatures, nClasses, intercept) {
-    super(nFeatures, nClasses, intercept, 2);
+  slopeBound(norm) {
+    return root(2, norm);
   }
 
   /**
@@ -25,7 +27,7 @@ class Classifier extends LinearModel {
 /**
  * Multiclass logistic regression, the paper's Table I; loss −w_y'x + log Σ_l exp(w_l'x).
  *
- * The slopes P − e_y have L1 norm 2(1 − P_y), hence ‖g‖₁ ≤ 2 for ‖x‖₁ ≤ 1.
+ * The slopes P − e_y have L1 norm 2(1 − P_y); their squares add up to at most 2(1 − P_y)².
  */
 export class Softmax extends Classifier {
   /**
@@ -45,7 +47,7 @@ export class Softmax extends Classifier {
  * The multiclass support vector machine of Crammer and Singer (JMLR 2, 2001); loss
  * max(0, 1 + max_{k≠y} w_k'x − w_y'x).
  *
- * The slopes are 1 for the strongest rival and −1 for the true class, or 0: ‖g‖₁ ≤ 2.
+ * The slopes are 1 for the strongest rival and −1 for the true class, or all 0.
  */
 export class Hinge extends Classifier {
   /**

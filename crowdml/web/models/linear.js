@@ -1,8 +1,8 @@
 /** The family of linear models: scores s = W x, then a loss of the scores. */
 
-import { l1Norm } from "../features.js";
+import { lengthOf, root } from "../features.js";
 
-/** @import { Rows } from "../types.js" */
+/** @import { Norm, Rows } from "../types.js" */
 
 /** Kept free below the bound S, so that a norm computed in floats cannot pass it. */
 const MARGIN = 2 ** -30;
@@ -11,7 +11,8 @@ const MARGIN = 2 ** -30;
  * A model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
  *
  * The gradient of one sample is the outer product of the slopes ∂l/∂s and the features, so
- * ‖g‖₁ = ‖∂l/∂s‖₁ · ‖x‖₁. An intercept doubles the bound: its feature 1 stands beside ‖x‖₁ ≤ 1.
+ * ‖g‖ = ‖∂l/∂s‖·‖x‖ in L1 and in L2. The feature 1 of an intercept stands beside ‖x‖ ≤ 1, which
+ * doubles the L1 bound and takes √2 times the L2 bound.
  *
  * @abstract
  */
@@ -20,15 +21,32 @@ export class LinearModel {
    * @param {number} nFeatures D.
    * @param {number} nClasses C; 0 for a real target.
    * @param {boolean} intercept Whether each score has an intercept.
-   * @param {number} slopeBound The largest possible ‖∂l/∂s‖₁.
    */
-  constructor(nFeatures, nClasses, intercept, slopeBound) {
+  constructor(nFeatures, nClasses, intercept) {
     this.nFeatures = nFeatures;
     this.nClasses = nClasses;
     this.intercept = intercept;
     this.nScores = Math.max(nClasses, 1);
     this.size = this.nScores * (nFeatures + Number(intercept));
-    this.l1Bound = slopeBound * (1 + Number(intercept));
+  }
+
+  /**
+   * The largest possible ‖∂l/∂s‖.
+   *
+   * @param {Norm} norm
+   * @returns {number}
+   */
+  slopeBound(norm) {
+    throw new TypeError(`a model must have a bound on its slopes, found none in L${norm}.`);
+  }
+
+  /**
+   * A proven bound on ‖∇l(x, y)‖ over all w, y and ‖x‖ ≤ 1, all in this norm; or Infinity.
+   *
+   * @param {Norm} norm
+   */
+  bound(norm) {
+    return this.slopeBound(norm) * root(1 + Number(this.intercept), norm);
   }
 
   /**
@@ -90,21 +108,22 @@ export class LinearModel {
   }
 
   /**
-   * The average of the per-sample gradients ∇_w l(h(x; w), y), each first shrunk to ‖g_i‖₁ ≤ clip.
+   * The average of the per-sample gradients ∇_w l(h(x; w), y), each first shrunk to ‖g_i‖ ≤ clip.
    *
    * @param {Float64Array} w
    * @param {Rows} x
    * @param {readonly number[]} y
-   * @param {number} clip S.
+   * @param {number} clip S; Infinity for none.
+   * @param {Norm} norm
    * @returns {Float64Array<ArrayBuffer>}
    */
-  meanGradient(w, x, y, clip) {
+  meanGradient(w, x, y, clip, norm) {
     const g = new Float64Array(this.size);
     const target = clip * (1 - MARGIN);
     x.forEach((row, i) => {
       const m = this.slopes(this.scores(w, row), /** @type {number} */ (y[i]));
-      const norm = l1Norm(m) * (l1Norm(row) + Number(this.intercept));
-      this.#accumulate(g, m, row, target / Math.max(norm, target));
+      const length = lengthOf(m, norm) * lengthOf(row, norm, Number(this.intercept));
+      this.#accumulate(g, m, row, length > target ? target / length : 1);
     });
     return g.map((value) => value / x.length);
   }

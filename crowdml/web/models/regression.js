@@ -12,11 +12,15 @@ export class Ridge extends LinearModel {
    * @param {number} nFeatures
    * @param {boolean} intercept
    * @param {number} tolerance A sample counts as an error when |w'x − y| is larger than this.
-   * @param {number} [slopeBound]
    */
-  constructor(nFeatures, intercept, tolerance, slopeBound = Infinity) {
-    super(nFeatures, 0, intercept, slopeBound);
+  constructor(nFeatures, intercept, tolerance) {
+    super(nFeatures, 0, intercept);
     this.tolerance = tolerance;
+  }
+
+  /** @override */
+  slopeBound() {
+    return Infinity;
   }
 
   /**
@@ -50,7 +54,7 @@ export class Ridge extends LinearModel {
 /**
  * Prediction w'x; loss r²/2 for |r| ≤ δ, else δ(|r| − δ/2), with r = w'x − y.
  *
- * The slope is r cut to [−δ, δ], hence ‖g‖₁ ≤ δ for ‖x‖₁ ≤ 1.
+ * The slope is r cut to [−δ, δ], hence ‖g‖ ≤ δ for ‖x‖ ≤ 1.
  */
 export class Huber extends Ridge {
   /**
@@ -60,8 +64,13 @@ export class Huber extends Ridge {
    * @param {number} delta δ.
    */
   constructor(nFeatures, intercept, tolerance, delta) {
-    super(nFeatures, intercept, tolerance, delta);
+    super(nFeatures, intercept, tolerance);
     this.delta = delta;
+  }
+
+  /** @override */
+  slopeBound() {
+    return this.delta;
   }
 
   /**

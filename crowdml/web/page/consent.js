@@ -1,6 +1,6 @@
 /** Consent: nothing is pinned but the very text on the page. */
 
-import { DEFAULT_CHECKINS, Device, Terms, TermsChanged, termsHash } from "../index.js";
+import { Device, Terms, TermsChanged, defaultCheckins, limitsOf, termsHash } from "../index.js";
 import { sourceOf } from "../sensors/index.js";
 import { any, complain, element, epsilon, input, put } from "./elements.js";
 
@@ -11,10 +11,9 @@ export async function consent(task) {
   const { kind } = terms.features.sensor ?? { kind: "" };
   const source = kind === "manual" ? undefined : sourceOf(kind);
   const agree = element("agree", HTMLButtonElement);
-  const cost = terms.epsilonPerSample;
   const checkins = input("checkins");
-  const count = () => Math.max(1, Math.floor(checkins.valueAsNumber || DEFAULT_CHECKINS));
-  const showLimit = () => put("checkins-epsilon", `ε = ${epsilon(count() * cost)}`);
+  const count = () => Math.max(1, Math.floor(checkins.valueAsNumber || defaultCheckins(terms)));
+  const showLimit = () => put("checkins-epsilon", `ε = ${epsilon(terms.epsilonAfter(count()))}`);
   checkins.addEventListener("input", showLimit);
   showLimit();
   const invite = /** @type {HTMLInputElement | null} */ (document.getElementById("invite"));
@@ -30,7 +29,7 @@ export async function consent(task) {
         await source?.ask?.();
         const device = await Device.join(task, {
           termsSha256,
-          limits: { perSample: cost, perDevice: count() * cost },
+          limits: limitsOf(terms, count()),
           acceptNoPrivacy: document.querySelector("#accept-no-privacy:checked") !== null,
           ...(invite ? { invite: invite.value.trim() } : {}),
         });

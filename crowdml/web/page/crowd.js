@@ -31,7 +31,8 @@ export class Crowd {
     const w = this.#w;
     if (!w) return "not known yet";
     if (w.every((value) => value === 0)) return "nothing yet";
-    const y = this.#model.predict(w, boundFeatures(x, this.#model.nFeatures));
+    const { norm } = this.#device.terms.mechanism();
+    const y = this.#model.predict(w, boundFeatures(x, this.#model.nFeatures, norm));
     return this.#device.terms.target.labels[y] ?? String(Number(y.toPrecision(3)));
   }
 }

@@ -67,6 +67,19 @@ export function epsilon(value) {
   return value === Infinity ? "∞" : String(Number(value.toPrecision(4)));
 }
 
+/**
+ * How sure someone with a fifty-fifty guess can become.
+ *
+ * @param {number} epsilon ε.
+ * @param {number} delta δ.
+ */
+export function sure(epsilon, delta) {
+  if (epsilon === Infinity) return "entirely sure";
+  const share = (100 / (1 + Math.exp(-epsilon))).toFixed(1);
+  const odds = Math.round(1 / delta).toLocaleString("en");
+  return `at most ${share} % sure${delta ? `, but for a chance of one in ${odds}` : ""}`;
+}
+
 /** @param {unknown} error */
 export function complain(error) {
   put("trouble", error instanceof Error ? error.message : String(error));

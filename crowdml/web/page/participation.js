@@ -109,9 +109,10 @@ export class Participation extends EventTarget {
    */
   async enter(values, y) {
     if (!this.open) return "nothing is collected now.";
+    const { terms } = this.device;
     try {
-      boundFeatures(this.features(values), values.length);
-      checkTarget(y, this.device.terms.nClasses);
+      boundFeatures(this.features(values), values.length, terms.mechanism().norm);
+      checkTarget(y, terms.nClasses);
     } catch (error) {
       if (error instanceof InvalidSample) return error.message;
       throw error;
@@ -211,7 +212,7 @@ export class Participation extends EventTarget {
     if (outcome === Outcome.PAUSED) this.taskPaused = true;
     if (outcome === Outcome.CHECKED_IN) this.taskPaused = false;
     if (outcome === Outcome.TERMS) this.termsChanged = true;
-    if (outcome === Outcome.ENDED) this.over = this.device.ended ?? "ended";
+    this.over = this.device.ended ?? this.over;
     this.#update();
   }
 

@@ -7,7 +7,7 @@ import { sensorOf } from "../sensors/index.js";
 
 /** @param {Participation} part */
 export function statusOf(part) {
-  if (part.limited) return "Your privacy limit is reached. Nothing more is collected or sent.";
+  if (part.limited) return `Your privacy limit is reached. Nothing is collected${unsent(part)}`;
   if (part.trouble) return part.trouble;
   if (!part.running) return `Paused. Nothing is collected. ${part.waiting ? waiting(part) : ""}`;
   if (document.hidden) return "Paused in the background. Nothing is collected.";
@@ -26,6 +26,11 @@ function collecting(part) {
   if (part.manual) return "Ready for the next sample.";
   if (part.label === null) return "Nothing is collected until you say what is true now.";
   return `Collecting: ${part.device.terms.target.labels[part.label] ?? part.label}.`;
+}
+
+/** @param {Participation} part */
+function unsent(part) {
+  return part.waiting ? `. ${waiting(part)}` : " or sent any more.";
 }
 
 /** @param {Participation} part */

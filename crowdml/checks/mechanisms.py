@@ -1,0 +1,252 @@
+"""What every mechanism must keep: its event, its type and size, and to be right on average."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.privacy import Chance, Mechanism, Minibatch, Place, Reading, SystemChance, Unit
+from crowdml.types import Array, Flags, Ints
+
+__all__ = ["check_mechanism"]
+
+TRIALS = 4000
+FALSE_ALARM = 1e-10
+"""The level of each comparison."""
+
+NEARLY = 0.06
+"""What may be missing from S where a law is only nearly kept; thrice that from the energy."""
+
+FAR = float(np.finfo(np.float32).max)
+"""The largest number that a server can send as a parameter."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Samples that are all alike: of one gradient and one label, all predicted wrongly or none."""
+
+    g: Array
+    w: Array
+    n_samples: int
+    label: int
+    wrong: bool
+    n_classes: int
+
+    @property
+    def labels(self) -> Ints:
+        return np.full(self.n_samples if self.n_classes else 0, self.label)
+
+    def mistakes(self) -> Flags:
+        return np.full(self.n_samples, self.wrong)
+
+    def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
+        assert rows.any(), "a gradient must be averaged over at least one sample."
+        return shrunk(self.g, clip * (1 - 2.0**-30), norm)
+
+
+def shrunk(g: Array, most: float, norm: int) -> Array:
+    """g, no longer than `most` in this norm."""
+    length = float(np.linalg.norm(g, norm))
+    return g * (most / length) if length > most else g
+
+
+class Untouched:
+    """Chance that nobody may ask for anything."""
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        raise AssertionError(f"nothing may be drawn for an event that is refused, found {name}.")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism with the numbers that it was made for."""
+
+    mechanism: Mechanism
+    size: int
+    n_classes: int
+    batch: int
+    buffer: int
+    chance: Chance
+
+    def minibatch(self, g: Array, n: int, last: bool, w: float = 0.0) -> Alike:
+        """Of the first label and wrong, or of the last label and right."""
+        label = max(self.n_classes - 1, 0) if last else 0
+        return Alike(g, np.full(self.size, w), n, label, not last, self.n_classes)
+
+    def place(self, i: int) -> Place:
+        return Place("5e" * 32, f"device-{i}", 1)
+
+    def tell(self, minibatch: Minibatch, place: Place) -> msgspec.Struct:
+        event = self.mechanism.event(minibatch.n_samples, place)
+        return self.mechanism.tell(minibatch, event, place, self.chance)
+
+
+def check_mechanism(
+    mechanism: Mechanism,
+    size: int,
+    n_classes: int,
+    batch: int,
+    buffer: int,
+    chance: Chance | None = None,
+) -> None:
+    """Raise `AssertionError` unless the mechanism keeps every promise of `Mechanism` but privacy.
+
+    That is what `crowdml audit` is for. With chance from the system's generator a correct
+    mechanism fails with a probability of less than 1e-7: comparisons are at a level of 1e-10, and
+    some forty honest check-ins are put to a gate that may refuse each with a chance of 1e-9. A
+    reading that is off by 10 % of S is found, unless the noise is so large that it does not matter.
+
+    Args:
+        mechanism: Any implementation of `crowdml.privacy.Mechanism`.
+        size: d, the number of parameters; laws that hold nearly need ten or more.
+        n_classes: C; 0 for a real target.
+        batch: b, the least number of samples in a check-in.
+        buffer: B, the most.
+        chance: Where all that is random comes from; the system's generator by default.
+    """
+    case = Case(mechanism, size, n_classes, batch, buffer, chance or SystemChance())
+    _check_event(case)
+    _check_round_trip(case)
+    _check_own_event(case)
+    _check_readings(case, last=False, length=0.5)
+    _check_readings(case, last=True, length=3.0)
+
+
+def _check_event(case: Case) -> None:
+    """The same whenever it is asked for, and of a cost that is no smaller for everything."""
+    mechanism = case.mechanism
+    for i in range(10):
+        event = mechanism.event(case.batch, case.place(i))
+        assert event == mechanism.event(case.batch, case.place(i)), "an event must not change."
+        one, whole = event.loss.total, event.whole_loss.total
+        assert event.unit is mechanism.unit, f"the unit must be one, found {event.unit}."
+        assert 0 < one <= whole, f"a check-in must cost something, found {one} and {whole}."
+        if event.unit is Unit.CHECKIN:
+            assert one == whole, f"a promise for the check-in must be for all, found {whole}."
+
+
+def _check_round_trip(case: Case) -> None:
+    """Whatever the samples and the parameters are, what is told fits and is plausible."""
+    mechanism, places = case.mechanism, (case.place(i) for i in range(10**6))
+    for minibatch in _extremes(case):
+        place = next(places)
+        told = case.tell(minibatch, place)
+        assert type(told) is mechanism.told, f"it must tell {mechanism.told}, found {told}."
+        body = msgspec.json.encode(told)
+        assert len(body) <= mechanism.largest_message, (
+            f"a message must have at most {mechanism.largest_message} bytes, found {len(body)}."
+        )
+        assert msgspec.json.decode(body, type=mechanism.told) == told, "it must fit its type."
+        mechanism.check(told, place)
+        _check_shape(case, mechanism.read(told, place))
+
+
+def _extremes(case: Case) -> Iterator[Minibatch]:
+    one = np.eye(case.size)[0]
+    for g in (0 * one, one, -one, np.full(case.size, 1e12), np.full(case.size, 1e-300)):
+        for w in (0.0, FAR):
+            for n in (case.batch, case.buffer):
+                yield case.minibatch(g, n, last=False, w=w)
+                yield case.minibatch(g, n, last=True, w=-w)
+
+
+def _check_shape(case: Case, reading: Reading) -> None:
+    if reading.g is not None:
+        assert reading.g.shape == (case.size,), f"g must be {case.size} numbers, found {reading.g}."
+        assert np.isfinite(reading.g).all(), f"g must be finite, found {reading.g}."
+    assert reading.g is not None or reading.evaluated, f"nothing was read: {reading}."
+    expected = case.n_classes if reading.labelled else 0
+    if not case.n_classes or reading.labelled:
+        assert len(reading.labels) == expected, f"labels must be {expected}, found {reading}."
+
+
+def _check_own_event(case: Case) -> None:
+    """An event of another minibatch or check-in is refused before anything is drawn."""
+    mechanism, place = case.mechanism, case.place(0)
+    minibatch = case.minibatch(np.zeros(case.size), case.batch, last=False)
+    own = mechanism.event(case.batch, place)
+    others = [mechanism.event(case.batch + 1, place)]
+    others += [mechanism.event(case.batch, case.place(i)) for i in range(50)]
+    others += [mechanism.event(case.batch, place._replace(number=2))]
+    others = [other for other in others if other != own]
+    assert others, "events of different check-ins must differ."
+    untouched: Chance = Untouched()  # type: ignore[assignment]
+    for other in others:
+        try:
+            mechanism.tell(minibatch, other, place, untouched)
+        except InvalidInput:
+            continue
+        raise AssertionError(f"{other} must be refused where {own} is the check-in's own.")
+
+
+def _check_readings(case: Case, last: bool, length: float) -> None:
+    """Readings are right on average over many devices, and as noisy as is said.
+
+    Args:
+        case: The mechanism.
+        last: Which label the samples have; see `Case.minibatch`.
+        length: That of the gradient, in units of S.
+    """
+    mechanism = case.mechanism
+    g = np.linspace(-0.7, 1.0, case.size)
+    g *= length * mechanism.length / np.linalg.norm(g, mechanism.norm)
+    minibatch = case.minibatch(g, case.batch, last)
+    readings = [
+        mechanism.read(case.tell(minibatch, place), place)
+        for place in (case.place(i) for i in range(TRIALS))
+    ]
+    trained = [reading.g for reading in readings if reading.g is not None]
+    if trained:
+        expected = shrunk(g, mechanism.length, mechanism.norm)
+        _check_gradients(mechanism, np.array(trained), expected)
+        if length >= 1:  # The length of a short one may be told by chance, which is noise too.
+            _check_energy(mechanism, np.array(trained), expected)
+    evaluated = [reading for reading in readings if reading.evaluated]
+    if evaluated:
+        _check_counts(mechanism, evaluated, minibatch)
+
+
+def _check_gradients(mechanism: Mechanism, found: Array, expected: Array) -> None:
+    along, room = expected / np.linalg.norm(expected), NEARLY * mechanism.length
+    _require_mean("the length of g", found @ along, float(expected @ along), room)
+    for j, wanted in enumerate(expected):
+        _require_mean(f"g[{j}]", found[:, j], float(wanted), room / 2)
+
+
+def _check_energy(mechanism: Mechanism, found: Array, expected: Array) -> None:
+    energy = ((found - expected) ** 2).sum(axis=1)
+    room = 3 * NEARLY * mechanism.noise_energy + (mechanism.length / 1e5) ** 2
+    _require_mean("the energy of the noise", energy, mechanism.noise_energy, room)
+
+
+def _check_counts(mechanism: Mechanism, found: list[Reading], minibatch: Alike) -> None:
+    n, labelled, variance = found[0].evaluated, found[0].labelled, mechanism.error_variance
+    errors = np.array([reading.errors for reading in found]) - n * minibatch.wrong
+    _require_mean("errors", errors, 0.0, 1e-3, variance)
+    _require_mean("the variance of errors", errors**2, variance, 1e-3, variance)
+    variance = mechanism.label_variance
+    for k in range(minibatch.n_classes):
+        counts = np.array([reading.labels[k] for reading in found])
+        noise = counts - labelled * (k == minibatch.label)
+        _require_mean(f"label {k}", noise, 0.0, 1e-3, variance)
+        # `label_variance` is that of the label with the largest.
+        expected = min(variance, float((noise**2).mean()))
+        _require_mean(f"the variance of label {k}", noise**2, expected, 1e-3, variance)
+
+
+def _require_mean(
+    what: str, values: Array, expected: float, room: float, variance: float = 0.0
+) -> None:
+    """By Bernstein's bound, with the variance that is known or found, whichever is larger."""
+    off = abs(float(values.mean()) - expected)
+    spread = max(float(values.var()), variance)
+    farthest = float(np.abs(values - expected).max())
+    rate = math.log(2 / FALSE_ALARM) / len(values)
+    allowed = room + math.sqrt(2 * spread * rate) + farthest * rate / 3
+    assert off <= allowed, (
+        f"{what} must be {expected:g} on average, found {values.mean():g} where {off:g} is more "
+        f"than {allowed:g} off."
+    )

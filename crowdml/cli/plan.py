@@ -1,0 +1,173 @@
+"""crowdml plan."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Column, Table
+
+from crowdml.cli.extras import needs
+from crowdml.cli.options import JSON, SEED
+from crowdml.cli.output import print_json
+from crowdml.errors import InvalidInput, InvalidTask
+from crowdml.protocol import Task, listed, set_fields
+
+if TYPE_CHECKING:
+    from crowdml.simulation import Advice, Option
+
+__all__ = ["plan"]
+
+STDIN = Path("-")
+SHOWN = 8
+NUMBERS = ("b", "K", "error", "ε person", "min", "bytes")
+
+
+def plan(
+    file: Annotated[Path, typer.Argument(help="A task file in TOML; - is standard input.")],
+    devices: Annotated[int, typer.Option(help="How many devices you expect, M.")],
+    samples: Annotated[int, typer.Option(help="How many samples each collects.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="Data that resemble theirs: .npz, .csv or a data set's name."),
+    ] = None,
+    difficulty: Annotated[
+        str, typer.Option(help="Of made-up data where there are none: easy, medium or hard.")
+    ] = "medium",
+    delay: Annotated[float, typer.Option(help="τ of each message, in samples.")] = 0.0,
+    skew: Annotated[
+        float | None, typer.Option(help="People differ in their labels: Dirichlet concentration.")
+    ] = None,
+    target_error: Annotated[
+        float | None, typer.Option(help="How many devices does this error need?")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Repetitions, with all chance anew.")] = 3,
+    seed: SEED = 0,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put the recommended settings into the task file.")
+    ] = False,
+    json: JSON = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the options: .png, .svg or .pdf.")] = None,
+) -> None:
+    """Say before launch whether this crowd, at this ε, will learn, and with which settings."""
+    with needs("sim"):
+        from crowdml.simulation import Gathering, advise, load_dataset
+        from crowdml.simulation.datasets import DIFFICULTIES
+        from crowdml.simulation.plot import check_format, save_options
+    if plot is not None:
+        check_format(plot)
+    if write and file == STDIN:
+        raise InvalidInput("--write needs a task file to write to, found standard input.")
+    if trials < 1 or difficulty not in DIFFICULTIES:
+        raise InvalidInput(
+            f"trials must be at least 1 and difficulty {listed(DIFFICULTIES)}, "
+            f"found {trials} and {difficulty!r}."
+        )
+    gathering, text = Gathering(devices, samples, delay, skew), _read(file)
+    task = _task(text, devices)
+    if not task.terms.private:
+        raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
+    similar = load_dataset(data) if data else None
+    with _progress() as progress:
+        advice = advise(
+            task,
+            gathering,
+            similar,
+            difficulty=difficulty,
+            target_error=target_error,
+            trials=trials,
+            seed=seed,
+            progress=progress,
+        )
+    if plot is not None:
+        save_options(plot, advice, task.title)
+    if json:
+        print_json(advice)
+    else:
+        _show(advice, data or f"made-up data of {difficulty} difficulty")
+    if write:
+        file.write_text(_written(text, advice.recommended, devices), encoding="utf-8")
+        typer.echo(f"wrote the recommended settings to {file}", err=json)
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.read() if file == STDIN else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
+
+
+def _task(text: str, devices: int) -> Task:
+    """The task; how many check-ins to expect, the plan knows better than the file."""
+    try:
+        return Task.from_toml(text)
+    except InvalidTask as error:
+        if any(mistake.field != "stop.updates" for mistake in error.mistakes):
+            raise
+        return Task.from_toml(set_fields(text, {"stop.updates": devices}))
+
+
+def _written(text: str, best: "Option", devices: int) -> str:
+    """The task file with what was recommended; what another mechanism needs goes."""
+    whole = best.protects == "person"
+    wanted: dict[str, str | float | None] = {
+        "privacy.mechanism": best.mechanism,
+        "collection.batch": best.batch,
+        "collection.buffer": None,
+        "collection.checkins": best.checkins if whole else None,
+        "stop.updates": devices * best.checkins,
+    }
+    if whole:
+        gone = ("epsilon_e", "epsilon_y", "delta")
+        wanted |= {f"privacy.{name}": None for name in gone}
+        wanted |= {"collection.heldout": None, "model.clip": None}
+    changed = set_fields(text, wanted)
+    Task.from_toml(changed)
+    return changed
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("simulating", total=None)
+        yield lambda done, total: progress.update(bar, completed=done, total=total)
+
+
+def _show(advice: "Advice", source: str) -> None:
+    console = Console(highlight=False)
+    columns = [
+        Column("mechanism", no_wrap=True),
+        Column("for each", no_wrap=True),
+        *(Column(name, justify="right", no_wrap=True) for name in NUMBERS),
+    ]
+    table = Table(*columns, box=box.SIMPLE_HEAD)
+    shown = advice.options[:SHOWN]
+    rest = [] if advice.recommended in shown else [advice.recommended]
+    for option in [*shown, *rest]:
+        table.add_row(*_row(option), style="bold" if option == advice.recommended else None)
+    console.print(table)
+    console.print(
+        f"on {source}: guessing {advice.guess_error:.3f}, all data in one place "
+        f"{advice.central_error:.3f}"
+    )
+    console.print(advice.sentence)
+    if advice.own_sentence and advice.own != advice.recommended:
+        console.print(f"As it is in the file: {advice.own_sentence}")
+
+
+def _row(option: "Option") -> list[str]:
+    return [
+        option.mechanism,
+        option.protects,
+        str(option.batch),
+        str(option.checkins),
+        f"{option.error:.3f} ± {option.std:.3f}",
+        f"{option.epsilon_per_person:.3g}",
+        "–" if option.minutes is None else f"{option.minutes:.0f}",
+        f"{option.private_bytes:,}",
+    ]

@@ -1,0 +1,598 @@
+#!/usr/bin/env python3
+"""A whole crowdml device in one file, for Python 3.9 or newer, with nothing to install.
+
+    python3 device.py join https://HOST/join/TASK    read the terms, agree to them, join
+    python3 device.py run --source samples.csv       a sample a line: its features, then its label
+    python3 device.py ledger                         all that was ever told, and what it cost
+    python3 device.py leave                          end it, and erase the samples
+
+It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in tells one small
+number. Privacy rests on `choose`, and on `Memory.release`, which tells nothing twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import http.client
+import json
+import math
+import os
+import re
+import secrets
+import sqlite3
+import ssl
+import struct
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from fractions import Fraction
+from operator import mul
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["main"]
+
+Sample = tuple[list[float], float]
+
+STATES = {"running": "", "paused": "task-paused"}
+STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
+LATER = {"not-found", "method-not-allowed", "task-paused", "too-frequent", "unavailable", "unknown"}
+OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
+NEXT = {"stale-version", "future-version", "implausible", "repeated-number"}
+MINE = 0x63726F77  # marks the files of this program
+ONES = [bin(byte).count("1") - 4 for byte in range(256)]
+
+
+class Problem(Exception):
+    """Why something is not done, in one sentence; `kind` is the protocol's word for it."""
+
+    def __init__(self, sentence: str, kind: str = "", retry_after: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.kind, self.retry_after = kind, retry_after
+
+
+def visible(text: object) -> str:
+    """A text from elsewhere: its control characters could conceal what a person agrees to."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
+# The terms: every field has a range, and what is not known cannot be agreed to
+
+FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
+SENSOR = {
+    "kind": {"light", "manual", "motion", "sound", "speed"},
+    "rate": (float, 0.01, 1000), "window": (int, 1, 4096),
+    "transform": {"amplitudes", "spectrum", "summary", "values"},
+    "first_bin": (float, 0, 1), "scale": POSITIVE, "every": (float, 0, 1e6),
+    "trigger": {"always", "label-change"}, "fields": (list, 0, 200),
+}  # fmt: skip
+TERMS = {
+    "task": (str, 1, 63), "sensors": TEXT,
+    "features": {"count": (int, 1, 100_000), "description": TEXT, "sensor": SENSOR},
+    "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE},
+    "model": {
+        "kind": {"softmax", "hinge", "ridge", "huber"}, "clip": None, "radius": POSITIVE,
+        "regularization": (float, 0, 1e6), "intercept": FLAG, "delta": POSITIVE,
+        "tolerance": POSITIVE,
+    },
+    "privacy": {
+        "mechanism": {"direction"}, "epsilon": (float, 1e-6, 1e6), "directions": (int, 2, 4096),
+        "closest": (int, 1, 4095),
+    },
+    "collection": {
+        "batch": (int, 1, 100_000), "buffer": (int, 1, 1_000_000), "heldout": (float, 0, 0),
+        "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9),
+    },
+}  # fmt: skip
+"""A type with the least and the most (of a text or a list: of its length), words, or null."""
+
+
+def check(value: Any, rule: Any, place: str) -> None:
+    """Refuse a value that breaks its rule, and a table that has not exactly its fields."""
+    if rule is None or (rule is SENSOR and value is None):
+        holds, must = value is None, "null"
+    elif type(rule) is dict:
+        holds, must = (
+            type(value) is dict and value.keys() == rule.keys(),
+            f"a table of {list(rule)}",
+        )
+        for name in rule if holds else ():
+            check(value[name], rule[name], f"{place}.{name}")
+    elif type(rule) is set:
+        holds, must = type(value) is str and value in rule, f"one of {sorted(rule)}"
+    else:  # by `type`, since `true` would pass for an int; nan is within no range
+        (kind, least, most), must = rule, f"{rule[0].__name__}, {rule[1]} … {rule[2]}"
+        holds = type(value) is kind or (kind is float and type(value) is int)
+        size = len(value) if holds and kind in (str, list) else value
+        holds = holds and least <= size <= most
+        for entry in value if holds and kind is list else ():
+            check(entry, (str, 1, 80), f"an entry of {place}")
+    if not holds:
+        raise Problem(f"{place} must be {must}, found {str(value)[:60]!r}. Do not join.")
+
+
+class Terms(SimpleNamespace):
+    """What was agreed to, and what follows from it; nothing else decides what is told."""
+
+    def __init__(self, text: str, task: str) -> None:
+        try:
+            sha256, terms = hashlib.sha256(text.encode()).hexdigest(), json.loads(text)
+            privacy = terms.get("privacy") if type(terms) is dict else None
+            if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
+                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
+            check(terms, TERMS, "terms")
+        except (ValueError, RecursionError) as error:
+            raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
+        super().__init__(text=text, sha256=sha256, **terms["model"], **terms["collection"])
+        self.D, self.labels = terms["features"]["count"], terms["target"]["labels"]
+        self.C, self.K = len(self.labels), max(len(self.labels), 1)
+        self.d = self.K * (self.D + self.intercept)
+        self.k, self.t = terms["privacy"]["directions"], terms["privacy"]["closest"]
+        self.in_all = terms["privacy"]["epsilon"]
+        self.epsilon = self.in_all / self.checkins
+        self.S = 0.3 * terms["target"]["scale"] / self.batch
+        for holds, must in (
+            (terms["task"] == task, f"be for the task {task}"),
+            (self.C != 1 and len(set(self.labels)) == self.C, "have labels that differ"),
+            ((self.C > 0) == (self.kind in ("softmax", "hinge")), "have a model for the labels"),
+            (self.d <= 1_000_000, "make at most 1000000 parameters"),
+            (self.batch <= self.buffer, "have a buffer for a whole batch"),
+            (self.t < self.k, "have closest below directions"),
+            (self.epsilon <= 40, "have an epsilon of at most 40 for each check-in"),
+            (suits(terms["features"]["sensor"], self.D), "count what the sensor makes"),
+        ):
+            if not holds:
+                raise Problem(f"the terms must {must}. Do not join.")
+
+
+def suits(sensor: Any, count: int) -> bool:
+    if sensor is None:
+        return True
+    transform, fields = sensor["transform"], sensor["fields"]
+    made = {"summary": 4, "values": len(fields)}.get(transform)
+    fits = count <= sensor["window"] if made is None else count == made
+    return bool(fits and (sensor["kind"] == "manual") == (transform == "values") == bool(fields))
+
+
+# What a check-in tells: one number
+
+
+def choose(order: list[int], t: int, epsilon: float) -> int:
+    """With probability p one of the first t numbers, otherwise one of the k − t others.
+
+    Whatever the order, each number is told with probability p/t or (1 − p)/(k − t), which differ
+    by a factor of at most e^ε. That is the whole proof: nothing but this needs to be right.
+    """
+    k = len(order)
+    # exp may be off in its last bit, and p is rounded down, so that the true ε is not above ε.
+    odds = Fraction(math.exp(epsilon)) * Fraction(1 - 2.0**-50)
+    p = t * odds / (t * odds + k - t)
+    if secrets.randbelow(2**64) < math.floor(p * 2**64):
+        return order[secrets.randbelow(t)]
+    return order[t + secrets.randbelow(k - t)]
+
+
+def evaluates(terms: Terms, place: str) -> bool:
+    """Whether this check-in tells how good w is instead of a direction: a public rule."""
+    draw = hashlib.sha256(f"{place}\nrole".encode()).digest()[:4]
+    return bool(int.from_bytes(draw, "little") < terms.evaluators * 2**32)
+
+
+def codebook(place: str, d: int, k: int) -> Iterator[list[int]]:
+    """v_0 … v_{k−1}, d numbers each: how many of eight mixed bits are ones, less 4.
+
+    The 32-bit words of a row are mixed all at once, as one long integer that has 64 bits for each
+    of them, so that a product does not reach the next.
+    """
+    keys = struct.unpack("<2I", hashlib.sha256(place.encode()).digest()[:8])
+    row = -(-d // 4)  # words; a word is four numbers
+    every = int.from_bytes(struct.pack("<Q", 1) * row, "little")  # 1 in each word
+    first = int.from_bytes(struct.pack(f"<{row}Q", *range(row)), "little")
+    low, layout = 0xFFFFFFFF * every, struct.Struct("<" + "4B4x" * row)
+    for j in range(k):
+        x = first + j * row * every
+        for key in keys:
+            x ^= key * every
+            x ^= (x >> 16) & low
+            x = (x * 0x7FEB352D) & low
+            x ^= (x >> 15) & low
+            x = (x * 0x846CA68B) & low
+            x ^= (x >> 16) & low
+        yield [ONES[byte] for byte in layout.unpack(x.to_bytes(8 * row, "little"))[:d]]
+
+
+def direction(terms: Terms, place: str, u: list[float]) -> int:
+    """One of k directions, rather one that u points to."""
+    scores = [sum(map(mul, v, u)) for v in codebook(place, terms.d, terms.k)]
+    # A short u is turned round with a chance that makes its length right on average.
+    short = 1 - min(1.0, math.sqrt(sum(map(mul, u, u))) / terms.S)
+    turned = secrets.randbelow(2**53) < short / 2 * 2**53
+    order = sorted(range(terms.k), key=scores.__getitem__, reverse=not turned)
+    return choose(order, terms.t, terms.epsilon)
+
+
+def report(terms: Terms, w: list[float], samples: list[Sample]) -> int:
+    """Of one sample its label, and whether w is wrong about it: rather the truth."""
+    x, y = samples[secrets.randbelow(len(samples))]
+    s = scores_of(terms, w, x)
+    wrong = s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
+    truth = 2 * (int(y) if terms.C else 0) + wrong
+    return choose([truth, *(r for r in range(2 * terms.K) if r != truth)], 1, terms.epsilon)
+
+
+def tell(terms: Terms, place: str, w: list[float], samples: list[Sample]) -> dict[str, int]:
+    """All that is ever told of these samples."""
+    if evaluates(terms, place):
+        return {"report": report(terms, w, samples)}
+    u = [g + terms.regularization * w_j for g, w_j in zip(mean_gradient(terms, w, samples), w)]
+    return {"direction": direction(terms, place, u)}
+
+
+# The models
+
+
+def scores_of(terms: Terms, w: list[float], x: list[float]) -> list[float]:
+    rows = [w[i * terms.D : (i + 1) * terms.D] for i in range(terms.K)]
+    shift = w[terms.K * terms.D :] or [0.0] * terms.K
+    return [sum(map(mul, row, x)) + b for row, b in zip(rows, shift)]
+
+
+def slopes(terms: Terms, s: list[float], y: float) -> list[float]:
+    """The derivative of the loss by each score."""
+    if terms.kind == "softmax":
+        powers = [math.exp(score - max(s)) for score in s]
+        return [power / sum(powers) - (i == y) for i, power in enumerate(powers)]
+    if terms.kind == "hinge":
+        rival = max((i for i in range(terms.C) if i != y), key=s.__getitem__)
+        close = s[int(y)] - s[rival] < 1
+        return [float(close * ((i == rival) - (i == y))) for i in range(terms.C)]
+    most = terms.delta if terms.kind == "huber" else math.inf
+    return [max(-most, min(s[0] - y, most))]
+
+
+def mean_gradient(terms: Terms, w: list[float], samples: list[Sample]) -> list[float]:
+    total = [0.0] * terms.d
+    for x, y in samples:
+        m = slopes(terms, scores_of(terms, w, x), y)
+        g = [slope * value for slope in m for value in x] + (m if terms.intercept else [])
+        total = [a + b for a, b in zip(total, g)]
+    return [value / len(samples) for value in total]
+
+
+# Samples
+
+
+def read_sample(terms: Terms, line: str) -> Sample:
+    """D finite numbers, rescaled to ‖x‖₂ = 1 if longer; then a label, or a real target."""
+    *features, last = next(csv.reader([line]))
+    x, name = [float(value) for value in features], last.strip()
+    y = float(terms.labels.index(name) if name in terms.labels else name)
+    if len(x) != terms.D or not all(map(math.isfinite, x)):
+        raise ValueError(f"expected {terms.D} finite numbers before the label")
+    if not (y in range(terms.C) if terms.C else abs(y) <= 1e12):
+        raise ValueError("expected a label, or a target within ±1e12, at the end")
+    largest = max(map(abs, x))
+    x = [value / largest for value in x] if largest > 1e150 else x
+    length = math.sqrt(sum(map(mul, x, x)))
+    return [value / length for value in x] if length > 1 else x, y
+
+
+def read_lines(source: str, sources: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines that were not taken before, each with what to remember then."""
+    path, digest, n = os.path.realpath(source), hashlib.sha256(), 0
+    taken, sha256 = sources.get(path, (0, ""))
+    changed = Problem(f"the first {taken} lines of {source} were taken, and are others now.")
+    with open(0 if source == "-" else source, encoding="utf-8-sig", errors="replace") as lines:
+        for n, line in enumerate(lines, 1):
+            digest.update(line.rstrip("\n").encode() + b"\n")
+            if n == taken and digest.hexdigest() != sha256:
+                raise changed
+            if n > taken and line.strip():
+                yield line, {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
+    if n < taken:
+        raise changed
+
+
+# Memory and voice
+
+
+class Memory:
+    """One SQLite file that only its owner may read; processes that share it take turns."""
+
+    def __init__(self, path: str) -> None:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self.db.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
+        self.db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
+            if self.one("PRAGMA application_id") != MINE:
+                if self.one("SELECT count(*) FROM sqlite_master"):
+                    raise Problem(f"{path} is another program's file. Name one with --file.")
+                self.db.execute("CREATE TABLE buffer (sample)")
+                self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
+                self.db.execute(f"PRAGMA application_id = {MINE}")
+
+    def one(self, query: str) -> Any:
+        return self.db.execute(query).fetchone()[0]
+
+    def read(self, device: str | None = None) -> Any:
+        state = json.loads(self.one("SELECT document FROM state"))
+        if state.get("device") != (device or state.get("device")):
+            raise Problem("another process has left the task with this file.")
+        return state
+
+    def n_samples(self) -> int:
+        return int(self.one("SELECT count(*) FROM buffer"))
+
+    @contextmanager
+    def change(self, device: str | None = None) -> Iterator[Any]:
+        """What is remembered, to be changed in one durable transaction, all or nothing."""
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
+            state = self.read(device)
+            yield state
+            self.db.execute("UPDATE state SET document = ?", (json.dumps(state),))
+
+
+class Server:
+    """One task on one server, over HTTPS, or plain HTTP on this machine."""
+
+    def __init__(self, url: str, task: str, fingerprint: str = "", token: str = "") -> None:
+        self.url, self.task, self.fingerprint, self.token = urlsplit(url), task, fingerprint, token
+        self.host, https = self.url.hostname or "", self.url.scheme == "https"
+        if not https and self.host not in ("localhost", "127.0.0.1", "::1"):
+            raise Problem(f"a server is https://HOST, or http on this machine, found {url!r}.")
+        if fingerprint and not (https and re.fullmatch("[0-9a-f]{64}", fingerprint)):
+            raise Problem("a fingerprint has 64 hexadecimal digits, and needs https.")
+
+    def connect(self) -> http.client.HTTPConnection:
+        if self.url.scheme == "http":
+            return http.client.HTTPConnection(self.host, self.url.port, timeout=30)
+        if self.fingerprint:  # one certificate counts, whatever its names and signatures
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        else:
+            context = ssl.create_default_context()
+        secured = http.client.HTTPSConnection(self.host, self.url.port, timeout=30, context=context)
+        secured.connect()
+        # Nothing was sent yet, and nothing is to a server that cannot show that certificate.
+        found = hashlib.sha256(secured.sock.getpeercert(True) or b"").hexdigest()
+        if self.fingerprint not in ("", found):
+            other = f"the server's certificate has another fingerprint, {found}. Do not go on."
+            raise Problem(other, "unknown")
+        return secured
+
+    def call(self, method: str, path: str = "", body: str | None = None) -> tuple[Any, Any]:
+        """Headers and document of an answer. Redirects are not followed: they take the token."""
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        try:
+            with closing(self.connect()) as connection:
+                target = f"{self.url.path.rstrip('/')}/v1/tasks/{self.task}{path}"
+                connection.request(method, target, body, headers)
+                answer = connection.getresponse()
+                document = json.loads(answer.read(8 * 2**20) or "null")
+        except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+            hint = " See --fingerprint." * isinstance(error, ssl.SSLCertVerificationError)
+            raise Problem(f"no answer that makes sense: {error}.{hint}", "unknown") from error
+        if answer.status in (200, 201, 204):
+            return answer.headers, document
+        problem = document if type(document) is dict else {}
+        kind = str(problem.get("type") or "unknown").removeprefix("urn:crowdml:problem:")
+        wait: Any = problem.get("retry_after")
+        wait = min(max(wait, 0.0), 3600.0) if type(wait) in (int, float) else 0.0
+        why = f"the server says no: {problem.get('detail', answer.status)}"
+        raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
+
+
+# A device's life
+
+
+def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool) -> str:
+    """Show the terms, and pin what was shown."""
+    found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
+    if not found or "device" in memory.read():
+        raise Problem("a link is https://HOST/join/TASK, and a --file takes part in one task.")
+    url, task = found.groups()
+    server = Server(url, task, re.sub("[: ]", "", fingerprint).lower())
+    view = texts(server.call("GET")[1], "title", "objective", "terms", "terms_sha256")
+    terms = Terms(view["terms"], task)
+    if terms.sha256 != view["terms_sha256"]:
+        raise Problem("the terms do not have the hash that the server names. Do not join.")
+    for line in (view["title"], view["objective"], *terms.text.split("\n")):
+        print(visible(line))
+    # Below the terms, so that a long text cannot push it out of sight.
+    sure = math.ceil(1e4 / (1 + math.exp(-terms.in_all))) / 1e2
+    weak = " THAT IS NEXT TO NO PROTECTION." * (terms.in_all > 10)
+    print(f"""
+What leaves:   {terms.checkins} times at most, after {terms.batch} samples or more, one number:
+               one of {terms.k} public directions, more likely one that improves the model;
+               for a share of {terms.evaluators:g} instead a label and whether it was predicted
+               wrongly, more likely the truth.
+What you lose: at most ε = {terms.in_all:g}, for all that you sense together, whatever anyone does:
+               who guesses about you at fifty-fifty becomes at most {sure:g} % sure.{weak}
+What you lost: ε = {spent(memory):g} before, as far as this file knows.
+The terms are: {terms.sha256}""")
+    if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise Problem("not joined.")
+    request = {"terms": terms.sha256, **({"invite": invite} if invite else {})}
+    me = texts(server.call("POST", "/devices", json.dumps(request))[1], "device", "token")
+    if not all(re.fullmatch("[!-~]{1,200}", value) for value in me.values()):
+        raise Problem("the server gives no name and token that make sense.")
+    me |= {"url": url, "task": task, "fingerprint": server.fingerprint, "terms": terms.text}
+    with memory.change() as state:
+        if "device" in state:
+            raise Problem("another process has joined a task with this file.")
+        state.update(me, number=0, outbox=None, sources={})
+    return f"joined {task} as device {me['device']}"
+
+
+def texts(document: Any, *names: str) -> dict[str, str]:
+    """These texts of an answer; others may be there, so that answers can grow."""
+    if type(document) is not dict or any(type(document.get(name)) is not str for name in names):
+        raise Problem("no answer that makes sense.", "unknown")
+    return {name: document[name] for name in names}
+
+
+def spent(memory: Memory) -> float:
+    return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
+
+
+class Device:
+    """Algorithm 1 of the paper: collect, check out, tell one number."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory, me = memory, memory.read()
+        if "device" not in me:
+            raise Problem("this file has not joined a task. Join one first.")
+        self.name, self.terms = me["device"], Terms(me["terms"], me["task"])
+        self.server = Server(me["url"], me["task"], me["fingerprint"], me["token"])
+
+    def run(self, source: str, wait: float) -> str:
+        """Take samples until there are no more, or no more are wanted; say which."""
+        self.check_in(wait)
+        for line, place in read_lines(source, self.memory.read(self.name)["sources"]):
+            if self.done():
+                break
+            try:
+                sample = read_sample(self.terms, line)
+            except (ValueError, csv.Error) as error:
+                print(visible(f"skipped {line[:40]!r}: {error}"), file=sys.stderr)
+                continue
+            with self.memory.change(self.name) as state:
+                taken = state["sources"]  # by other processes, too
+                if all(place[path][0] > taken.get(path, (0,))[0] for path in place):
+                    self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
+                    taken.update(place)
+            self.check_in(wait)
+        if self.done():
+            return "all check-ins that you agreed to are made. Thank you."
+        return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
+
+    def done(self) -> bool:
+        return bool(self.memory.read(self.name)["number"] >= self.terms.checkins)
+
+    def check_in(self, wait: float) -> None:
+        """Send what waits; with a full minibatch, tell one number of it. Try again for so long."""
+        deadline, pause = time.monotonic() + wait, 1.0
+        while True:
+            try:
+                self.deliver()
+                if self.memory.n_samples() >= self.terms.batch and not self.done():
+                    self.release(*self.check_out())
+                return self.deliver()
+            except Problem as problem:
+                pause = max(min(2 * pause, 300.0), problem.retry_after)
+                if problem.kind not in LATER or time.monotonic() + pause > deadline:
+                    raise
+                print(visible(f"{problem} Trying again."), file=sys.stderr)
+            time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+
+    def check_out(self) -> tuple[int, list[float]]:
+        """The model's version and w, if they make sense, on the terms that were agreed to."""
+        headers, model = self.server.call("GET", "/model")
+        if headers["Crowdml-Terms"] != self.terms.sha256:
+            raise Problem("the terms have changed. Leave, and read them anew.", "terms-changed")
+        try:
+            version, state = model["version"], model["state"]
+            w = struct.unpack(f"<{self.terms.d}f", b64decode(model["parameters"], validate=True))
+            if type(version) is not int or version < 0 or not all(map(math.isfinite, w)):
+                raise ValueError(f"version {version}, or w")
+            if STATES[state]:
+                raise Problem(f"the task is {state}.", STATES[state])
+        except (TypeError, LookupError, ValueError, struct.error) as error:
+            raise Problem(f"the model makes no sense: {error!r}.", "unknown") from error
+        return version, list(w)
+
+    def release(self, version: int, w: list[float]) -> None:
+        """Turn the buffer into one number: the step that matters, so all of it or nothing.
+
+        Samples leave the buffer, the cost enters the ledger and the message the outbox in one
+        commit. Before it nobody was told anything; after it the same bytes go out until they are
+        answered: a second choice would tell more of the same samples.
+        """
+        terms, db = self.terms, self.memory.db
+        with self.memory.change(self.name) as state:
+            samples = [json.loads(row[0]) for row in db.execute("SELECT sample FROM buffer")]
+            number = state["number"] + 1
+            if len(samples) < terms.batch or number > terms.checkins or state["outbox"]:
+                return  # another process was faster
+            told = tell(terms, f"{terms.sha256}\n{self.name}\n{number}", w, samples)
+            message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}
+            state["outbox"] = json.dumps({**message, "number": number, **told})
+            state["number"], entry = number, {"task": state["task"], "number": number}
+            entry |= {"what": next(iter(told)), "epsilon": terms.epsilon, "answer": "none yet"}
+            state["ledger"].append(entry)
+            db.execute("DELETE FROM buffer")
+
+    def deliver(self) -> None:
+        """Send what waits. What is refused was told all the same: its ε stays in the ledger."""
+        outbox, refusal = self.memory.read(self.name)["outbox"], None
+        if not outbox:
+            return
+        try:
+            said = texts(self.server.call("POST", "/checkins", outbox)[1], "status")["status"]
+            if said not in ("applied", "duplicate"):
+                raise Problem(f"no answer that makes sense: {said}.", "unknown")
+        except Problem as problem:
+            if problem.kind in LATER:
+                raise
+            said, refusal = f"refused, {problem.kind}", problem
+        with self.memory.change(self.name) as state:
+            if state["outbox"] == outbox:
+                state["outbox"], state["ledger"][-1]["answer"] = None, said
+        if refusal and refusal.kind not in NEXT:
+            raise refusal
+
+    def leave(self) -> str:
+        """The ledger stays: who joins again loses more, and it has to be added up."""
+        try:
+            self.server.call("DELETE", "/devices/me")
+        except Problem as problem:
+            print(visible(f"The server was not told: {problem}"), file=sys.stderr)
+        with self.memory.change(self.name) as state:
+            for key in state.keys() - {"ledger"}:
+                del state[key]
+            self.memory.db.execute("DELETE FROM buffer")
+        return "left; all is erased but the ledger. Delete the file to erase that."
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Take part in a crowdml task.")
+    parser.add_argument("command", choices=["join", "run", "ledger", "leave"])
+    parser.add_argument("link", nargs="?", default="", help="join: https://HOST/join/TASK")
+    parser.add_argument("--fingerprint", default="", help="join: SHA-256 of its certificate")
+    parser.add_argument("--invite", default="", help="join: a code, if the task asks for one")
+    parser.add_argument("--yes", action="store_true", help="join: agree without being asked")
+    parser.add_argument("--source", default="-", help="run: a CSV file, or - for standard input")
+    parser.add_argument("--wait", type=float, default=300.0, help="run: seconds to try again")
+    parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
+    args = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        if args.command != "join" and not os.path.exists(args.file):
+            raise Problem(f"there is no {args.file}. Join a task first.")
+        memory = Memory(args.file)
+        if args.command == "join":
+            print(join(memory, args.link, args.fingerprint, args.invite, args.yes))
+        elif args.command == "ledger":
+            for entry in memory.read()["ledger"]:
+                print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
+            print(f"ε = {spent(memory):g} in all")
+        else:
+            device = Device(memory)
+            print(device.leave() if args.command == "leave" else device.run(args.source, args.wait))
+    except (Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error) as error:
+        print(visible(error) or "stopped.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""How a task's mechanism hides, as a picture for any ε: for noise two hills, for a choice steps."""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from crowdml.errors import CrowdmlError
+from crowdml.portal.choice_hiding import ChoiceHiding
+from crowdml.portal.drawing import Theme
+from crowdml.portal.noise_hiding import NoiseHiding
+from crowdml.portal.words import log10
+from crowdml.privacy import LARGEST_CHOICE, DirectionMechanism, NoiseMechanism
+from crowdml.protocol import Terms, rejected
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Hiding", "Slider", "hiding", "sliders"]
+
+
+class Hiding(Protocol):
+    """A picture and the words around it."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def about(self) -> str:
+        """What is drawn."""
+        ...
+
+    @property
+    def alt(self) -> str:
+        """The same for those who do not see it."""
+        ...
+
+    @property
+    def caption(self) -> str:
+        """What it means at these settings."""
+        ...
+
+    def draw(self, theme: Theme) -> "Figure": ...
+
+
+class Slider(NamedTuple):
+    """A number that may be changed, on a logarithmic scale."""
+
+    name: str
+    label: str
+    low: float
+    high: float
+    start: float
+    whole: bool = False
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """Lowest, highest and first position of the handle."""
+        return log10(self.low), log10(self.high), log10(self.start)
+
+
+def sliders(terms: Terms) -> tuple[Slider, ...]:
+    """What can be changed in the picture of this task, each at the task's own value."""
+    own = terms.epsilon_per_sample if terms.private else 1.0
+    low = min(0.01, _power_of_ten(math.floor, own))
+    if isinstance(terms.mechanism(), DirectionMechanism):
+        return (Slider("epsilon", "ε of a check-in", low, LARGEST_CHOICE, own),)
+    high, batch = max(100.0, _power_of_ten(math.ceil, own)), terms.collection.batch
+    most = max(1000.0, _power_of_ten(math.ceil, batch))
+    return (
+        Slider("epsilon", "ε of a sample", low, high, own),
+        Slider("batch", "Samples in a check-in, b", 1, most, batch, whole=True),
+    )
+
+
+def _power_of_ten(rounded: Callable[[float], int], value: float) -> float:
+    return 10.0 ** rounded(log10(value))
+
+
+def hiding(terms: Terms, **settings: float) -> Hiding:
+    """The task's own mechanism at other settings, which are those of its sliders."""
+    mechanism = terms.mechanism()
+    try:
+        if isinstance(mechanism, DirectionMechanism):
+            return ChoiceHiding.of(mechanism, settings["epsilon"])
+        assert isinstance(mechanism, NoiseMechanism)
+        return NoiseHiding.of(mechanism, settings["epsilon"], round(settings["batch"]))
+    except (CrowdmlError, ZeroDivisionError) as error:
+        raise rejected("invalid-parameter", f"this cannot be drawn: {error}") from error

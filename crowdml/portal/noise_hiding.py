@@ -1,0 +1,137 @@
+"""How noise hides one sample: two hills, for any ε and b."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdml.portal import words
+from crowdml.portal.drawing import Theme, figure, head, tidy
+from crowdml.privacy import ExactNoise, Levels, Loss, NoiseMechanism, rho_of
+from crowdml.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["NoiseHiding"]
+
+DRAWS = 60
+SHARES = Levels(0.9, 0.05, 0.05)
+"""Of a level, where the task itself has none to divide."""
+
+
+@dataclass(frozen=True)
+class NoiseHiding:
+    """What noise does to one number of the average of n gradients, in the worst case.
+
+    Args:
+        mechanism: The task's own, at the wanted ε.
+        epsilon: ε of a sample in all.
+        batch: Samples in the check-in.
+    """
+
+    mechanism: NoiseMechanism
+    epsilon: float
+    batch: int
+
+    title = "How noise hides one sample"
+    about = (
+        "Each hill shows which values may be sent: one with your sample, one with another in its "
+        "place. The more they overlap, the less a message tells. The ticks are real draws."
+    )
+    alt = "Two overlapping hills: what may be sent with and without one sample"
+
+    @classmethod
+    def of(cls, mechanism: NoiseMechanism, epsilon: float, batch: int) -> "NoiseHiding":
+        """The shares of ε stay as they are."""
+        own = mechanism.levels
+        if math.isinf(own.gradient):
+            own = Levels(*SHARES[:2], SHARES.labels if mechanism.n_classes else 0.0)
+        loss = replace(mechanism, levels=own).event(batch).loss
+        levels = Levels(*(level * _factor(loss, epsilon) for level in own))
+        return cls(replace(mechanism, levels=levels), epsilon, batch)
+
+    @property
+    def n(self) -> int:
+        """Samples behind the average."""
+        return self.batch - self.mechanism.n_heldout(self.batch)
+
+    @property
+    def shift(self) -> float:
+        """How far one replaced sample can move the number."""
+        return 2 * self.mechanism.clip / self.n
+
+    @property
+    def _step(self) -> float:
+        return 2.0 ** self.mechanism.grid(self.n)
+
+    @property
+    def _steps(self) -> float:
+        """The scale of the noise, in steps."""
+        release = self.mechanism.event(self.batch).releases[0]
+        return release.sensitivity / self.mechanism.law.strength(release.level)
+
+    @property
+    def stddev(self) -> float:
+        return math.sqrt(self.mechanism.law.variance(self._steps)) * self._step
+
+    @property
+    def caption(self) -> str:
+        but = words.but_for(self.mechanism.delta)
+        return (
+            f"For one number of the gradient, in the worst case, at ε = "
+            f"{words.epsilon(self.epsilon)} and {words.counted(self.batch, 'sample')}: a sample "
+            f"moves it by {self.shift:.2g} and the noise has a standard deviation of "
+            f"{self.stddev:.2g}. Someone with a fifty-fifty guess about the sample can "
+            f"become at most {words.certainty(self.epsilon)} sure{but}, from everything the "
+            f"device sends about it."
+        )
+
+    def draw(self, theme: Theme) -> "Figure":
+        """Two minibatches that differ in one sample: what may be sent for each, and real draws."""
+        picture, axes = figure(theme, height=2.8)
+        scale, half = self._steps * self._step, self.shift / 2
+        reach = 3.2 * scale + self.shift
+        grid = np.linspace(-reach, reach, 801)
+        sides = [
+            (-half, theme.other, "without your sample"),
+            (half, theme.accent, "with your sample"),
+        ]
+        for row, (truth, colour, name) in enumerate(sides):
+            law = self._law((grid - truth) / scale)
+            axes.plot(grid, law, color=colour, label=name)
+            axes.fill_between(grid, law, color=colour, alpha=0.12, linewidth=0)
+            axes.axvline(truth, ymin=0.145, ymax=0.8, color=colour, linewidth=1, linestyle=":")
+            below = np.full(DRAWS, -0.07 - 0.08 * row)
+            axes.plot(self._drawn(truth), below, "|", color=colour, markersize=7)
+        axes.set_xlim(-reach, reach)
+        axes.set_ylim(-0.22, 1.3)
+        axes.set_yticks([])
+        axes.set_ylabel("how likely")
+        axes.set_xlabel(f"one number of what is sent (true values differ by {self.shift:.2g})")
+        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text)
+        head(
+            picture,
+            f"ε = {words.epsilon(self.epsilon)}, {words.counted(self.n, 'sample')}: noise ± "
+            f"{self.stddev:.2g}, at most {words.certainty(self.epsilon)} sure",
+            theme,
+        )
+        return tidy(picture, axes)
+
+    def _law(self, z: Array) -> Array:
+        """The outline of a hill, at multiples of the scale."""
+        height: Array = np.exp(-np.abs(z) if self.mechanism.law.name == "laplace" else -z * z / 2)
+        return height
+
+    def _drawn(self, truth: float) -> Array:
+        release = self.mechanism.event(self.batch).releases[0]
+        steps = np.full(DRAWS, round(truth / self._step), dtype=np.int64)
+        law = self.mechanism.law
+        noisy = law.add(steps, release.sensitivity, release.level, ExactNoise())
+        return noisy.astype(np.float64) * self._step
+
+
+def _factor(loss: Loss, epsilon: float) -> float:
+    """How much larger levels may be at this ε."""
+    return rho_of(epsilon, loss.delta) / loss.rho if loss.rho else epsilon / loss.epsilon

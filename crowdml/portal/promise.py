@@ -1,0 +1,98 @@
+"""What a task promises to those who take part, for the unit that it protects, in plain words."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crowdml.portal import words
+from crowdml.protocol import Terms
+
+__all__ = ["LEVELS", "Level", "Promise"]
+
+
+class Level(NamedTuple):
+    """A plain-language level of privacy.
+
+    Args:
+        most: The largest ε that is called so.
+        name: What it is called.
+        key: Its colour.
+        meaning: What can be learnt, with {whom} for what is protected.
+    """
+
+    most: float
+    name: str
+    key: str
+    meaning: str
+
+
+LEVELS = [
+    Level(0.1, "Very strong", "strong", "Next to nothing can be learnt about {whom}."),
+    Level(1.0, "Strong", "strong", "Little can be learnt about {whom}."),
+    Level(4.0, "Moderate", "medium", "A guess about {whom} can become much better."),
+    Level(10.0, "Weak", "weak", "A guess about {whom} can become nearly certain."),
+    Level(1e9, "Very weak", "weak", "Hardly any protection for {whom}."),
+    Level(math.inf, "Not private", "none", "No noise is added, and samples can be reconstructed."),
+]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How much everything that leaves a device can tell, at most.
+
+    Args:
+        whole: Whether it is for all that a person contributes, and not for one sample.
+        epsilon: ε of that, in all.
+        delta: δ, where the promise has one.
+
+    >>> Promise(whole=True, epsilon=4.0).sentence
+    'Whatever you contribute, in all: ε = 4.'
+    >>> Promise(whole=False, epsilon=2.0, delta=1e-6).sentence
+    'For each sample: ε = 2, with δ = 1e-06.'
+    """
+
+    whole: bool
+    epsilon: float
+    delta: float = 0.0
+
+    @classmethod
+    def of(cls, terms: Terms) -> "Promise":
+        in_all = terms.epsilon_in_all
+        delta = terms.event(terms.collection.batch).loss.delta
+        if in_all is None:
+            return cls(False, terms.epsilon_per_sample, delta)
+        return cls(True, in_all, delta)
+
+    @property
+    def private(self) -> bool:
+        return math.isfinite(self.epsilon)
+
+    @property
+    def level(self) -> Level:
+        found = next(level for level in LEVELS if self.epsilon <= level.most * (1 + 1e-9))
+        return found._replace(meaning=found.meaning.format(whom=self.whom))
+
+    @property
+    def whom(self) -> str:
+        return "you" if self.whole else "any one sample"
+
+    @property
+    def short(self) -> str:
+        """For lists."""
+        return f"ε = {words.epsilon(self.epsilon)}" + (" in all" if self.whole else "")
+
+    @property
+    def sentence(self) -> str:
+        unit = "Whatever you contribute, in all" if self.whole else "For each sample"
+        delta = f", with δ = {self.delta:g}" if self.delta and self.private else ""
+        return f"{unit}: ε = {words.epsilon(self.epsilon)}{delta}."
+
+    @property
+    def guess(self) -> str:
+        """What ε means for someone who is curious."""
+        sent = "ever sends" if self.whole else "sends about it"
+        return (
+            f"Someone with a fifty-fifty guess about {self.whom} can become at most "
+            f"{words.certainty(self.epsilon)} sure{words.but_for(self.delta)}, from everything "
+            f"that your device {sent}."
+        )

@@ -1,0 +1,84 @@
+"""Public random directions that a device, in any language, and the server expand alike.
+
+A codeword is d small integers, each the number of ones in a random byte, less 4: the binomial
+law, close to a normal one with variance 2. The bytes come from a counter and a mixing function on
+32-bit words, seeded by SHA-256 of public words. It need not be secret or hard to predict: privacy
+holds for every codebook, and the device does not choose its seed.
+"""
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.types import Array, Ints
+
+__all__ = ["VARIANCE", "Codebook"]
+
+Words = npt.NDArray[np.uint32]
+
+VARIANCE = 2.0
+"""Of one number of a codeword."""
+
+MEAN = 4
+BYTES = 4
+"""In a word."""
+
+HALF, LESS, FIRST, SECOND = np.array([16, 15, 0x7FEB352D, 0x846CA68B], dtype=np.uint32)
+"""Of the mixing function: shifts and factors."""
+
+CHUNK = 2**19
+"""Numbers that are expanded at once: a large codebook fits neither into caches nor memory."""
+
+
+class Codebook:
+    """k directions in d dimensions.
+
+    Args:
+        size: d.
+        terms_sha256: The hash of the terms that were agreed to.
+        device: The device's name, which the server chose.
+        number: That of the check-in, 1, 2, …
+
+    >>> Codebook(size=5, terms_sha256="00", device="ana", number=1).codeword(7)
+    array([ 1, -1,  1, -1,  1])
+    """
+
+    def __init__(self, size: int, terms_sha256: str, device: str, number: int) -> None:
+        self.size = size
+        seed = hashlib.sha256(f"{terms_sha256}\n{device}\n{number}".encode()).digest()
+        self._keys = np.frombuffer(seed, dtype="<u4")[:2].astype(np.uint32)
+        self._row = -(-size // BYTES)
+
+    def codeword(self, j: int) -> Ints:
+        """v_j, in whole numbers."""
+        word: Ints = self._ones(j, 1)[0].astype(np.int64) - MEAN
+        return word
+
+    def scores(self, u: Array, k: int) -> Array:
+        """⟨v_j, u⟩ for j = 0 … k−1."""
+        step = max(1, CHUNK // self.size)
+        narrow, scores = u.astype(np.float32), np.empty(k, np.float32)
+        for j in range(0, k, step):
+            # Not a product of matrices, which would start threads for a millisecond's work.
+            np.vecdot(self._ones(j, min(step, k - j)), narrow, out=scores[j : j + step])
+        exact: Array = scores.astype(np.float64) - MEAN * u.sum()
+        return exact
+
+    def _ones(self, first: int, rows: int) -> npt.NDArray[np.uint8]:
+        """The ones in the bytes of codewords first … first + rows − 1."""
+        words = np.arange(first * self._row, (first + rows) * self._row, dtype=np.uint32)
+        for key in self._keys:
+            _mix(words, key)
+        ones = np.bitwise_count(words.astype("<u4", copy=False).view(np.uint8))
+        return ones.reshape(rows, -1)[:, : self.size]
+
+
+def _mix(x: Words, key: np.uint32) -> None:
+    """Turn words into others, one to one, so that every bit depends on every bit and the key."""
+    x ^= key
+    x ^= x >> HALF
+    x *= FIRST
+    x ^= x >> LESS
+    x *= SECOND
+    x ^= x >> HALF

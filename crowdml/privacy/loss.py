@@ -1,0 +1,56 @@
+"""How much was told, in the units that add up."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from crowdml.privacy.zcdp import epsilon_of
+
+__all__ = ["Loss", "Unit"]
+
+
+class Unit(StrEnum):
+    """Whom a promise is for: what two neighbouring data sets may differ in."""
+
+    SAMPLE = "sample"
+    CHECKIN = "check-in"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A pure ε, or a ρ of concentrated privacy that is told as ε at some δ; or both, added up.
+
+    >>> (Loss(epsilon=0.5) + Loss(epsilon=0.25)).total
+    0.75
+    >>> round((Loss(rho=0.05, delta=1e-6) + Loss(rho=0.05, delta=1e-6)).total, 3)   # not 2 · 1.46
+    2.142
+    """
+
+    epsilon: float = 0.0
+    rho: float = 0.0
+    delta: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """ε in all, at δ."""
+        if math.isinf(self.rho):
+            return math.inf
+        return self.epsilon + (epsilon_of(self.rho, self.delta) if self.rho else 0.0)
+
+    def times(self, n: int) -> "Loss":
+        """So many of the same together."""
+        return Loss(n * self.epsilon, n * self.rho, self.delta)
+
+    def __add__(self, other: "Loss") -> "Loss":
+        return Loss.sum((self, other))
+
+    @classmethod
+    def sum(cls, losses: Iterable["Loss"]) -> "Loss":
+        """All of them together; of several δ the largest holds."""
+        every = list(losses)
+        return cls(
+            math.fsum(loss.epsilon for loss in every),
+            math.fsum(loss.rho for loss in every),
+            max((loss.delta for loss in every), default=0.0),
+        )

@@ -1,0 +1,94 @@
+"""What came of several plans: curves in a row, a table, a picture."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from crowdml.errors import CrowdmlError
+from crowdml.simulation.curve import Curve
+from crowdml.simulation.plan import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+__all__ = ["Results"]
+
+
+@dataclass(frozen=True)
+class Results(Sequence[Curve]):
+    """A curve for each plan, in the order of the plans.
+
+    Args:
+        plans: What was simulated.
+        curves: What came of it.
+    """
+
+    plans: tuple[Plan, ...]
+    curves: tuple[Curve, ...]
+
+    def __len__(self) -> int:
+        return len(self.curves)
+
+    def __iter__(self) -> Iterator[Curve]:
+        return iter(self.curves)
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Curve]: ...
+    def __getitem__(self, index: int | slice) -> Curve | Sequence[Curve]:
+        return self.curves[index]
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each plan, trial and point: the errors, and the settings that differ.
+
+        Columns: `samples`, `trial`, `error`, `online_error`, for numbers `rmse`, and one for each
+        setting that is not the same in all plans.
+        """
+        try:
+            from pandas import DataFrame, concat
+        except ModuleNotFoundError as error:
+            raise CrowdmlError(
+                f"a DataFrame needs {error.name}, which is not installed. Run: pip install pandas"
+            ) from error
+        differing = self._differing()
+        parts = []
+        for setting, curve in zip(differing, self.curves, strict=True):
+            trials, points = curve.errors.shape
+            columns: dict[str, Any] = {
+                **setting,
+                "trial": np.repeat(np.arange(trials), points),
+                "samples": np.tile(curve.samples, trials),
+                "error": curve.errors.ravel(),
+                "online_error": curve.online_errors.ravel(),
+            }
+            if curve.rmse.size:
+                columns["rmse"] = curve.rmse.ravel()
+            parts.append(DataFrame(columns))
+        return concat(parts, ignore_index=True)
+
+    def plot(self, title: str = "") -> "Figure":
+        """Mean test errors against samples, with their spread over trials."""
+        from crowdml.simulation.plot import draw_curves
+
+        labels = [", ".join(f"{k} {_text(v)}" for k, v in d.items()) for d in self._differing()]
+        return draw_curves(list(zip(labels, self.curves, strict=True)), title)
+
+    def _differing(self) -> list[dict[str, Any]]:
+        """For each plan, the settings in which not all plans agree."""
+        settings = [_settings(plan) for plan in self.plans]
+        names = [name for name in settings[0] if len({one[name] for one in settings}) > 1]
+        return [{name: one[name] for name in names} for one in settings]
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    parts = (plan.crowd, plan.learning)
+    own = {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
+    return {"approach": plan.approach, **own}
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,19 @@
+/** SHA-256, which browsers compute only where a page cannot be tampered with. */
+
+import { DeviceError } from "./errors.js";
+
+/**
+ * SHA-256 of the UTF-8 bytes of a text.
+ *
+ * @param {string} text
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+export async function sha256(text) {
+  if (!globalThis.crypto?.subtle) {
+    throw new DeviceError(
+      "the terms cannot be checked: browsers compute hashes on pages from https:// or localhost " +
+        "only. Open this page over https.",
+    );
+  }
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+}

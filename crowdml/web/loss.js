@@ -1,0 +1,42 @@
+/** How much was told, in the units that add up. */
+
+import { exactSum } from "./exact.js";
+import { epsilonOf } from "./zcdp.js";
+
+/** A pure ε, or a ρ of concentrated privacy that is told as ε at some δ; or both, added up. */
+export class Loss {
+  /** @param {{epsilon?: number, rho?: number, delta?: number}} parts */
+  constructor({ epsilon = 0, rho = 0, delta = 0 }) {
+    this.epsilon = epsilon;
+    this.rho = rho;
+    this.delta = delta;
+  }
+
+  /** ε in all, at δ. */
+  get total() {
+    if (this.rho === Infinity) return Infinity;
+    return this.epsilon + (this.rho ? epsilonOf(this.rho, this.delta) : 0);
+  }
+
+  /**
+   * The same loss n times.
+   *
+   * @param {number} n
+   */
+  times(n) {
+    return new Loss({ epsilon: n * this.epsilon, rho: n * this.rho, delta: this.delta });
+  }
+
+  /**
+   * All of them together; of several δ the largest holds.
+   *
+   * @param {readonly Loss[]} losses
+   */
+  static sum(losses) {
+    return new Loss({
+      epsilon: exactSum(losses.map((loss) => loss.epsilon)),
+      rho: exactSum(losses.map((loss) => loss.rho)),
+      delta: losses.reduce((most, loss) => Math.max(most, loss.delta), 0),
+    });
+  }
+}

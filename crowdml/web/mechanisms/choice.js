@@ -1,0 +1,88 @@
+/** One number of k: the whole of the direction mechanism's chance, in integers. */
+
+import { InvalidInput } from "../errors.js";
+import { asFraction } from "../exact.js";
+
+/** @import { Draw } from "../types.js" */
+
+const WORD = 2 ** 32;
+const COIN = 2n ** 64n;
+
+/** Beyond this the coin of 64 bits would come up the same way for ever. */
+const LARGEST_EPSILON = 40;
+
+/** e^ε is taken smaller by 2⁻⁵⁰ of it: a float's exp may be off by a unit in the last place. */
+const CAREFUL = 50n;
+
+/**
+ * With probability p one of the t best of k numbers, otherwise one of the k − t others.
+ *
+ * Whatever is best, each number is chosen with probability p/t or (1 − p)/(k − t). So for any two
+ * data sets the probabilities of a number differ by a factor of at most
+ * p(k − t)/((1 − p)t) ≤ e^ε. That is the whole proof.
+ */
+export class Choice {
+  /**
+   * @param {number} k How many numbers there are.
+   * @param {number} t How many of them are the best.
+   * @param {number} epsilon ε.
+   */
+  constructor(k, t, epsilon) {
+    if (!(Number.isInteger(k) && Number.isInteger(t) && t >= 1 && t < k)) {
+      throw new InvalidInput(`t must lie in 1 … ${k - 1}, found ${t}.`);
+    }
+    if (!(epsilon > 0 && epsilon <= LARGEST_EPSILON)) {
+      throw new InvalidInput(
+        `epsilon of a check-in must lie in 0 … ${LARGEST_EPSILON} for this mechanism, found ` +
+          `${epsilon}.`,
+      );
+    }
+    this.k = k;
+    this.t = t;
+    /** p in 2⁻⁶⁴, rounded down, so that the true ε is at most what is charged. */
+    this.coin = coinOf(BigInt(t), BigInt(k - t), epsilon);
+  }
+
+  /**
+   * The probability of a number that is one of the best with probability `share`, and of numbers
+   * that always are and that never are.
+   *
+   * @param {number} share
+   */
+  odds(share) {
+    const p = Number(this.coin) / Number(COIN);
+    const likely = p / this.t;
+    const unlikely = (1 - p) / (this.k - this.t);
+    const chance = likely * share + unlikely * (1 - share);
+    return { chance, likely, unlikely, best: this.t, numbers: this.k };
+  }
+
+  /**
+   * The chosen number.
+   *
+   * @param {ArrayLike<number>} order All k numbers, the t best ones first.
+   * @param {Draw} chance Where the coin and the two uniform choices come from.
+   * @returns {number}
+   */
+  tell(order, chance) {
+    const draw = (BigInt(chance.below(WORD)) << 32n) + BigInt(chance.below(WORD));
+    const { k, t } = this;
+    const rank = draw < this.coin ? chance.below(t) : t + chance.below(k - t);
+    return /** @type {number} */ (order[rank]);
+  }
+}
+
+/**
+ * ⌊2⁶⁴·t·o/(t·o + k − t)⌋, with the odds o = m·2^e·(1 − 2⁻⁵⁰) a little below e^ε.
+ *
+ * @param {bigint} best t.
+ * @param {bigint} others k − t.
+ * @param {number} epsilon
+ */
+function coinOf(best, others, epsilon) {
+  const { m, e } = asFraction(Math.exp(epsilon));
+  const over = best * m * (2n ** CAREFUL - 1n);
+  // e is at most 5, for ε at most 40.
+  const under = over + (others << (CAREFUL - BigInt(e)));
+  return (COIN * over) / under;
+}

@@ -1,0 +1,29 @@
+/** The laws of noise: the norm that they are for, and how strong they are at a level of privacy. */
+
+/** @import { Law } from "../types.js" */
+
+/**
+ * P(z) ∝ exp(−|z|/s), s = sensitivity/ε, for L1.
+ *
+ * @type {Law}
+ */
+export const LAPLACE = {
+  norm: 1,
+  rounding: (size) => size,
+  twoBins: 2,
+  strength: (level) => level,
+  add: (values, release, chance) => chance.addLaplace(values, release),
+};
+
+/**
+ * P(z) ∝ exp(−z²/(2s²)), s = sensitivity/√(2ρ), for L2.
+ *
+ * @type {Law}
+ */
+export const GAUSSIAN = {
+  norm: 2,
+  rounding: (size) => Math.ceil(Math.sqrt(size)),
+  twoBins: Math.SQRT2 + Number.EPSILON,
+  strength: (level) => Math.sqrt(2 * level),
+  add: (values, release, chance) => chance.addGaussian(values, release),
+};

@@ -1,0 +1,72 @@
+/** Samples, and a model's view of them with some parameters: Device Routine 2. */
+
+/** @import { LinearModel } from "./models/linear.js" */
+/** @import { Draw, Norm, Rows } from "./types.js" */
+
+/** Predict, count and average, as far as a mechanism asks for it. It never leaves the device. */
+export class Minibatch {
+  #model;
+  #x;
+  #y;
+
+  /**
+   * @param {LinearModel} model
+   * @param {Float64Array} w The parameters that were checked out; they are public.
+   * @param {Rows} x
+   * @param {readonly number[]} y
+   */
+  constructor(model, w, x, y) {
+    this.#model = model;
+    this.w = w;
+    this.#x = x;
+    this.#y = y;
+  }
+
+  get nSamples() {
+    return this.#x.length;
+  }
+
+  /** The samples' labels; none for a real target. */
+  get labels() {
+    return this.#model.nClasses ? this.#y : [];
+  }
+
+  /** Which samples w predicts wrongly. */
+  mistakes() {
+    return this.#x.map((row, i) =>
+      this.#model.isMistake(this.w, row, /** @type {number} */ (this.#y[i])),
+    );
+  }
+
+  /**
+   * The average over these samples, each gradient first shrunk to `clip` in this norm.
+   *
+   * @param {readonly boolean[]} rows
+   * @param {number} clip
+   * @param {Norm} norm
+   */
+  meanGradient(rows, clip, norm) {
+    const chosen = (/** @type {unknown} */ _, /** @type {number} */ i) => rows[i];
+    const [x, y] = [this.#x.filter(chosen), this.#y.filter(chosen)];
+    return this.#model.meanGradient(this.w, x, y, clip, norm);
+  }
+}
+
+/**
+ * So many of the samples, all choices equally likely.
+ *
+ * @param {number} nSamples
+ * @param {number} nChosen
+ * @param {Draw} chance
+ * @returns {boolean[]}
+ */
+export function choose(nSamples, nChosen, chance) {
+  const order = Array.from({ length: nSamples }, (_, i) => i);
+  const chosen = order.map(() => false);
+  for (let i = 0; i < nChosen; i++) {
+    const j = i + chance.below(nSamples - i);
+    chosen[/** @type {number} */ (order[j])] = true;
+    order[j] = /** @type {number} */ (order[i]);
+  }
+  return chosen;
+}

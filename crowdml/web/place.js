@@ -1,0 +1,28 @@
+/** Where a check-in belongs: all of it is public, and none of it chosen by the device. */
+
+import { sha256 } from "./hash.js";
+
+/** @import { Place } from "./types.js" */
+
+/**
+ * A place and the public numbers that are drawn for it. They are hashed here, beforehand, because
+ * browsers hash in their own time, and what leaves a device is written in one go.
+ *
+ * @param {string} termsSha256 The hash of the terms that were agreed to.
+ * @param {string} device The device's name, which the server chose.
+ * @param {number} number That of the check-in, 1, 2, …
+ * @returns {Promise<Place>}
+ */
+export async function placeOf(termsSha256, device, number) {
+  const where = `${termsSha256}\n${device}\n${number}`;
+  const [seed, role] = await Promise.all([sha256(where), sha256(`${where}\nrole`)]);
+  return { number, seed: [word(seed, 0), word(seed, 1)], lot: word(role, 0) };
+}
+
+/**
+ * @param {Uint8Array<ArrayBuffer>} bytes
+ * @param {number} index
+ */
+function word(bytes, index) {
+  return new DataView(bytes.buffer).getUint32(4 * index, true);
+}

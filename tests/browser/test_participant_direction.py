@@ -1,0 +1,124 @@
+"""A task that asks each person for a few small numbers: what its page says, and that it is true."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import Browse
+from tests.browser.participants import Participant, inspect, phone_task, running, serving
+from tests.browser.portals import Portal
+
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+ONE = phone_task("once", privacy__mechanism="direction", privacy__epsilon=4.0)
+THREE = phone_task(
+    "thrice",
+    privacy__mechanism="direction",
+    privacy__epsilon=6.0,
+    collection__checkins=3,
+    collection__evaluators=0.9,
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    gaussian = phone_task("gaussian", privacy__mechanism="gaussian")
+    with serving(tmp_path_factory.mktemp("direction"), ONE, THREE, gaussian) as portal:
+        yield portal
+
+
+def test_one_number_in_all(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = Participant(page, server, "once").open()
+    promise = page.get_by_text("Whatever you contribute, in all: ε = 4.").first
+    expect(promise).to_be_visible()
+    expect(page.get_by_text("One such message is sent, and no more.")).to_be_visible()
+    expect(page.get_by_label("Stop after so many check-ins")).to_be_hidden()
+    _says_nothing_of_noise(page.locator("main"))
+    inspect(page, "direction-consent")
+    participant.agree()
+    assert participant.stored()["identity"][0]["limits"] == {"perSample": 4, "perDevice": 4}
+    participant.tap("Walking")
+    participant.view("ended")
+    expect(page.locator("#ended-why")).to_have_text(ALL_MADE)
+    expect(page.locator("#per-device")).to_have_text("ε = 4 of 4")
+    expect(page.locator("#sure-in-all")).to_have_text("at most 98.2 % sure")
+    expect(page.get_by_label("Your limit, in check-ins")).to_be_hidden()
+    _says_nothing_of_noise(page.locator("main"))
+    assert participant.applied() == len(participant.sent) == 1
+    _check_what_was_sent(participant, page.locator("#sent li"), 0)
+    inspect(page, "direction-ended")
+    page.reload()
+    participant.view("ended")
+
+
+def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = Participant(page, server, "thrice").open()
+    expect(page.get_by_text("At most 3 such messages are sent.")).to_be_visible()
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 6")
+    page.get_by_label("Stop after so many check-ins").fill("4")
+    participant.tap("Agree and take part")
+    expect(page.locator("#status")).to_be_hidden()
+    participant.agree(checkins=1)
+    participant.tap("Jogging")
+    participant.says("Your privacy limit is reached.")
+    expect(page.locator("#per-device")).to_have_text("ε = 2 of 2")
+    assert participant.applied() == 1
+    participant.tap("Allow 2 more check-ins")
+    participant.view("ended")
+    expect(page.locator("#per-device")).to_have_text("ε = 6 of 6")
+    assert participant.applied() == 3
+    for number in range(3):
+        _check_what_was_sent(participant, page.locator("#sent li"), number)
+
+
+def test_gaussian_noise_has_a_small_chance_to_tell_more(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "gaussian", "Walking", checkins=20)
+    participant.until_applied(2)
+    participant.tap("Pause")
+    participant.until_quiet()
+    sure = "at most 73.1 % sure, but for a chance of one in 1,000,000"
+    expect(page.locator("#sure")).to_have_text(sure)
+    expect(page.get_by_label("Your limit, in check-ins")).to_have_value("20")
+    spent, limit = re.findall(r"[\d.]+", page.locator("#per-device").inner_text())
+    assert 1 < float(spent) < participant.applied(), "they cost less together than one by one"
+    assert 5 < float(limit) < 6
+
+
+def _says_nothing_of_noise(part: Locator) -> None:
+    """What is on the screen must not be what is true of other tasks."""
+    assert not re.search(r"\bnoise|each sample|any one sample", part.inner_text(), re.IGNORECASE)
+
+
+def _check_what_was_sent(participant: Participant, lines: Locator, number: int) -> None:
+    """The number, the truth, and how likely the number was: newest first."""
+    expect(lines).to_have_count(participant.applied())
+    line = lines.nth(participant.applied() - 1 - number)
+    line.locator("details").evaluate("(each) => (each.open = true)")
+    message = json.loads(participant.sent[number])
+    assert json.loads(line.locator("pre").inner_text()) == message
+    expect(line.locator("summary")).to_contain_text("one number · applied")
+    (cells,) = (row.locator("td").all_inner_texts() for row in line.locator("tbody tr").all())
+    chance, least, most = re.findall(r"([\d.]+) %", line.locator("p").inner_text())
+    truth = participant.stored()["sent"]
+    (known,) = (each["truth"] for each in truth if each["id"] == message["id"])
+    if "direction" in message:
+        which = "one of them" if known["fits"] else "not one of them"
+        assert cells == [
+            "one of the 67 of 1,024 that suit your samples best",
+            f"number {message['direction']}, which is {which}",
+        ]
+    else:
+        labels = participant.page.locator("#labels button").all_text_contents()
+        assert cells == [
+            f"{labels[report // 2]}, predicted {('rightly', 'wrongly')[report % 2]}"
+            for report in (known["answer"], message["report"])
+        ]
+    epsilon = participant.stored()["ledger"][number]["event"]["epsilon"]
+    assert float(most) / float(least) == pytest.approx(math.exp(epsilon), rel=0.06), "2 digits"
+    assert float(least) <= float(chance) <= float(most)

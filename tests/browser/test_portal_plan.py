@@ -1,0 +1,93 @@
+"""The preview in a browser: what the crowd should reach comes in by itself, or why it does not."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from crowdml.cli.task import STARTER
+from tests.browser.conftest import Browse
+from tests.browser.looking import barriers, fits, photograph
+from tests.browser.portals import ServePortal
+from tests.portal.owner_browser import NAME
+from tests.servers import PATIENCE, Portal
+
+TEXT = STARTER.format(name="steps")
+SIMULATED = 4000 * PATIENCE
+"""Milliseconds: the simulator may have to be compiled first."""
+
+
+def preview(browse: Browse, portal: Portal, look: str) -> Page:
+    with portal.store() as store:
+        store.accounts.add(NAME, "correct horse battery")
+        token = store.accounts.open_session(NAME)
+    page = browse(portal, look)
+    page.context.add_cookies([{"name": "crowdml", "value": token, "url": portal.url}])
+    page.goto("/owner/new")
+    page.get_by_text("Paste a task file instead").click()
+    page.get_by_label("Task file (TOML)").fill(f"{TEXT}# seen on a {look}")
+    page.get_by_role("button", name="Preview").first.click()
+    expect(page.get_by_role("button", name="Simulating this crowd …")).to_be_disabled()
+    return page
+
+
+def place_of(page: Page) -> float:
+    box = page.get_by_role("button", name="Create this task").bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def test_the_advice_comes_in(serve_portal: ServePortal, browse: Browse) -> None:
+    portal = serve_portal()
+    for look in ("desktop-light", "phone-dark"):
+        page = preview(browse, portal, look)
+        before = place_of(page)
+        plan = page.locator("#plan")
+        expect(plan).to_contain_text("1,000 devices should reach", timeout=SIMULATED)
+        expect(plan).to_contain_text("made-up data of medium difficulty")
+        expect(plan.get_by_role("button")).to_have_count(0)
+        expect(page.locator("#preview")).to_be_focused()
+        assert abs(place_of(page) - before) < 5, "nobody presses the wrong button"
+        assert fits(page)
+        assert barriers(page) == []
+        photograph(page, f"portal-owner-plan-{look}")
+
+
+def test_a_simulation_that_dies(serve_portal: ServePortal, browse: Browse) -> None:
+    portal = serve_portal()
+    page = preview(browse, portal, "desktop-light")
+    os.kill(simulation_of(portal), signal.SIGKILL)
+    plan = page.locator("#plan")
+    expect(plan).to_contain_text("The simulation failed, and the server’s log says why.")
+    assert "a simulation ended with -9" in portal.output
+    again = plan.get_by_role("button", name="Simulate this crowd")
+    expect(again).to_be_enabled()
+    again.click()
+    expect(plan).to_contain_text("1,000 devices should reach", timeout=SIMULATED)
+    expect(plan).to_be_focused()
+
+
+def test_a_simulation_ends_with_the_server(serve_portal: ServePortal, browse: Browse) -> None:
+    portal = serve_portal()
+    page = preview(browse, portal, "desktop-light")
+    child = simulation_of(portal)
+    assert portal.stop() == 0
+    assert not Path(f"/proc/{child}").exists()
+    assert portal.output == f"listening on {portal.url}\n"
+    page.close()
+
+
+def simulation_of(portal: Portal) -> int:
+    """The process that the server has started."""
+    assert portal.process is not None
+    pid = portal.process.pid
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children = (thread / "children").read_text().split()
+            if children:
+                return int(children[0])
+        time.sleep(0.01)
+    raise AssertionError("the server simulates nothing")

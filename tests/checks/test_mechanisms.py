@@ -1,0 +1,239 @@
+"""Every mechanism keeps its promises at the ends of its terms, and planted faults are found."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.checks import check_mechanism
+from crowdml.privacy import (
+    GAUSSIAN,
+    LAPLACE,
+    CheckinEvent,
+    Directed,
+    DirectionEvent,
+    DirectionMechanism,
+    Implausible,
+    Law,
+    Levels,
+    Loss,
+    Mechanism,
+    NoiseEvent,
+    NoiseMechanism,
+    Noisy,
+    Place,
+    Reading,
+    best_closest,
+)
+from tests.privacy.pseudo import Pseudo
+
+SIZE, BATCH, BUFFER = 12, 5, 50
+
+
+def direction(epsilon: float = 4.0, k: int = 256, n_classes: int = 3, **more: Any) -> Any:
+    fields: dict[str, Any] = {"size": SIZE, "n_classes": n_classes, "batch": BATCH} | more
+    return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
+
+
+def noise(law: Law, level: float = 0.7, n_classes: int = 3, **more: Any) -> Any:
+    fields: dict[str, Any] = {"clip": 2.0, "size": SIZE, "batch": BATCH, "buffer": BUFFER} | more
+    levels = Levels(level, 0.7 * level, 0.5 * level if n_classes else 0.0)
+    delta = 0.0 if law.pure else 1e-6
+    return NoiseMechanism(law, levels, n_classes=n_classes, delta=delta, **fields)
+
+
+def check(mechanism: Mechanism, n_classes: int = 3) -> None:
+    check_mechanism(mechanism, SIZE, n_classes, BATCH, BUFFER, Pseudo())
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "k", "n_classes"),
+    [
+        (1e-12, 1024, 2),
+        (0.5, 4096, 0),
+        (4.0, 2, 3),
+        (10.0, 1024, 1000),
+        (40.0, 4096, 0),
+        (40, 2, 2),
+    ],
+)
+def test_direction_conforms(epsilon: float, k: int, n_classes: int) -> None:
+    """Seeded, so that nothing here fails by chance."""
+    check(direction(epsilon, k, n_classes), n_classes)
+
+
+@pytest.mark.parametrize(("evaluators", "scale"), [(0.0, 1e-9), (0.9, 1e9)])
+def test_direction_conforms_in_every_role(evaluators: float, scale: float) -> None:
+    check(direction(evaluators=evaluators, scale=scale))
+
+
+def test_direction_conforms_with_the_systems_chance() -> None:
+    """False-positive rate below 1e-7, see `check_mechanism`."""
+    check_mechanism(direction(), SIZE, 3, BATCH, BUFFER)
+
+
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
+@pytest.mark.parametrize(
+    ("level", "n_classes", "heldout"),
+    [(1e-6, 3, 0.0), (0.05, 0, 0.5), (3.0, 3, 0.5), (1e6, 0, 0.0), (math.inf, 3, 0.5)],
+)
+def test_noise_conforms(law: Law, level: float, n_classes: int, heldout: float) -> None:
+    check(noise(law, level, n_classes, heldout=heldout), n_classes)
+
+
+@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
+@pytest.mark.parametrize(("clip", "radius"), [(1e-9, 1e-9), (1e9, 1e9)])
+def test_noise_conforms_for_every_length(law: Law, clip: float, radius: float) -> None:
+    check(noise(law, clip=clip, regularization=1e-6, radius=radius))
+
+
+# Planted faults
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A mechanism with some of its parts replaced by faulty ones."""
+
+    right: Any
+    faults: dict[str, Callable[..., Any]]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.faults:
+            return lambda *arguments: self.faults[name](self.right, *arguments)
+        return getattr(self.right, name)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A mechanism that claims something else of itself."""
+
+    right: Any
+    claims: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        return self.claims[name] if name in self.claims else getattr(self.right, name)
+
+
+def reading(change: Callable[[Reading], Reading]) -> dict[str, Callable[..., Any]]:
+    return {"read": lambda right, told, place: change(right.read(told, place))}
+
+
+def longer(found: Reading) -> Reading:
+    return replace(found, g=None if found.g is None else 1.2 * found.g)
+
+
+def leaning(found: Reading) -> Reading:
+    """To one side, by a third of S."""
+    shift = 0.06 / 3 / math.sqrt(SIZE)
+    return replace(found, g=None if found.g is None else found.g + shift)
+
+
+def unseen(found: Reading) -> Reading:
+    return replace(found, g=None, evaluated=0)
+
+
+def cut(found: Reading) -> Reading:
+    return replace(found, g=None if found.g is None else found.g[:-1])
+
+
+def forgetful(found: Reading) -> Reading:
+    return replace(found, labels=found.labels[:-1])
+
+
+def counted_twice(found: Reading) -> Reading:
+    return replace(found, errors=2 * found.errors)
+
+
+def spread(found: Reading) -> Reading:
+    """As if reports were read as they come, without the correction for chance."""
+    if not found.evaluated:
+        return found
+    return replace(found, labels=tuple(0.8 * count for count in found.labels))
+
+
+def whatever(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+    """Spends what it likes, not what was approved."""
+    return right.tell(minibatch, right.event(minibatch.n_samples, place), place, chance)
+
+
+def drawn_first(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+    chance.below(2)
+    return right.tell(minibatch, event, place, chance)
+
+
+def out_of_range(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+    told = right.tell(minibatch, event, place, chance)
+    return msgspec.structs.replace(told, number=0)
+
+
+def another_type(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
+    right.tell(minibatch, event, place, chance)
+    return Noisy(1, 0, 0, (), 0, b"")
+
+
+def suspicious(right: Any, told: Directed, place: Place) -> None:
+    raise Implausible("implausible", "direction must be honest.")
+
+
+def free(right: Any, n_samples: int, place: Place) -> CheckinEvent:
+    return NoiseEvent(n_samples, 0, ())
+
+
+def restless(right: Any, n_samples: int, place: Place) -> CheckinEvent:
+    restless.calls += 1  # type: ignore[attr-defined]
+    return DirectionEvent(restless.calls, "direction", 1.0)  # type: ignore[attr-defined]
+
+
+restless.calls = 0  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("faulty", "complaint"),
+    [
+        (Changed(direction(), reading(longer)), "the length of g must be"),
+        (Changed(direction(10.0), reading(leaning)), r"g\[\d+\] must be"),
+        (Changed(direction(), reading(unseen)), "nothing was read"),
+        (Changed(direction(), reading(cut)), "g must be 12 numbers"),
+        (Changed(direction(), reading(forgetful)), "labels must be 3"),
+        (Changed(direction(), reading(counted_twice)), "errors must be"),
+        (Changed(direction(), reading(spread)), "label 0 must be"),
+        (Changed(noise(LAPLACE, math.inf), {"tell": whatever}), "must be refused"),
+        (Changed(noise(LAPLACE), {"tell": whatever}), "nothing may be drawn"),
+        (Changed(direction(checkins=3), {"tell": whatever}), "nothing may be drawn"),
+        (Changed(noise(GAUSSIAN), {"tell": drawn_first}), "nothing may be drawn"),
+        (Changed(direction(), {"tell": out_of_range}), "number"),
+        (Changed(direction(), {"tell": another_type}), "it must tell"),
+        (Changed(direction(), {"check": suspicious}), "direction must be honest"),
+        (Changed(noise(LAPLACE), {"event": free}), "must cost something, found 0"),
+        (Changed(direction(), {"event": restless}), "an event must not change"),
+        (Fixed(direction(), {"largest_message": 20}), "at most 20 bytes, found"),
+        (Fixed(direction(), {"unit": "person"}), "the unit must be one"),
+        (Fixed(direction(), {"noise_energy": 0.01}), "the energy of the noise must be 0.01"),
+        (Fixed(noise(GAUSSIAN), {"noise_energy": 10.0}), "the energy of the noise must be 10"),
+        (Fixed(noise(LAPLACE), {"error_variance": 1.0}), "the variance of errors must be 1"),
+        (Fixed(noise(LAPLACE), {"label_variance": 1.0}), "the variance of label 0 must be 1"),
+        (Fixed(direction(1.0), {"error_variance": 0.3}), "the variance of errors must be 0.3"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_finds_planted_fault(faulty: Any, complaint: str) -> None:
+    kinds = (AssertionError, msgspec.ValidationError, Implausible)
+    with pytest.raises(kinds, match=complaint):
+        check(faulty)
+
+
+def test_a_promise_for_the_checkin_is_for_all_of_it() -> None:
+    @dataclass(frozen=True)
+    class Half(DirectionEvent):
+        @property
+        def whole_loss(self) -> Loss:
+            return Loss(epsilon=2 * self.epsilon)
+
+    faults = {"event": lambda right, n, place: Half(place.number, "direction", 1.0)}
+    with pytest.raises(AssertionError, match="a promise for the check-in must be for all"):
+        check(Changed(direction(), faults))
+    assert np.isfinite(direction().length)

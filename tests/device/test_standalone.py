@@ -1,0 +1,266 @@
+"""The device in one file: a real server takes it for one of ours, whatever the model."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.protocol import Task
+from crowdml.server.entry import LogEntry
+from tests.device.alone import PROGRAM, Alone, line
+from tests.servers import Process, create, make_task
+
+CHECKINS = 15
+DIRECTION: dict[str, Any] = {
+    "privacy__mechanism": "direction",
+    "privacy__epsilon": 60.0,
+    "collection__checkins": CHECKINS,
+    "collection__evaluators": 0.5,
+    "model__regularization": 0.01,
+    "optimizer__c": 1.0,
+}
+NUMBER: dict[str, Any] = {"target__labels": None, "target__scale": 2.0}
+KINDS: dict[str, dict[str, Any]] = {"softmax": {}, "hinge": {}, "ridge": NUMBER, "huber": NUMBER}
+TASKS = {
+    f"{kind}-{intercept}".lower(): make_task(
+        f"{kind}-{intercept}".lower(),
+        model__kind=kind, model__intercept=intercept, **changes, **DIRECTION,
+    )
+    for kind, changes in KINDS.items()
+    for intercept in (False, True)
+}  # fmt: skip
+OTHERS = {
+    "laplace": make_task("laplace", privacy__mechanism="laplace", optimizer__c=0.01),
+    "gaussian": make_task("gaussian", privacy__mechanism="gaussian", optimizer__c=0.01),
+    "once": make_task("once", **DIRECTION | {"privacy__epsilon": 4.0, "collection__checkins": 1}),
+    "invited": make_task("invited", enrolment__mode="invite", **DIRECTION),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    process = Process(tmp_path_factory.mktemp("server"), "self-signed")
+    create(process.database, *TASKS.values(), *OTHERS.values())
+    yield process.start()
+    assert process.stop() == 0, process.output
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Alone:
+    return Alone(tmp_path)
+
+
+def join(alone: Alone, server: Process, task: str) -> None:
+    link = f"{server.url}/join/{task}"
+    joined = alone.join(link, "--fingerprint", server.fingerprint)
+    assert joined.returncode == 0, joined.stderr
+
+
+def sample(rng: np.random.Generator, task: Task) -> str:
+    y = rng.choice(task.terms.target.labels) if task.terms.n_classes else float(rng.normal())
+    return line(rng.normal(size=task.terms.features.count), y)
+
+
+def log_of(server: Process, task: str) -> list[LogEntry]:
+    with server.store() as store:
+        return list(store.log(store.task(task).id))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: str) -> None:
+    """All check-ins of two devices, some of either role.
+
+    False-positive rate: 2·2⁻³⁰ a case for one role alone, 1.5e-8 in all.
+    """
+    task, rng = TASKS[name], np.random.default_rng(1)
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        alone = Alone(tmp_path / str(number))
+        join(alone, server, name)
+        lines = [sample(rng, task) for _ in range(3 * CHECKINS + 2)]
+        ran = alone.feed("a,b,c,d,label\n", *lines)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout == "all check-ins that you agreed to are made. Thank you.\n"
+        assert [entry["answer"] for entry in alone.state["ledger"]] == ["applied"] * CHECKINS
+        assert alone.buffered == 0, "no more is taken than was agreed"
+        told = alone.run("ledger").stdout.splitlines()
+        assert len(told) == CHECKINS + 1
+        assert told[-1] == "ε = 60 in all"
+        assert alone.run("leave").returncode == 0
+    log = log_of(server, name)
+    assert len(log) == 2 * CHECKINS
+    assert len({(entry.device, entry.number) for entry in log}) == 2 * CHECKINS
+    said = b"".join(entry.told for entry in log)
+    assert b"direction" in said
+    assert b"report" in said
+
+
+def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
+    """The ledger adds up over rejoining; samples, token and terms are gone."""
+    rng, telling = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
+    for times in (1, 2):
+        join(alone, server, "once")
+        assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 0
+        assert alone.run("ledger").stdout.endswith(f"ε = {4 * times} in all\n")
+        assert alone.run("leave").returncode == 0
+        assert list(alone.state) == ["ledger"]
+        assert alone.feed().stderr == "this file has not joined a task. Join one first.\n"
+        alone.source.unlink()
+    join(alone, server, "once")
+    assert "1 of 3 samples wait" in alone.feed(telling).stdout
+    assert b"0.123456789" in alone.file.read_bytes()
+    alone.run("leave")
+    assert b"0.123456789" not in alone.file.read_bytes(), "what is erased is overwritten"
+    joined = alone.join(f"{server.url}/join/once", "--fingerprint", server.fingerprint)
+    assert "What you lost: ε = 8 before" in joined.stdout
+    assert alone.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_counts_once(alone: Alone, server: Process) -> None:
+    rng, task = np.random.default_rng(3), TASKS["softmax-false"]
+    join(alone, server, task.name)
+    lines = [sample(rng, task) for _ in range(4)]
+    assert "1 of 3 samples wait" in alone.feed(*lines).stdout
+    assert "1 of 3 samples wait" in alone.feed().stdout
+    assert "2 of 3 samples wait" in alone.feed("\n", "nonsense\n", sample(rng, task)).stdout
+    alone.source.write_text("".join(reversed(lines)))
+    ran = alone.feed(*lines)
+    assert (ran.returncode, alone.buffered) == (1, 2)
+    assert "were taken, and are others now" in ran.stderr
+    piped = alone.run("run", "--source", "-", typed=lines[0])
+    assert "0 of 3 samples wait" in piped.stdout
+
+
+BAD = {
+    "1,2,3,walk": "4 finite numbers",
+    "1,2,3,4,5,walk": "4 finite numbers",
+    "1,2,3,nan,walk": "4 finite numbers",
+    "1,2,3,inf,walk": "4 finite numbers",
+    "1,2,3,4,swim": "could not convert",
+    "1,2,3,4,3": "expected a label",
+    "1,2,3,4,-1": "expected a label",
+    "1,2,3,4,0.5": "expected a label",
+    "walk": "4 finite numbers",
+    "1,2,\x1b[8m,4,walk": r"\x1b[8m",
+    '1,2,3,4,"wa': "could not convert",
+}
+
+
+def test_what_is_no_sample_is_skipped(alone: Alone, server: Process) -> None:
+    join(alone, server, "softmax-false")
+    ran = alone.feed(*(f"{bad}\n" for bad in BAD), "1,2,3,4,1\n", "1e300,1e300,0,0,walk\n")
+    assert "2 of 3 samples wait" in ran.stdout
+    assert "\x1b" not in ran.stderr
+    for said, reason in zip(ran.stderr.splitlines(), BAD.values(), strict=True):
+        assert reason in said
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_other_mechanisms_are_for_the_package(alone: Alone, server: Process, name: str) -> None:
+    refused = alone.join(f"{server.url}/join/{name}", "--fingerprint", server.fingerprint)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        f"the task uses {name} noise: this one file knows the mechanism direction only. "
+        "Instead: pip install crowdml\n"
+    )
+
+
+def test_an_invite(alone: Alone, server: Process) -> None:
+    link, pinned = f"{server.url}/join/invited", ("--fingerprint", server.fingerprint)
+    assert "invite" in alone.join(link, *pinned).stderr
+    with server.store() as store:
+        invite = store.create_invite(store.task("invited").id, 1)
+    assert alone.join(link, *pinned, "--invite", invite).returncode == 0
+
+
+@pytest.mark.parametrize("answer", ["", "n\n", "\n", "whatever\n"])
+def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
+    link = f"{server.url}/join/once"
+    asked = alone.run("join", link, "--fingerprint", server.fingerprint, typed=answer)
+    assert asked.returncode == 1
+    assert asked.stdout.endswith("Agree and join? [y/N] ")
+    assert "device" not in alone.state
+    assert '"epsilon": 4.0' in asked.stdout, "the terms themselves are shown"
+    assert "at most ε = 4, for all that you sense" in asked.stdout
+
+
+def test_a_weak_promise_is_named_so(alone: Alone, server: Process) -> None:
+    link = f"{server.url}/join/softmax-true"
+    shown = alone.run("join", link, "--fingerprint", server.fingerprint)
+    assert "at most 100 % sure. THAT IS NEXT TO NO PROTECTION." in shown.stdout
+
+
+def test_whom_it_trusts(alone: Alone, server: Process) -> None:
+    link = f"{server.url}/join/once"
+    unknown = alone.join(link)
+    assert (unknown.returncode, "--fingerprint" in unknown.stderr) == (1, True)
+    other = alone.join(link, "--fingerprint", "0" * 64)
+    assert other.returncode == 1
+    assert server.fingerprint in other.stderr
+    assert "Do not go on." in other.stderr
+    pairs = server.fingerprint.upper()
+    colons = ":".join(pairs[i : i + 2] for i in range(0, 64, 2))
+    assert alone.join(link, "--fingerprint", colons).returncode == 0
+    again = alone.join(link, "--fingerprint", colons)
+    assert (again.returncode, "takes part in one task" in again.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        ("http://crowd.example/join/once", "http on this machine"),
+        ("http://127.0.0.1.crowd.example/join/once", "http on this machine"),
+        ("ftp://crowd.example/join/once", "a link is"),
+        ("https://crowd.example/", "a link is"),
+        ("https://crowd.example/join/../x", "a link is"),
+        ("https://[::1/join/once", "IPv6"),
+        ("", "a link is"),
+    ],
+)
+def test_where_it_does_not_go(alone: Alone, link: str, said: str) -> None:
+    refused = alone.join(link)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
+    for command in ("run", "ledger", "leave"):
+        assert alone.run(command).stderr == "there is no device.sqlite. Join a task first.\n"
+    assert not alone.file.exists()
+    (database,) = [path for path in server.folder.iterdir() if path.suffix == ".db"]
+    before = database.read_bytes()
+    refused = alone.run("ledger", "--file", str(database))
+    assert (refused.returncode, "another program's file" in refused.stderr) == (1, True)
+    assert database.read_bytes() == before
+    alone.file.write_text("not a database at all, but long enough to be taken for one " * 99)
+    assert alone.run("ledger").stderr == "file is not a database\n"
+
+
+# What it is made of
+
+
+def test_nothing_to_install() -> None:
+    tree = ast.parse(PROGRAM.read_text(encoding="utf-8"))
+    modules = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else [node.module or ""] if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }  # fmt: skip
+    assert modules <= sys.stdlib_module_names
+    assert "secrets" in modules
+    assert "random" not in modules
+
+
+def test_old_pythons_read_it() -> None:
+    ast.parse(PROGRAM.read_text(encoding="utf-8"), feature_version=(3, 9))
+    with pytest.raises(SyntaxError):
+        ast.parse("match 1:\n    case _: pass", feature_version=(3, 9))

@@ -1,0 +1,195 @@
+"""What the one file computes and tells: the shared vectors, and the law of its chance."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tests.vectors
+from crowdml.device import standalone
+from crowdml.privacy import Choice, Codebook
+from crowdml.privacy.choice import COIN
+from crowdml.privacy.direction import FINE
+from crowdml.protocol import Terms, terms_hash
+from tests.servers import make_task
+
+VECTORS = Path(next(iter(tests.vectors.__path__)))
+Draws = Callable[..., None]
+
+
+def vectors(name: str, concern: Callable[[Any], object] = lambda case: True) -> list[Any]:
+    """The cases that concern this device."""
+    cases = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
+    own = [pytest.param(case["input"], case["output"]) for case in cases if concern(case)]
+    assert own
+    return own
+
+
+@pytest.fixture
+def draws(monkeypatch: pytest.MonkeyPatch) -> Draws:
+    """Gives the program its chance from a list."""
+
+    def give(*numbers: int) -> None:
+        left = list(numbers)
+
+        def below(n: int) -> int:
+            assert 0 <= left[0] < n
+            return left.pop(0)
+
+        chance = SimpleNamespace(randbelow=below)
+        monkeypatch.setattr(standalone, "secrets", chance)
+
+    return give
+
+
+def model(case: dict[str, Any], **more: Any) -> Any:
+    """As much of the terms as the models look at."""
+    names = ("kind", "intercept", "delta", "tolerance")
+    d = max(case["n_classes"], 1) * (case["n_features"] + case["intercept"])
+    sizes = {
+        "D": case["n_features"],
+        "C": case["n_classes"],
+        "K": max(case["n_classes"], 1),
+        "d": d,
+    }
+    return SimpleNamespace(**{name: case[name] for name in names}, **sizes, **more)
+
+
+# The shared vectors
+
+
+@pytest.mark.parametrize(("case", "expected"), vectors("codebooks"))
+def test_codebooks(case: dict[str, Any], expected: dict[str, Any]) -> None:
+    place = "{terms_sha256}\n{device}\n{number}".format(**case)
+    words = list(standalone.codebook(place, case["size"], case["directions"]))
+    assert [words[j] for j in case["which"]] == expected["codewords"]
+    scores = np.array(words) @ np.array(case["u"])
+    np.testing.assert_allclose(scores, expected["scores"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("case", "expected"), vectors("roles"))
+def test_roles(case: dict[str, Any], expected: dict[str, Any]) -> None:
+    place = "{terms_sha256}\n{device}\n{number}".format(**case)
+    evaluates = standalone.evaluates(SimpleNamespace(**case), place)  # type: ignore[arg-type]
+    assert ("report" if evaluates else "direction") == expected["what"]
+
+
+@pytest.mark.parametrize(("case", "expected"), vectors("choice"))
+def test_coins(case: dict[str, Any], expected: dict[str, Any], draws: Draws) -> None:
+    """The last bit of an exponential is worth 2¹¹ of the coin's 2⁶⁴."""
+    k, t, coin = case["k"], case["t"], int(expected["coin"])
+    if coin > 2**11:
+        draws(coin - 2**11 - 1, t - 1)
+        assert standalone.choose(list(range(k)), t, case["epsilon"]) == t - 1
+    if coin + 2**11 < COIN:
+        draws(coin + 2**11, k - t - 1)
+        assert standalone.choose(list(range(k)), t, case["epsilon"]) == k - 1
+
+
+@pytest.mark.parametrize(("case", "expected"), vectors("gradients"))
+def test_gradients(case: dict[str, Any], expected: dict[str, Any]) -> None:
+    terms, w = model(case), case["w"]
+    for x, y, g in zip(case["x"], case["y"], expected["gradients"], strict=True):
+        np.testing.assert_allclose(standalone.mean_gradient(terms, w, [(x, y)]), g, rtol=1e-12)
+    everything = list(zip(case["x"], case["y"], strict=True))
+    mean = standalone.mean_gradient(terms, w, everything)
+    np.testing.assert_allclose(mean, np.mean(expected["gradients"], axis=0), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("case", "expected"), vectors("gradients"))
+def test_mistakes(case: dict[str, Any], expected: dict[str, Any], draws: Draws) -> None:
+    terms, samples = model(case, epsilon=1.0), list(zip(case["x"], case["y"], strict=True))
+    for i, (_, y) in enumerate(samples):
+        draws(i, 0, 0)
+        truth = 2 * int(y if terms.C else 0) + expected["mistakes"][i]
+        assert standalone.report(terms, case["w"], samples) == truth
+
+
+L2 = vectors("features", lambda case: case["input"]["norm"] == 2)
+LETTERS = vectors("letters", lambda case: "number" in case["output"]["message"])
+
+
+@pytest.mark.parametrize(("case", "expected"), L2)
+def test_features(case: dict[str, Any], expected: dict[str, Any]) -> None:
+    terms: Any = SimpleNamespace(D=len(case["x"]), C=0, labels=[])
+    x, _ = standalone.read_sample(terms, ",".join(map(repr, [*case["x"], 0.5])))
+    np.testing.assert_allclose(x, expected["bounded"], rtol=1e-14)
+
+
+@pytest.mark.parametrize(("case", "expected"), LETTERS)
+def test_letters(
+    case: dict[str, Any], expected: dict[str, Any], draws: Draws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a minibatch to the number; the vectors draw from the best in ascending order."""
+    choose = standalone.choose
+    monkeypatch.setattr(
+        standalone, "choose", lambda o, t, e: choose(sorted(o[:t]) + sorted(o[t:]), t, e)
+    )
+    # The vectors leave out what has a default; a server does not.
+    terms = standalone.Terms(Terms.parse(case["terms"]).text, "vectors")
+    assert expected["loss"] == terms.epsilon
+    place = f"{terms_hash(case['terms'])}\n{case['device']}\n{case['number']}"
+    draws(*map(int, case["draws"]))
+    samples = list(zip(case["x"], case["y"], strict=True))
+    told = standalone.tell(terms, place, case["w"], samples)
+    assert told.items() <= expected["message"].items()
+
+
+@pytest.mark.parametrize(("case", "expected"), vectors("terms"))
+def test_terms(case: dict[str, Any], expected: dict[str, Any]) -> None:
+    task = json.loads(expected["text"])["task"]
+    if '"mechanism": "direction"' in expected["text"]:
+        assert standalone.Terms(expected["text"], task).sha256 == expected["sha256"]
+    else:
+        with pytest.raises(standalone.Problem, match="pip install crowdml"):
+            standalone.Terms(expected["text"], task)
+
+
+# Beyond them
+
+
+def test_far_words_of_a_large_codebook() -> None:
+    (*_, last) = standalone.codebook("00\nana\n1", 2**16 + 1, 3)
+    assert last == Codebook(2**16 + 1, "00", "ana", 1).codeword(2).tolist()
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 0.01, 4.0, 39.9])
+@pytest.mark.parametrize(("k", "t"), [(2, 1), (9, 4), (1024, 67), (4096, 4095)])
+def test_every_number_has_one_of_two_probabilities(
+    draws: Draws, k: int, t: int, epsilon: float
+) -> None:
+    """The coin falls as the package's does, and both lots reach every number of their part."""
+    order, coin = list(range(k))[::-1], Choice(k, t, epsilon).coin
+    best, others = set(), set()
+    for i in range(t):
+        draws(coin - 1, i)
+        best.add(standalone.choose(order, t, epsilon))
+    for i in range(k - t):
+        draws(coin, i)
+        others.add(standalone.choose(order, t, epsilon))
+    assert best == set(order[:t])
+    assert others == set(order[t:])
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 1.0, 7.0])
+def test_a_short_gradient_is_turned_round_at_times(
+    share: float, draws: Draws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a chance of (1 − ‖u‖/S)/2; never where it is as long as S."""
+    task = make_task(privacy__mechanism="direction", model__kind="ridge", target__labels=None)
+    terms = standalone.Terms(task.terms.text, task.name)
+    assert math.isclose(terms.S, task.terms.mechanism().length)
+    u = [share * terms.S * value / 3 for value in (2.0, 0.0, -1.0, 2.0)]
+    scores = [np.dot(v, [2.0, 0.0, -1.0, 2.0]) for v in standalone.codebook("here", 4, terms.k)]
+    monkeypatch.setattr(standalone, "choose", lambda order, t, epsilon: order[0])
+    chance = max(0.0, 1 - share) / 2
+    for draw in (0.0, chance - 0.001, chance + 0.001, 0.999):
+        if draw >= 0:
+            draws(int(draw * FINE))
+            found = scores[standalone.direction(terms, "here", u)]
+            assert found == (min(scores) if draw < chance else max(scores))

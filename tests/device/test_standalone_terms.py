@@ -1,0 +1,231 @@
+"""Terms that the one file accepts: every field within its range, and no other field."""
+
+import copy
+import json
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any, get_args, get_origin
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from crowdml.device import standalone
+from crowdml.errors import InvalidTask
+from crowdml.protocol import Terms
+from crowdml.protocol.mechanisms import DirectionTerms
+from crowdml.protocol.sensor import Sensor
+from tests.servers import make_task
+
+SENSOR = {
+    "kind": "motion", "rate": 20.0, "window": 64, "transform": "spectrum", "first_bin": 1.0,
+    "scale": 1.0, "every": 30.0, "trigger": "always", "fields": [],
+}  # fmt: skip
+DOCUMENT: dict[str, Any] = json.loads(
+    make_task(privacy__mechanism="direction", privacy__epsilon=4.0).terms.text
+)
+DOCUMENT["features"]["sensor"] = SENSOR
+
+
+def read(document: object) -> standalone.Terms:
+    return standalone.Terms(json.dumps(document), "activity")
+
+
+def accepts(document: object) -> bool:
+    try:
+        read(document)
+    except standalone.Problem:
+        return False
+    return True
+
+
+def leaves(document: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield from leaves(value, *path, name)
+        yield (*path, name)
+
+
+PATHS = sorted(leaves(DOCUMENT))
+
+
+def table(document: Any, path: tuple[str, ...]) -> Any:
+    for name in path[:-1]:
+        document = document[name]
+    return document
+
+
+def changed(path: tuple[str, ...], value: object) -> dict[str, Any]:
+    document = copy.deepcopy(DOCUMENT)
+    table(document, path)[path[-1]] = value
+    return document
+
+
+def ranges(kind: Any, *path: str) -> Iterator[tuple[tuple[str, ...], msgspec.Meta, bool]]:
+    """Every number of the terms, as the package declares it: where, its range, whether whole."""
+    if get_origin(kind) is Annotated and get_args(kind)[0] in (int, float):
+        yield path, get_args(kind)[1], get_args(kind)[0] is int
+    for part in get_args(kind):
+        yield from ranges(part, *path)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        kinds = (
+            {DirectionTerms, Sensor} if path in (("privacy",), ("features", "sensor")) else {kind}
+        )
+        for field in msgspec.structs.fields(kind) if kind in kinds else ():
+            yield from ranges(field.type, *path, field.name)
+
+
+RANGES = [
+    pytest.param(path, meta.ge, meta.le, whole, id=".".join(path))
+    for path, meta, whole in ranges(Terms)
+    if path not in [("model", "clip"), ("collection", "heldout")]
+]
+FELLOWS: dict[tuple[str, ...], dict[tuple[str, ...], object]] = {
+    ("features", "count"): {("features", "sensor"): None, ("target", "labels"): ["a", "b"]},
+    ("features", "sensor", "window"): {("features", "count"): 1},
+    ("collection", "batch"): {("collection", "buffer"): 1_000_000},
+    ("collection", "buffer"): {("collection", "batch"): 1},
+    ("privacy", "closest"): {("privacy", "directions"): 4096},
+    ("privacy", "directions"): {("privacy", "closest"): 1},
+    ("privacy", "epsilon"): {("collection", "checkins"): 1_000_000},
+}
+"""What has to change along for an end of a range to make sense."""
+
+
+def test_the_terms_that_are_changed_below() -> None:
+    assert accepts(DOCUMENT)
+    assert len(RANGES) == 18
+    assert len(PATHS) == 38
+
+
+@pytest.mark.parametrize(("path", "least", "most", "whole"), RANGES)
+def test_the_ends_of_every_range(
+    path: tuple[str, ...], least: float, most: float, whole: bool
+) -> None:
+    fellows = FELLOWS.get(path, {})
+
+    def within(value: float) -> bool:
+        document = changed(path, value)
+        for place, fellow in fellows.items():
+            table(document, place)[place[-1]] = fellow
+        return accepts(document)
+
+    assert within(int(least) if whole else least)
+    assert within(int(most) if whole else most)
+    beyond = (
+        (int(least) - 1, int(most) + 1)
+        if whole
+        else (math.nextafter(least, -math.inf), math.nextafter(most, math.inf))
+    )
+    for value in (*beyond, -1, -math.inf, math.inf, math.nan, 10**400, -(10**400)):
+        assert not within(value)
+    if whole:
+        assert not within(float(least)), "3.0 is not a whole number in JSON"
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=90)
+    | st.sampled_from([0, 1, 2, 2**53, 10**9, 1e-300, "direction", "softmax", "inf", "manual"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@given(path=st.sampled_from(PATHS), value=anything)
+@example(path=("model", "clip"), value=-1.0)
+@example(path=("privacy", "epsilon"), value=-4.0)
+@example(path=("collection", "checkins"), value=True)
+@example(path=("collection", "batch"), value=-1)
+@example(path=("target", "labels"), value=["a", "a"])
+@example(path=("target", "labels"), value=[""])
+@example(path=("target", "labels"), value=["a", "b" * 81])
+def test_what_it_accepts_the_package_accepts(path: tuple[str, ...], value: object) -> None:
+    document = changed(path, value)
+    if accepts(document):
+        terms, theirs = Terms.parse(json.dumps(document)), read(document)
+        assert terms.epsilon_per_sample == theirs.epsilon
+        assert terms.make_model().size == theirs.d
+
+
+@given(
+    count=st.integers(1, 4),
+    labels=st.lists(st.text(min_size=1, max_size=80), max_size=5, unique=True),
+    kind=st.sampled_from(["softmax", "hinge", "ridge", "huber"]),
+    intercept=st.booleans(),
+    scale=st.floats(1e-9, 1e9),
+    batch=st.integers(1, 100_000),
+    buffer=st.integers(1, 1_000_000),
+    directions=st.integers(2, 4096),
+    closest=st.integers(1, 4095),
+    epsilon=st.floats(1e-6, 1e6),
+    checkins=st.integers(1, 1_000_000),
+    evaluators=st.floats(0, 0.9),
+)
+def test_what_the_package_accepts_it_accepts(**values: Any) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    for path in PATHS:
+        if path[-1] in values and "sensor" not in path:
+            table(document, path)[path[-1]] = values[path[-1]]
+    text = json.dumps(document)
+    try:
+        terms = Terms.parse(text)
+    except InvalidTask:
+        assert not accepts(document)
+        return
+    theirs = standalone.Terms(text, "activity")
+    assert terms.mechanism().length == theirs.S
+    assert terms.epsilon_in_all == pytest.approx(theirs.in_all)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=".".join)
+def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
+    missing, unknown, twice = (copy.deepcopy(DOCUMENT) for _ in range(3))
+    del table(missing, path)[path[-1]]
+    table(unknown, path)["surprise"] = 1
+    table(twice, path)[path[-1].upper()] = table(twice, path)[path[-1]]
+    assert not any(map(accepts, (missing, unknown, twice)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("model", "clip"), 0.5),
+        (("collection", "heldout"), 0.1),
+        (("collection", "checkins"), None),
+        (("privacy", "closest"), 1024),
+        (("privacy", "epsilon"), 40.1),
+        (("collection", "buffer"), 2),
+        (("model", "kind"), "ridge"),
+        (("target", "labels"), ["a"]),
+        (("target", "labels"), []),
+        (("task",), "another"),
+        (("features", "count"), 65),
+        (("features", "sensor", "kind"), "manual"),
+        (("features", "sensor", "transform"), "values"),
+        (("features", "sensor", "fields"), ["typed"]),
+    ],
+    ids=str,
+)
+def test_fields_that_contradict_each_other(path: tuple[str, ...], value: object) -> None:
+    assert not accepts(changed(path, value))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "null", "[]", "{", '"\ud800"', "[" * 100_000, "{}", "1e999", "9" * 5000, "\0"],
+    ids=lambda text: repr(text[:9]),
+)
+def test_what_is_no_terms_at_all(text: str) -> None:
+    with pytest.raises(standalone.Problem):
+        standalone.Terms(text, "activity")
+
+
+def test_every_rule_names_the_field_and_what_was_found() -> None:
+    with pytest.raises(
+        standalone.Problem,
+        match=r"^terms\.collection\.batch must be int, 1 … 100000, found '-3'\. Do not join\.$",
+    ):
+        read(changed(("collection", "batch"), -3))
+    with pytest.raises(standalone.Problem, match=r"^terms\.model\.kind must be one of \['hinge', "):
+        read(changed(("model", "kind"), "forest"))

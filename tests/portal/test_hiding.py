@@ -1,0 +1,74 @@
+"""The picture of how a mechanism hides: its settings, its words, its draws."""
+
+import math
+from typing import Any
+
+import pytest
+
+from crowdml.errors import Rejected
+from crowdml.portal.choice_hiding import ChoiceHiding
+from crowdml.portal.drawing import THEMES, save
+from crowdml.portal.hiding import hiding, sliders
+from crowdml.portal.noise_hiding import NoiseHiding
+from crowdml.protocol import Terms
+from tests.servers import make_task
+
+
+def terms(mechanism: str, **changes: Any) -> Terms:
+    return make_task(privacy__mechanism=mechanism, **changes).terms
+
+
+@pytest.mark.parametrize("mechanism", ["direction", "gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.01, 4.0, 39.999])
+def test_at_the_tasks_own_settings(mechanism: str, epsilon: float) -> None:
+    """Every slider starts between its ends, and what it starts with can be drawn."""
+    own = terms(mechanism, privacy__epsilon=epsilon)
+    for slider in sliders(own):
+        low, high, start = slider.ends
+        assert low <= start <= high
+        assert math.isclose(10**start, slider.start)
+    how = hiding(own, **{slider.name: slider.start for slider in sliders(own)})
+    for theme in THEMES.values():
+        picture = save(how.draw(theme), "svg", theme)
+        assert b"<svg" in picture
+    if isinstance(how, ChoiceHiding):
+        assert how.choice.t == own.privacy.closest  # type: ignore[union-attr]
+    else:
+        assert isinstance(how, NoiseHiding)
+        levels = own.mechanism().levels  # type: ignore[attr-defined]
+        assert how.mechanism.levels == pytest.approx(levels, rel=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_other_settings_keep_the_shares_and_cost_what_they_say(mechanism: str) -> None:
+    own = terms(mechanism, privacy__epsilon=1.0, privacy__epsilon_e=0.3)
+    how = hiding(own, epsilon=2.0, batch=40)
+    assert isinstance(how, NoiseHiding)
+    before, after = own.mechanism().levels, how.mechanism.levels  # type: ignore[attr-defined]
+    assert after.gradient / after.errors == pytest.approx(before.gradient / before.errors)
+    assert how.mechanism.event(40).loss.total == pytest.approx(2.0, rel=1e-6)
+    assert how.shift == pytest.approx(2 * how.mechanism.clip / 40)
+    assert how.stddev < hiding(own, epsilon=1.0, batch=40).stddev  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_a_task_without_noise_shows_what_it_would_be(mechanism: str) -> None:
+    own = terms(mechanism, privacy__epsilon=float("inf"))
+    how = hiding(own, epsilon=1.0, batch=3)
+    assert isinstance(how, NoiseHiding)
+    assert how.mechanism.event(3).loss.total == pytest.approx(1.0, rel=1e-6)
+
+
+def test_a_choice_at_another_epsilon_is_the_best_one() -> None:
+    how = hiding(terms("direction", privacy__epsilon=4.0), epsilon=1.0)
+    assert isinstance(how, ChoiceHiding)
+    assert (how.choice.k, how.choice.t, how.choice.epsilon) == (1024, 354, 1.0)
+    assert "each of the 354 closest of 1,024 directions" in how.caption
+    assert "0.17\u00a0%" in how.caption
+    assert "at most 73.1\u00a0% sure" in how.caption
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    tiny_share = terms("laplace", privacy__epsilon=1000.0, privacy__epsilon_e=5e-6)
+    with pytest.raises(Rejected, match="this cannot be drawn"):
+        hiding(tiny_share, epsilon=0.01, batch=3)

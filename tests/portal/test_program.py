@@ -1,0 +1,88 @@
+"""The device in one file, fetched and run by the very commands that the join page shows."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.device.alone import PROGRAM, Alone, line
+from tests.servers import Portal, create, make_task
+
+NAME = "With nothing but Python"
+
+
+@pytest.fixture(scope="module", params=["self-signed", None])
+def portal(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Portal]:
+    portal = Portal(tmp_path_factory.mktemp("portal"), request.param)
+    direction = make_task(privacy__mechanism="direction", privacy__epsilon=4.0)
+    create(portal.database, direction, make_task("noisy", privacy__mechanism="laplace"))
+    portal.start()
+    try:
+        yield portal
+    finally:
+        portal.kill()
+
+
+def page(portal: Portal, task: str) -> str:
+    with portal.connected() as wire:
+        reply = wire.get(f"/tasks/{task}/join")
+    assert reply.status == 200
+    return reply.body.decode()
+
+
+def commands(portal: Portal) -> str:
+    (shown,) = re.findall(
+        rf"<h2>{NAME}</h2>\s*<pre[^>]*>(.*?)</pre>", page(portal, "activity"), re.S
+    )
+    return unescape(shown)
+
+
+def run(folder: Path, script: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["sh", "-e", "-c", script],
+        cwd=folder,
+        input="y\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_it_is_served_as_it_is(portal: Portal) -> None:
+    with portal.connected() as wire:
+        reply = wire.get("/device.py")
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "text/x-python; charset=utf-8"
+    assert reply.body == PROGRAM.read_bytes()
+
+
+def test_the_commands_of_the_join_page(portal: Portal, tmp_path: Path) -> None:
+    alone = Alone(tmp_path)
+    alone.source.write_text("".join(line([k, 1, 0, 0], "walk") for k in range(3)))
+    ran = run(tmp_path, commands(portal))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith("all check-ins that you agreed to are made. Thank you.\n")
+    with portal.store() as store:
+        assert len(store.log(store.task("activity").id)) >= 1
+
+
+def test_a_file_that_is_another_is_not_run(portal: Portal, tmp_path: Path) -> None:
+    script = commands(portal)
+    if portal.tls is None:
+        assert "sha256sum" not in script
+        return
+    (sha256,) = re.findall(r'"([0-9a-f]{64})  device.py"', script)
+    ran = run(tmp_path, script.replace(sha256, "0" * 64))
+    assert ran.returncode != 0
+    assert "joined" not in ran.stdout
+    assert not (tmp_path / "device.sqlite").exists()
+
+
+def test_only_where_it_can_take_part(portal: Portal) -> None:
+    assert NAME in page(portal, "activity")
+    assert NAME not in page(portal, "noisy")

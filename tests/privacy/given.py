@@ -1,0 +1,26 @@
+"""A minibatch of which everything is given, whether it makes sense or not."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crowdml.types import Array, Flags, Ints
+
+
+@dataclass
+class Given:
+    """n samples; it remembers which of them a gradient was asked of, and how it was to be cut."""
+
+    g: Array
+    n_samples: int = 20
+    wrong: Flags | None = None
+    w: Array = field(default_factory=lambda: np.zeros(6))
+    labels: Ints = field(default_factory=lambda: np.repeat([0, 1, 2], [5, 7, 8]))
+    asked: list[tuple[Flags, float, int]] = field(default_factory=list)
+
+    def mistakes(self) -> Flags:
+        return np.arange(self.n_samples) < 3 if self.wrong is None else self.wrong
+
+    def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
+        self.asked.append((rows, clip, norm))
+        return self.g

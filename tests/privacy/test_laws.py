@@ -1,0 +1,143 @@
+"""The scale that a level asks for, the variance and the tail of the noise, and who certifies it."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdml.errors import CrowdmlError
+from crowdml.privacy import GAUSSIAN, LAPLACE, Law
+from crowdml.privacy.noise import measurement
+from tests.privacy import law as definition
+from tests.privacy.spy import Spy
+
+LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
+SCALE = pytest.mark.parametrize("scale", [0.01, 0.3, 0.7, 2.9, 3.3, 25.0, 400.0])
+
+
+def scale_of(law: Law, sensitivity: float, level: float) -> float:
+    """The scale of the noise that is really asked for."""
+    spy = Spy()
+    law.add(np.zeros(1, dtype=np.int64), sensitivity, level, spy)
+    assert spy.laws == [law.name]
+    return spy.scales[0]
+
+
+@pytest.mark.parametrize(
+    ("law", "sensitivity", "level", "scale"),
+    [
+        (LAPLACE, 1, 0.05, 20.0),
+        (LAPLACE, 2, 0.05, 40.0),
+        (LAPLACE, 7, 3.5, 2.0),
+        (GAUSSIAN, 1, 0.02, 5.0),
+        (GAUSSIAN, 2, 0.02, 10.0),
+        (GAUSSIAN, 7, 24.5, 1.0),
+        (GAUSSIAN, math.sqrt(2), 0.0625, 4.0),
+    ],
+)
+def test_scale(law: Law, sensitivity: float, level: float, scale: float) -> None:
+    """Δ/ε, and Δ/√(2ρ): a standard deviation, not a variance."""
+    assert scale_of(law, sensitivity, level) == pytest.approx(scale, rel=1e-14)
+
+
+@LAW
+@settings(deadline=None, max_examples=200)
+@given(sensitivity=st.integers(1, 10**9), level=st.floats(1e-6, 1e3))
+def test_opendp_certifies_the_scale(law: Law, sensitivity: int, level: float) -> None:
+    """And would not certify one that is smaller by next to nothing: no noise is wasted."""
+    scale = scale_of(law, sensitivity, level)
+    exact = sensitivity if law is LAPLACE else float(sensitivity)
+    assert measurement(law.name, scale).map(exact) <= level
+    assert measurement(law.name, scale * (1 - 1e-14)).map(exact) > level
+    assert scale == pytest.approx(sensitivity / law.strength(level), rel=1e-14)
+
+
+@LAW
+@SCALE
+def test_variance(law: Law, scale: float) -> None:
+    expected = definition.variance(scale, law.norm)
+    assert law.variance(scale) == pytest.approx(expected, rel=1e-9, abs=1e-30)
+
+
+def test_variance_at_large_scales() -> None:
+    """2s² − 1/6 + O(1/s²), from the series of 1/(2·sinh²(1/2s)); and s²."""
+    for scale in (1e4, 2.0**20):
+        assert LAPLACE.variance(scale) == pytest.approx(2 * scale**2 - 1 / 6, rel=1e-9)
+        assert GAUSSIAN.variance(scale) == scale**2
+
+
+@LAW
+@pytest.mark.parametrize("scale", [0.3, 0.7, 3.3, 25.0, 400.0])
+@pytest.mark.parametrize("probability", [0.9, 0.5, 0.01, 1e-9, 1e-12])
+def test_tail_is_not_exceeded(law: Law, scale: float, probability: float) -> None:
+    k = law.tail(scale, probability)
+    assert definition.tail(k, scale, law.norm) <= probability * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.7, 3.3, 25.0, 400.0])
+@pytest.mark.parametrize("probability", [0.9, 0.5, 0.01, 1e-9, 1e-12])
+def test_tail_is_the_least(scale: float, probability: float) -> None:
+    """For Laplace; a Gaussian tail is bounded, at a rare probability by a tenth too much."""
+    k = LAPLACE.tail(scale, probability)
+    assert k == 0 or definition.tail(k - 1, scale) > probability * (1 - 1e-9)
+    if probability <= 1e-9 and scale > 1:
+        k = GAUSSIAN.tail(scale, probability)
+        assert definition.tail(int(0.9 * k), scale, norm=2) > probability
+
+
+@pytest.mark.parametrize("size", [*range(1, 30), 99, 100, 101, 10**6, 10**6 + 1])
+def test_rounding(size: int) -> None:
+    assert LAPLACE.rounding(size) == size
+    assert GAUSSIAN.rounding(size) == math.ceil(math.sqrt(size))
+
+
+def test_two_bins() -> None:
+    """(1, −1) has a length of 2 in L1, of √2 in L2: rounded up, never down."""
+    assert LAPLACE.two_bins() == 2
+    assert 0 < GAUSSIAN.two_bins() ** 2 - 2 < 1e-15
+
+
+# Without OpenDP
+
+BLOCKED = "import sys; sys.modules['opendp'] = None\n"
+DIRECTION = """
+import numpy as np
+from crowdml.models import Minibatch, Softmax
+from crowdml.privacy import DirectionMechanism, Place, SystemChance
+from crowdml.device.routines import write_checkin
+mechanism = DirectionMechanism(4.0, 1024, 67, size=6, n_classes=3)
+samples = Minibatch(Softmax(2, 3), np.zeros(6), np.ones((4, 2)) / 2, np.array([0.0, 1, 2, 0]))
+kinds = set()
+for i in range(40):
+    place = Place("00" * 32, f"device-{i}", 1)
+    event = mechanism.event(4, place)
+    message = write_checkin(mechanism, samples, event, place, SystemChance(), version=0)
+    mechanism.read(message, place)
+    kinds.add(event.what)
+assert kinds == {"direction", "report"}, kinds
+import sys
+found = [name for name in sys.modules if name.partition(".")[0] == "opendp" and sys.modules[name]]
+assert not found, found
+"""
+
+
+@pytest.mark.parametrize("before", ["", BLOCKED], ids=["there", "not installed"])
+def test_a_direction_needs_no_opendp(before: str) -> None:
+    """Everything that a device does for a check-in, in an interpreter of its own."""
+    subprocess.run([sys.executable, "-c", before + DIRECTION], check=True)
+
+
+@LAW
+def test_noise_says_what_is_missing(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "opendp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    with pytest.raises(CrowdmlError) as error:
+        law.add(np.zeros(1, dtype=np.int64), 17, 0.123, Spy())
+    start = f"{law.name} noise needs opendp"
+    assert str(error.value).startswith(start)
+    assert str(error.value).endswith("which is not installed. Run: pip install 'crowdml[noise]'")

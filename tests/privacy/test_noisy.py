@@ -1,0 +1,480 @@
+"""Noise on averages and counts: its scale as really used, what it costs, and what comes out."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.errors import InvalidInput
+from crowdml.privacy import (
+    GAUSSIAN,
+    LAPLACE,
+    Chance,
+    DirectionEvent,
+    Implausible,
+    Law,
+    Levels,
+    NoiseMechanism,
+    Noisy,
+    Part,
+    Place,
+    Unit,
+)
+from crowdml.types import Array, Ints
+from tests.privacy import law as definition
+from tests.privacy.given import Given
+from tests.privacy.pseudo import Pseudo
+from tests.privacy.spy import Spy
+
+SIZE = 6
+PLACE = Place("00" * 32, "ana", 1)
+LEVELS = Levels(gradient=0.7, errors=0.3, labels=0.13)
+LAW = pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
+
+
+def mechanism(law: Law, levels: Levels = LEVELS, **more: Any) -> NoiseMechanism:
+    delta = 0.0 if law.pure else 1e-6
+    fields = {"clip": 2.0, "size": SIZE, "n_classes": 3, "buffer": 60, "delta": delta} | more
+    return NoiseMechanism(law, levels, **fields)
+
+
+def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Given:
+    return Given(
+        g=np.linspace(-0.5, 0.5, SIZE) if g is None else g,
+        n_samples=n,
+        w=np.zeros(SIZE) if w is None else w,
+        labels=np.resize(np.repeat([0, 1, 2], [5, 7, 8]), n),
+    )
+
+
+def told(door: NoiseMechanism, given: Given, chance: Chance) -> Noisy:
+    return door.tell(given, door.event(given.n_samples, PLACE), PLACE, chance)
+
+
+def integers(message: Noisy) -> Ints:
+    return np.frombuffer(message.gradient, dtype="<i4").astype(np.int64)
+
+
+def steps(law: Law, n_training: int, grid: int, size: int = SIZE) -> int:
+    """⌈2S/(nq)⌉ + d, or + ⌈√d⌉."""
+    rounding = size if law is LAPLACE else math.ceil(math.sqrt(size))
+    return math.ceil(2 * 2.0 / n_training / 2.0**grid) + rounding
+
+
+# The noise
+
+
+@LAW
+@pytest.mark.parametrize("heldout", [0.0, 0.2])
+@pytest.mark.parametrize("n", [1, 16, 20, 57])
+def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
+    """Δ/ε or Δ/√(2ρ), with n the samples really behind the gradient."""
+    spy, door = Spy(), mechanism(law, heldout=heldout)
+    out = told(door, samples(n), spy)
+    n_training = n - int(heldout * n)
+    gradient = steps(law, n_training, out.grid)
+    if law is LAPLACE:
+        expected = [gradient / 0.7, 1 / 0.3, 2 / 0.13]
+    else:
+        expected = [gradient / math.sqrt(1.4), 1 / math.sqrt(0.6), math.sqrt(2 / 0.26)]
+    assert spy.laws == [law.name] * 3
+    assert spy.scales == pytest.approx(expected, rel=1e-14)
+    # In units of the gradient, the noise of Eq. (10): scale 4/(nε), and hardly more.
+    in_units = spy.scales[0] * 2.0**out.grid
+    assert 1.0 <= in_units / (4 / (n_training * law.strength(0.7))) < 1.0001
+
+
+@LAW
+def test_divisor_is_the_samples_really_used(law: Law) -> None:
+    """More after an outage means less noise; fewer with held-out samples means more."""
+    scales = {}
+    for n in (16, 20, 57):
+        spy = Spy()
+        grid = told(mechanism(law), samples(n), spy).grid
+        scales[n] = spy.scales[0] * 2.0**grid
+    assert scales[16] / scales[20] == pytest.approx(20 / 16, rel=1e-4)
+    assert scales[57] / scales[20] == pytest.approx(20 / 57, rel=1e-4)
+    spy = Spy()
+    grid = told(mechanism(law, heldout=0.2), samples(20), spy).grid
+    assert spy.scales[0] * 2.0**grid == pytest.approx(scales[16], rel=1e-4)
+
+
+@LAW
+def test_each_gradient_is_clipped_in_the_norm_of_the_law(law: Law) -> None:
+    given = samples()
+    told(mechanism(law), given, Spy())
+    ((rows, clip, norm),) = given.asked
+    assert rows.all()
+    assert (clip, norm) == (2.0, {"laplace": 1, "gaussian": 2}[law.name])
+
+
+@LAW
+def test_heldout_samples(law: Law) -> None:
+    """Set aside by chance, they count errors and do not train."""
+    spy, given, door = Spy(), samples(20), mechanism(law, heldout=0.25)
+    given.wrong = np.arange(20) % 2 == 0
+    out = told(door, given, spy)
+    ((rows, _, _),) = given.asked
+    assert spy.below_asked == [20, 19, 18, 17, 16]
+    # The spy always draws the first that is left.
+    assert rows.tolist() == [False] * 5 + [True] * 15
+    assert (out.samples, out.heldout, out.errors) == (20, 5, 3)
+    assert [v.tolist() for v in spy.values[1:]] == [[3], [5, 7, 8]]
+
+
+@LAW
+@pytest.mark.parametrize("n", [1, 20, 57])
+def test_noise_falls_on_the_rounded_secret(law: Law, n: int) -> None:
+    spy, door = Spy(), mechanism(law, regularization=0.01, radius=50.0)
+    given = samples(n, w=np.full(SIZE, 5.0))
+    out = told(door, given, spy)
+    rounded = np.rint(given.g * 2.0**-out.grid)
+    labels = np.bincount(given.labels, minlength=3).tolist()
+    assert [v.tolist() for v in spy.values] == [rounded.tolist(), [min(n, 3)], labels]
+    decay = round(0.05 * 2.0**-out.grid)
+    assert integers(out).tolist() == (rounded + decay).tolist()
+    assert (out.errors, list(out.labels)) == (min(n, 3), labels)
+
+
+@LAW
+def test_nothing_random_touches_the_decay(law: Law) -> None:
+    """λw is public: two parameters differ in the output by it exactly, under the same noise."""
+    door = mechanism(law, regularization=0.25, radius=4.0)
+    w = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
+    plain, decayed = (told(door, samples(w=at), Pseudo()) for at in (0 * w, w))
+    difference = (integers(decayed) - integers(plain)) * 2.0**plain.grid
+    assert difference.tolist() == (0.25 * w).tolist()
+
+
+@LAW
+@pytest.mark.parametrize("far", [4.5, 1e6, 1e30, float(np.finfo(np.float32).max), 1e300])
+@pytest.mark.parametrize("decay", [0.25, 1e6])
+def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> None:
+    """A server may send any w: λw is cut to λR, and no number overflows on the way."""
+    door = mechanism(law, regularization=decay, radius=4.0)
+    w = far * np.array([1.0, -1.0, 1.0, -1.0, 0.0, 1.0])
+    plain, decayed = (told(door, samples(w=at), Spy()) for at in (0 * w, w))
+    assert decayed.grid == plain.grid
+    most = round(decay * 4.0 * 2.0**-plain.grid)
+    moved = integers(decayed) - integers(plain)
+    assert moved.tolist() == [most, -most, most, -most, 0, most]
+    assert np.abs(integers(decayed)).max() <= 2**29 + 1
+
+
+@LAW
+def test_no_decay_without_regularization(law: Law) -> None:
+    far = np.full(SIZE, 1e308)
+    plain, same = (told(mechanism(law), samples(w=w), Spy()) for w in (0 * far, far))
+    assert same.gradient == plain.gradient
+
+
+@LAW
+def test_infinite_levels_add_no_noise(law: Law) -> None:
+    spy, door = Spy(), mechanism(law, Levels(math.inf, math.inf, math.inf))
+    given = samples()
+    out = told(door, given, spy)
+    assert spy.asked == 0
+    assert np.allclose(integers(out) * 2.0**out.grid, given.g, atol=2.0**-28)
+    assert (out.errors, out.labels) == (3, (5, 7, 8))
+    assert door.event(20).loss.total == math.inf
+    assert (door.noise_energy, door.error_variance, door.label_variance) == (0.0, 0.0, 0.0)
+
+
+@LAW
+def test_a_real_target_has_no_labels(law: Law) -> None:
+    spy, door = Spy(), mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
+    given = samples()
+    given.labels = np.zeros(0, dtype=np.int64)
+    out = told(door, given, spy)
+    assert len(spy.scales) == 2
+    assert out.labels == ()
+    assert [release.what for release in door.event(20).releases] == ["gradient", "errors"]
+    assert door.label_variance == 0.0
+    door.check(out, PLACE)
+
+
+@LAW
+@pytest.mark.parametrize("noise", [2**40, -(2**40)])
+def test_extreme_noise_stays_in_int32(law: Law, noise: int) -> None:
+    class Extreme(Spy):
+        def _add(self, law: str, values: Ints, scale: float) -> Ints:
+            return np.asarray(values + noise)
+
+    out = told(mechanism(law), samples(), Extreme())
+    assert np.abs(integers(out)).tolist() == [2**31 - 1] * SIZE
+    assert [abs(count) for count in (out.errors, *out.labels)] == [2**31 - 1] * 4
+    assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
+
+
+# What it costs
+
+
+@LAW
+@pytest.mark.parametrize(
+    ("heldout", "cost"), [(0.0, 0.7 + 0.3 + 0.13), (0.2, max(0.7, 0.3) + 0.13)]
+)
+def test_cost(law: Law, heldout: float, cost: float) -> None:
+    door = mechanism(law, heldout=heldout)
+    event, n_heldout = door.event(20), int(20 * heldout)
+    loss = event.loss
+    assert (event.unit, door.unit) == (Unit.SAMPLE, Unit.SAMPLE)
+    assert (loss.epsilon if law.pure else loss.rho) == pytest.approx(cost, rel=1e-15)
+    assert (event.n_training, event.n_heldout) == (20 - n_heldout, n_heldout)
+    assert {r.what: (r.part, r.sensitivity, r.level) for r in event.releases} == {
+        "gradient": (
+            Part.TRAINING,
+            steps(law, event.n_training, door.grid(event.n_training)),
+            0.7,
+        ),
+        "errors": (Part.HELDOUT if n_heldout else Part.TRAINING, 1, 0.3),
+        "labels": (Part.ALL, law.two_bins(), 0.13),
+    }
+
+
+@LAW
+def test_dear_errors_on_heldout_samples(law: Law) -> None:
+    event = mechanism(law, Levels(0.2, 0.9, 0.13), heldout=0.2).event(20)
+    assert max(event.loss.epsilon, event.loss.rho) == pytest.approx(1.03)
+
+
+def others(law: Law) -> Iterator[object]:
+    door = mechanism(law)
+    yield from (door.event(19), door.event(21), mechanism(law, heldout=0.1).event(20))
+    yield mechanism(law, LEVELS._replace(gradient=0.1)).event(20)
+    yield mechanism(law, LEVELS._replace(errors=0.2)).event(20)
+    yield mechanism(law, clip=1.5).event(20)
+    yield mechanism(law, size=1).event(20)
+    yield mechanism(GAUSSIAN if law is LAPLACE else LAPLACE).event(20)
+    yield DirectionEvent(1, "direction", 0.7)
+
+
+@LAW
+def test_an_event_of_another_checkin_is_refused(law: Law) -> None:
+    """Even one that costs more: its sensitivity is in steps of another grid. Nothing is drawn."""
+    door = mechanism(law)
+    for other in others(law):
+        spy = Spy()
+        with pytest.raises(InvalidInput, match="an event must be the check-in's own"):
+            door.tell(samples(), other, PLACE, spy)  # type: ignore[arg-type]
+        assert spy.asked == 0
+
+
+# Refusals
+
+
+@LAW
+@pytest.mark.parametrize(
+    "g",
+    [
+        np.full(SIZE, 1.0),
+        np.array([2.0 + 1e-9, 0, 0, 0, 0, 0]),
+        np.array([np.nan, 0, 0, 0, 0, 0]),
+        np.array([np.inf, 0, 0, 0, 0, 0]),
+        np.zeros(SIZE - 1),
+    ],
+)
+def test_refuses_an_unclipped_average(law: Law, g: Array) -> None:
+    """And asks for no noise, so nothing is lost or told."""
+    spy = Spy()
+    sentence = f"6 numbers with an L{law.norm} norm of at most 2, found"
+    with pytest.raises(InvalidInput, match=sentence):
+        told(mechanism(law), samples(g=g), spy)
+    assert spy.scales == []
+
+
+def test_the_norm_of_the_average_is_the_laws() -> None:
+    """Six halves are 3 long in L1, and 1.2 in L2."""
+    g = np.full(SIZE, 0.5)
+    told(mechanism(GAUSSIAN), samples(g=g), Spy())
+    with pytest.raises(InvalidInput, match="found 6 with 3"):
+        told(mechanism(LAPLACE), samples(g=g), Spy())
+
+
+@LAW
+@pytest.mark.parametrize("clip", [0.0, -1.0, math.inf, math.nan])
+def test_refuses_clip(law: Law, clip: float) -> None:
+    with pytest.raises(InvalidInput, match=f"positive and finite, found {clip}"):
+        mechanism(law, clip=clip)
+
+
+@LAW
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        ((0.0, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found 0. Use inf for no noise"),
+        ((-1.0, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found -1. Use inf"),
+        ((math.nan, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found nan. Use inf"),
+        ((-math.inf, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found -inf. Use inf"),
+        ((9.9e-10, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found 9.9e-10. Use inf"),
+        ((1.01e6, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found 1.01e+06. Use inf"),
+        ((1e308, 1.0, 1.0), "the gradient must lie in 1e-09 … 1e+06, found 1e+308. Use inf"),
+        ((1.0, 0.0, 1.0), "the errors must lie in 1e-09 … 1e+06, found 0. Use inf"),
+        ((1.0, 5e-324, 1.0), "the errors must lie in 1e-09 … 1e+06, found 4.94066e-324. Use inf"),
+        ((1.0, 1e308, 1.0), "the errors must lie in 1e-09 … 1e+06, found 1e+308. Use inf"),
+        ((1.0, 1.0, -0.1), "the labels must lie in 1e-09 … 1e+06, found -0.1. Use inf"),
+        ((1.0, 1.0, 1e-10), "the labels must lie in 1e-09 … 1e+06, found 1e-10. Use inf"),
+        ((1.0, 1.0, 0.0), "the labels must lie in 1e-09 … 1e+06, found 0. Use inf"),
+        ((1.0, 1.0, math.nan), "the labels must lie in 1e-09 … 1e+06, found nan. Use inf"),
+    ],
+)
+def test_refuses_levels(law: Law, levels: tuple[float, float, float], message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^the level for {re.escape(message)}"):
+        mechanism(law, Levels(*levels))
+
+
+@pytest.mark.parametrize(
+    ("law", "delta"), [(LAPLACE, 1e-6), (GAUSSIAN, 0.0), (GAUSSIAN, -1e-6), (GAUSSIAN, 1.0)]
+)
+def test_refuses_delta(law: Law, delta: float) -> None:
+    """Without a δ, ρ would be charged as a pure ε."""
+    with pytest.raises(InvalidInput, match=f"for {law.name} noise, found {delta:g}"):
+        mechanism(law, delta=delta)
+
+
+# What the server takes from it
+
+
+@LAW
+@pytest.mark.parametrize("level", [1e-9, 1e-6, 0.7, 1e6, math.inf])
+def test_levels_at_the_ends(law: Law, level: float) -> None:
+    """And works there: honest noise of a seeded generator, within what the wire carries."""
+    door = mechanism(law, Levels(level, level, level))
+    out = told(door, samples(), Pseudo())
+    assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
+    door.check(out, PLACE)
+    assert max(door.plausible_gradient(20), *door.plausible_excess) <= 2**31 - 1
+    assert len(msgspec.json.encode(out)) <= door.largest_message
+
+
+@LAW
+@pytest.mark.parametrize("level", [0.05, 0.7, 5.0])
+@pytest.mark.parametrize("n", [1, 20])
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: float) -> None:
+    """Even the extreme one: all of S in one number and λR on top, refused with chance 10⁻⁹."""
+    door = mechanism(law, LEVELS._replace(gradient=level), regularization=decay, radius=100.0)
+    spy, one = Spy(), np.eye(SIZE)[0]
+    extreme = told(door, samples(n, g=2.0 * one, w=100.0 * one), spy)
+    room = door.plausible_gradient(n) - int(integers(extreme).max())
+    scale = spy.scales[0]
+    if law is LAPLACE:
+        refused = SIZE * 2 * math.exp(-(room + 1) / scale) / (1 + math.exp(-1 / scale))
+        # And not much more room than that: a poisoned gradient gains little.
+        assert refused > 1e-9 / 1.01
+    else:
+        refused = SIZE * math.erfc(room / scale / math.sqrt(2))
+        assert refused > 1e-9 / 20
+    assert refused <= 1e-9
+
+
+@LAW
+@pytest.mark.parametrize("levels", [LEVELS, Levels(0.1, 0.05, 0.05), Levels(5.0, 2.0, 2.0)])
+def test_honest_counts_are_plausible(law: Law, levels: Levels) -> None:
+    errors, labels = mechanism(law, levels).plausible_excess
+    scales = 1 / law.strength(levels.errors), law.two_bins() / law.strength(levels.labels)
+    assert definition.tail(errors, scales[0], law.norm) <= 1e-9
+    assert 1000 * definition.tail(labels, scales[1], law.norm) <= 1e-9
+    # And not much more room than that.
+    assert definition.tail(int(0.85 * errors) - 1, scales[0], law.norm) > 1e-9
+
+
+@LAW
+def test_without_noise_there_is_no_excess(law: Law) -> None:
+    door = mechanism(law, Levels(math.inf, math.inf, math.inf))
+    assert door.plausible_excess == (0, 0)
+    assert door.plausible_gradient(20) <= 2**29 + 2
+
+
+def honest(door: NoiseMechanism) -> Noisy:
+    return Noisy(20, 0, 3, (5, 7, 8), door.grid(20), np.zeros(SIZE, dtype="<i4").tobytes())
+
+
+@LAW
+def test_takes_an_honest_device(law: Law) -> None:
+    door = mechanism(law)
+    door.check(honest(door), PLACE)
+    errors, labels = door.plausible_excess
+    most = door.plausible_gradient(20)
+    ends = np.array([-most, most, 0, 0, 0, 0], dtype="<i4").tobytes()
+    for extreme in (
+        {"errors": -errors, "labels": (-labels, 20 + labels, 0)},
+        {"errors": 20 + errors, "gradient": ends},
+    ):
+        door.check(msgspec.structs.replace(honest(door), **extreme), PLACE)
+
+
+def gradient(*values: int) -> bytes:
+    return np.array([*values, *[0] * (SIZE - len(values))], dtype="<i4").tobytes()
+
+
+@LAW
+@pytest.mark.parametrize(
+    ("change", "kind", "sentence"),
+    [
+        ({"errors": -(10**9)}, "implausible", "errors must lie in"),
+        ({"errors": 10**9}, "implausible", "errors must lie in"),
+        ({"labels": (0, -(10**9), 0)}, "implausible", "labels must lie in"),
+        ({"labels": (0, 0, 10**9)}, "implausible", "labels must lie in"),
+        ({"gradient": gradient(0, 0, -(10**9))}, "implausible", "gradient must lie in"),
+        ({"gradient": gradient(-(2**31))}, "implausible", "gradient must lie in"),
+        ({"gradient": gradient(2**31 - 1)}, "implausible", "gradient must lie in"),
+        ({"samples": 14}, "too-few-samples", "at least 15, found 14"),
+        ({"samples": 61}, "too-many-samples", "at most 60, found 61"),
+        ({"heldout": 1}, "wrong-heldout", "heldout must be 0 of 20 samples, found 1"),
+        ({"labels": (1, 2)}, "wrong-size", "labels must be 3 counts, found 2"),
+        ({"labels": ()}, "wrong-size", "labels must be 3 counts, found 0"),
+        ({"gradient": b"1234"}, "wrong-size", r"6 int32 values \(24 bytes\), found 4 bytes"),
+        ({"grid": 0}, "wrong-grid", "for 20 samples, found 0"),
+    ],
+)
+def test_refuses_the_implausible(
+    law: Law, change: dict[str, Any], kind: str, sentence: str
+) -> None:
+    door = mechanism(law, batch=15)
+    with pytest.raises(Implausible, match=sentence) as refusal:
+        door.check(msgspec.structs.replace(honest(door), **change), PLACE)
+    assert refusal.value.kind == kind
+
+
+@LAW
+def test_one_beyond_the_bound_is_refused(law: Law) -> None:
+    door = mechanism(law)
+    (errors, labels), most = door.plausible_excess, door.plausible_gradient(20)
+    for change in (
+        {"errors": -errors - 1},
+        {"errors": 20 + errors + 1},
+        {"labels": (-labels - 1, 0, 0)},
+        {"labels": (0, 0, 20 + labels + 1)},
+        {"gradient": gradient(0, most + 1)},
+        {"gradient": gradient(-most - 1)},
+    ):
+        with pytest.raises(Implausible, match="must lie in"):
+            door.check(msgspec.structs.replace(honest(door), **change), PLACE)
+
+
+@LAW
+@pytest.mark.parametrize(("heldout", "evaluated"), [(0.0, 20), (0.25, 5)])
+def test_reading(law: Law, heldout: float, evaluated: int) -> None:
+    door = mechanism(law, heldout=heldout)
+    given = samples()
+    reading = door.read(told(door, given, Spy()), PLACE)
+    assert reading.g is not None
+    assert np.abs(reading.g - given.g).max() <= 2.0 ** (door.grid(20 - int(20 * heldout)) - 1)
+    assert (reading.evaluated, reading.errors) == (evaluated, 3)
+    assert (reading.labelled, reading.labels) == (20, (5, 7, 8))
+    assert door.length == 2.0
+
+
+@LAW
+def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
+    """For b samples, at levels away from those where variance and deviation are the same."""
+    door, spy = mechanism(law, batch=20), Spy()
+    out = told(door, samples(20), spy)
+    variances = [law.variance(scale) for scale in spy.scales]
+    assert door.noise_energy == pytest.approx(SIZE * variances[0] * 4.0**out.grid)
+    assert [door.error_variance, door.label_variance] == pytest.approx(variances[1:])
+    assert door.gradient_scale(20) == pytest.approx(spy.scales[0] * 2.0**out.grid)

@@ -1,0 +1,47 @@
+"""From ρ to (ε, δ) and back."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdml.privacy import Loss, epsilon_of, rho_of
+
+
+def gaussian_delta(epsilon: float, rho: float) -> float:
+    """The exact δ of the continuous Gaussian mechanism with Δ²/(2σ²) = ρ.
+
+    Reference: Balle and Wang 2018, Theorem 5.
+    """
+    mu = math.sqrt(2 * rho)
+
+    def phi(z: float) -> float:
+        return math.erfc(-z / math.sqrt(2)) / 2
+
+    return phi(mu / 2 - epsilon / mu) - math.exp(epsilon) * phi(-mu / 2 - epsilon / mu)
+
+
+@given(rho=st.floats(1e-6, 30.0), delta=st.sampled_from([1e-9, 1e-6, 1e-3]))
+def test_it_holds_for_the_gaussian_and_wastes_little(rho: float, delta: float) -> None:
+    epsilon = epsilon_of(rho, delta)
+    assert gaussian_delta(epsilon, rho) <= delta * (1 + 1e-6)
+    simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    assert epsilon <= simple
+
+
+@given(epsilon=st.floats(1e-3, 100.0), delta=st.sampled_from([1e-9, 1e-6, 1e-3]))
+def test_there_and_back(epsilon: float, delta: float) -> None:
+    rho = rho_of(epsilon, delta)
+    assert epsilon_of(rho, delta) <= epsilon * (1 + 1e-12)
+    assert epsilon_of(rho * 1.001, delta) > epsilon
+
+
+def test_losses_add_up_in_their_own_units() -> None:
+    pure, rho = Loss(epsilon=0.5), Loss(rho=0.1, delta=1e-6)
+    assert Loss.sum([pure] * 4).total == 2.0
+    assert Loss.sum([rho] * 4).total == pytest.approx(epsilon_of(0.4, 1e-6))
+    assert Loss.sum([rho] * 4).total < 4 * rho.total
+    assert (pure + rho).total == pytest.approx(0.5 + epsilon_of(0.1, 1e-6))
+    assert Loss(rho=math.inf, delta=1e-6).total == math.inf
+    assert Loss().total == 0.0

@@ -1,0 +1,66 @@
+"""Crowds whose true error is known, and what their devices tell of it."""
+
+import math
+
+import msgspec
+import numpy as np
+
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.protocol import DirectedCheckin, Task
+from crowdml.server.learner import Arrival
+from crowdml.server.store import DeviceRow
+from tests.server.learning import message, noisy
+
+__all__ = ["miscounting", "people", "responding"]
+
+
+def people(task: Task, n: int) -> list[DeviceRow]:
+    return [DeviceRow(1, i, f"{task.name}-{i}", "active") for i in range(n)]
+
+
+def miscounting(
+    task: Task, n: int, error: float, rng: np.random.Generator, samples: int = 20
+) -> list[Arrival]:
+    """Error counts with the noise that the terms prescribe.
+
+    The generator is seeded, so the tests that use it cannot fail by chance.
+    """
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
+    p = -math.expm1(-mechanism.levels.errors)
+    noise = rng.geometric(p, n) - rng.geometric(p, n)
+    counts = rng.binomial(samples, error, n) + noise
+    body = noisy(task, samples=samples)
+    return [
+        Arrival(device, msgspec.structs.replace(body, id=f"checkin-{i:016d}", errors=int(count)))
+        for i, (device, count) in enumerate(zip(people(task, n), counts, strict=True))
+    ]
+
+
+def responding(
+    task: Task,
+    n: int,
+    error: float,
+    rng: np.random.Generator,
+    shares: tuple[float, ...] = (1 / 3, 1 / 3, 1 / 3),
+) -> list[Arrival]:
+    """The first check-ins of so many people, in their roles; reports by randomised response.
+
+    That is written here from its definition: the truth with probability e^ε/(e^ε + R − 1), each
+    of the R − 1 other reports with an equal share of the rest.
+    """
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    n_reports = 2 * max(task.terms.n_classes, 1)
+    honest = math.exp(mechanism.epsilon) / (math.exp(mechanism.epsilon) + n_reports - 1)
+    made = []
+    for i, device in enumerate(people(task, n)):
+        checkin = message(task, device.name, 1, seed=i)
+        assert isinstance(checkin, DirectedCheckin)
+        if mechanism.evaluates(Place(checkin.terms, device.name, 1)):
+            label = int(rng.choice(len(shares), p=shares)) if task.terms.n_classes else 0
+            truth = 2 * label + int(rng.random() < error)
+            shift = 0 if rng.random() < honest else int(rng.integers(1, n_reports))
+            checkin = msgspec.structs.replace(checkin, report=(truth + shift) % n_reports)
+        made.append(Arrival(device, checkin))
+    return made

@@ -1,0 +1,269 @@
+"""What the package makes of a case: the outputs of the vectors."""
+
+import base64
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crowdml.device.sensing import Sensing
+from crowdml.errors import LimitReached
+from crowdml.models import MODELS, Minibatch, Model
+from crowdml.privacy import (
+    GAUSSIAN,
+    LAPLACE,
+    CheckinEvent,
+    Choice,
+    Codebook,
+    DirectionEvent,
+    DirectionMechanism,
+    Ledger,
+    Levels,
+    Limits,
+    NoiseEvent,
+    NoiseMechanism,
+    Part,
+    Place,
+    Release,
+    bound_features,
+    choose_grid,
+    epsilon_of,
+    quantize,
+    sensitivity_steps,
+)
+from crowdml.protocol import Checkout, Sensor, State, Task, Terms, encode_parameters, terms_hash
+from crowdml.protocol.messages import checkin_type
+from crowdml.types import Array, Flags, Ints
+
+__all__ = [
+    "Case",
+    "checkouts",
+    "choice",
+    "codebooks",
+    "features",
+    "gradients",
+    "grid",
+    "ledger",
+    "letters",
+    "noisy",
+    "quantisation",
+    "roles",
+    "sensing",
+    "sensitivity",
+    "terms",
+    "zcdp",
+]
+
+Case = dict[str, Any]
+
+
+def grid(case: Case) -> Case:
+    k = choose_grid(case["clip"], case["largest"], case["n"], float(case["strength"]))
+    return {"grid": k}
+
+
+def sensitivity(case: Case) -> Case:
+    return {"steps": sensitivity_steps(case["clip"], case["n"], case["grid"], case["rounding"])}
+
+
+def quantisation(case: Case) -> Case:
+    return {"integers": quantize(np.array(case["values"]), case["grid"]).tolist()}
+
+
+def features(case: Case) -> Case:
+    return {"bounded": bound_features(case["x"], len(case["x"]), case["norm"]).tolist()}
+
+
+def gradients(case: Case) -> Case:
+    model = _model(case)
+    w, x, y = _arrays(case)
+    return {
+        "predictions": model.predict(w, x).tolist(),
+        "mistakes": model.mistakes(w, x, y).tolist(),
+        "gradients": model.gradients(w, x, y).tolist(),
+        "bound": _number(model.bound(case["norm"])),
+        "mean": model.mean_gradient(w, x, y, case["clip"], case["norm"]).tolist(),
+    }
+
+
+def zcdp(case: Case) -> Case:
+    return {"epsilon": epsilon_of(case["rho"], case["delta"])}
+
+
+def codebooks(case: Case) -> Case:
+    book = Codebook(case["size"], case["terms_sha256"], case["device"], case["number"])
+    return {
+        "codewords": [book.codeword(j).tolist() for j in case["which"]],
+        "scores": book.scores(np.array(case["u"], dtype=float), case["directions"]).tolist(),
+    }
+
+
+def choice(case: Case) -> Case:
+    return {"coin": str(Choice(case["k"], case["t"], case["epsilon"]).coin)}
+
+
+def roles(case: Case) -> Case:
+    mechanism = DirectionMechanism(4.0, 8, 1, size=1, evaluators=case["evaluators"])
+    place = Place(case["terms_sha256"], case["device"], case["number"])
+    return {"what": mechanism.event(1, place).what}
+
+
+def noisy(case: Case) -> Case:
+    levels = Levels(*(float(case["levels"][name]) for name in ("gradient", "errors", "labels")))
+    mechanism = NoiseMechanism(
+        law={"laplace": LAPLACE, "gaussian": GAUSSIAN}[case["law"]],
+        levels=levels,
+        clip=case["clip"],
+        size=len(case["g"]),
+        n_classes=case["n_classes"],
+        heldout=case["heldout"],
+        regularization=case["regularization"],
+        radius=case["radius"],
+        delta=case["delta"],
+    )
+    minibatch = _Looked(case)
+    event = mechanism.event(minibatch.n_samples)
+    given = Given(case["noise"], case["draws"])
+    told = mechanism.tell(minibatch, event, Place("", "", 1), given)
+    return {
+        "sensitivity": {release.what: release.sensitivity for release in event.releases},
+        "loss": _number(event.loss.total),
+        "whole_loss": _number(event.whole_loss.total),
+        "told": _written(told),
+    }
+
+
+def checkouts(case: Case) -> Case:
+    parameters = encode_parameters(np.array(case["parameters"]))
+    message = Checkout(case["version"], State(case["state"]), parameters)
+    return {
+        "json": msgspec.json.encode(message).decode(),
+        "base64": base64.b64encode(parameters).decode(),
+    }
+
+
+def ledger(case: Case) -> Case:
+    account = Ledger.of(map(_event, case["events"]))
+    limits = Limits(case["limits"]["per_sample"], case["limits"]["per_device"])
+    try:
+        account.require(_event(case["next"]), limits)
+    except LimitReached:
+        allowed = False
+    else:
+        allowed = True
+    return {
+        "per_sample": _number(account.per_sample),
+        "per_device": _number(account.per_device),
+        "whole_device": _number(account.whole_device),
+        "allowed": allowed,
+    }
+
+
+def letters(case: Case) -> Case:
+    """The whole way from a minibatch to a message, with the randomness given."""
+    agreed = Terms.parse(case["terms"])
+    sha256 = terms_hash(case["terms"])
+    place = Place(sha256, case["device"], case["number"])
+    mechanism, minibatch = agreed.mechanism(), Minibatch(agreed.make_model(), *_arrays(case))
+    event = mechanism.event(minibatch.n_samples, place)
+    given = Given(case["noise"], case["draws"])
+    told = mechanism.tell(minibatch, event, place, given)
+    fields = {name: getattr(told, name) for name in told.__struct_fields__}
+    head = {"id": case["id"], "version": case["version"], "terms": sha256}
+    message = checkin_type(mechanism)(**head, **fields)
+    return {"message": _written(message), "loss": _number(event.loss.total)}
+
+
+def sensing(case: Case) -> Case:
+    pipeline = Sensing(Sensor(**case["sensor"]), case["count"])
+    taken = []
+    for time, reading, label in case["readings"]:
+        taken += pipeline.push(time, math.nan if reading is None else reading, label)
+    return {
+        "taken": [
+            {
+                "time": sample.time,
+                "window": sample.window.tolist(),
+                "x": sample.x.tolist(),
+                "y": sample.y,
+            }
+            for sample in taken
+        ]
+    }
+
+
+def terms(case: Case) -> Case:
+    text = Task.from_toml(case["toml"]).terms.text
+    return {"text": text, "sha256": terms_hash(text)}
+
+
+class Given:
+    """Chance from lists: noise in the order of the releases, and draws, large ones as text."""
+
+    def __init__(self, noise: dict[str, list[int]], draws: Sequence[int | str] = ()) -> None:
+        self._noise = iter(noise.values())
+        self._draws: Iterator[int] = map(int, draws)
+
+    def below(self, n: int) -> int:
+        draw = next(self._draws)
+        assert draw < n
+        return draw
+
+    def token(self) -> str:
+        raise AssertionError("an id is given")
+
+    def add_laplace(self, values: Ints, scale: float) -> Ints:
+        return np.asarray(values + np.array(next(self._noise), dtype=np.int64))
+
+    add_gaussian = add_laplace
+
+
+class _Looked:
+    """A minibatch that was looked at already."""
+
+    def __init__(self, case: Case) -> None:
+        self.w, self.g = np.array(case["w"]), np.array(case["g"])
+        self.labels = np.array(case["labels"], dtype=np.int64)
+        self.n_samples = len(case["mistakes"])
+        self._mistakes = np.array(case["mistakes"])
+
+    def mistakes(self) -> Flags:
+        return self._mistakes
+
+    def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
+        return self.g
+
+
+def _event(event: Case) -> CheckinEvent:
+    if "epsilon" in event:
+        return DirectionEvent(event["number"], event["what"], event["epsilon"])
+    releases = tuple(
+        Release(r["what"], Part(r["part"]), r["sensitivity"], float(r["level"]))
+        for r in event["releases"]
+    )
+    return NoiseEvent(event["n_training"], event["n_heldout"], releases, event["delta"])
+
+
+def _model(case: Case) -> Model:
+    settings = {name: case[name] for name in ("tolerance", "delta")}
+    return MODELS[case["kind"]].model(
+        case["n_features"], case["n_classes"], case["intercept"], **settings
+    )
+
+
+def _arrays(case: Case) -> tuple[Array, Array, Array]:
+    w, x, y = (np.array(case[name], dtype=float) for name in "wxy")
+    return w, x, y
+
+
+def _written(message: msgspec.Struct) -> Case:
+    written: Case = json.loads(msgspec.json.encode(message))
+    return written
+
+
+def _number(value: float) -> float | str:
+    """JSON has no infinity."""
+    return "inf" if math.isinf(value) else value

@@ -1,0 +1,59 @@
+/** What the mechanism with noise refuses to let through; what it lets through is in the vectors. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Chance, InvalidInput, decodeGradient, placeOf } from "../../crowdml/web/index.js";
+import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
+import { NoiseMechanism } from "../../crowdml/web/mechanisms/noisy.js";
+
+/** @import { Minibatch } from "../../crowdml/web/minibatch.js" */
+/** @import { Law, NoiseEvent } from "../../crowdml/web/types.js" */
+
+const settings = { law: LAPLACE, levels: { gradient: 1, errors: 1, labels: 0 }, clip: 2, size: 3,
+  nClasses: 0, heldout: 0.2, regularization: 0, radius: 1, delta: 0 }; // prettier-ignore
+const place = await placeOf("", "", 1);
+
+/**
+ * @param {number[]} g
+ * @param {Partial<NoiseEvent>} changes
+ * @param {Law} [law]
+ */
+function tell(g, changes, law = LAPLACE) {
+  const mechanism = new NoiseMechanism({ ...settings, law });
+  const w = new Float64Array(3);
+  const meanGradient = () => Float64Array.from(g);
+  const looked = { nSamples: 10, w, labels: [], mistakes: () => [true], meanGradient };
+  const minibatch = /** @type {Minibatch} */ (/** @type {unknown} */ (looked));
+  const event = { ...mechanism.event(10), ...changes };
+  return mechanism.tell(minibatch, event, place, new Chance());
+}
+
+test("an event that was made for other numbers, or another mechanism, is not spent", () => {
+  assert.equal(decodeGradient(tell([1, 0, 0], {}).told.gradient, 3).length, 3);
+  for (const [nTraining, nHeldout] of /** @type {const} */ ([[9, 2], [8, 3], [11, 0], [2, 7]])) {
+    assert.throws(() => tell([1, 0, 0], { nTraining, nHeldout }), InvalidInput);
+  }
+  assert.throws(() => tell([1, 0, 0], /** @type {{}} */ ({ unit: "check-in" })), InvalidInput);
+});
+
+test("what the event does not name is not sent", () => {
+  const { told } = tell([1, 0, 0], { releases: [] });
+  assert.deepEqual([told.gradient, told.errors, told.labels], ["", 0, []]);
+});
+
+test("a gradient beyond its bound is not sent", () => {
+  for (const g of [[2, 1e-9, 0], [1.5, -1.5, 0], [1, 1], [NaN, 0, 0]]) {
+    assert.throws(() => tell(g, {}), InvalidInput);
+  }
+  assert.ok(tell([1.4, -1.4, 0], {}, GAUSSIAN), "it is measured in the law's own norm");
+  assert.throws(() => tell([1.5, -1.5, 0], {}, GAUSSIAN), InvalidInput);
+});
+
+test("levels that hide nothing, or nothing at all, are none", () => {
+  for (const level of [0, -1, 1e-10, 2e6, NaN]) {
+    const levels = { ...settings.levels, gradient: level };
+    assert.throws(() => new NoiseMechanism({ ...settings, levels }), InvalidInput);
+  }
+  assert.throws(() => new NoiseMechanism({ ...settings, clip: Infinity }), InvalidInput);
+});
