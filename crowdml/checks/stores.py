@@ -7,6 +7,7 @@ from functools import partial
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
 from crowdml.server import Store
+from crowdml.server.database import News
 from crowdml.server.entry import LogEntry
 from crowdml.server.log import DeviceTotals, Mark, marks_of
 from crowdml.server.store import DeviceRow
@@ -75,7 +76,7 @@ def check_devices(store: Store) -> None:
         assert store.device(token_sha256(token)) == row, "a device is found by its token's hash"
     assert store.device(token_sha256("unknown")) is None
     assert store.devices(first) == [enrolled[0][0], enrolled[1][0]]
-    assert store.count_devices() == {first: 2, second: 1}
+    assert [store.count_devices(task) for task in (first, second)] == [2, 1]
     revoked, token = enrolled[1]
     store.set_device_status(revoked.name, "revoked")
     found = store.device(token_sha256(token))
@@ -87,11 +88,11 @@ def check_invites(store: Store) -> None:
     first, second = (row.id for row in store.tasks())
     _must_refuse(lambda: store.create_invite(first, 0), "an invite for nobody")
     code = store.create_invite(first, 2)
-    before = store.count_devices()
+    before = store.count_devices(first)
     for invite in (None, "", "wrong"):
         _must_refuse(partial(store.enrol, first, invite, True), f"invite {invite!r}")
     _must_refuse(lambda: store.enrol(second, code, True), "another task's invite")
-    assert store.count_devices() == before, "a refused enrolment leaves no device behind"
+    assert store.count_devices(first) == before, "a refused enrolment leaves no device behind"
     for _ in range(2):
         store.enrol(first, code, True)
     _must_refuse(lambda: store.enrol(first, code, True), "an invite that is used up")
@@ -186,14 +187,24 @@ def check_snapshots(store: Store) -> None:
 
 
 def check_changes_are_noticed(store: Store, other: Store) -> None:
-    store.changed()
-    assert not store.changed(), "nothing has happened"
+    _news(store)
+    assert not _news(store), "nothing has happened"
     store.set_task_state("first", "running")
-    assert not store.changed(), "a store's own writes are no news to it"
+    assert not _news(store), "a store's own writes are no news to it"
     other.set_task_state("first", "paused")
-    assert store.changed(), "another process has written"
+    assert _news(store).tasks, "another process has written"
     assert store.task("first").state == "paused"
-    assert not store.changed(), "news is told once"
+    assert not _news(store), "news is told once"
+    first = store.task("first").id
+    other.enrol(first, None, False)
+    logs = _news(store).logs
+    assert logs is None or first in logs, "a new device is news"
+
+
+def _news(store: Store) -> News:
+    """After a while in which it would have come."""
+    store.wait(0.2)
+    return store.news()
 
 
 def _task(store: Store, name: str) -> Task:
@@ -231,8 +242,8 @@ def _must_refuse(call: Callable[[], object], what: str) -> None:
 
 
 def _everything(store: Store) -> list[object]:
-    kept: list[object] = [store.tasks(), store.count_devices()]
+    kept: list[object] = [store.tasks()]
     for row in store.tasks():
         log = store.log(row.id)
-        kept += [store.devices(row.id), list(log), log.snapshot()]
+        kept += [store.devices(row.id), store.count_devices(row.id), list(log), log.snapshot()]
     return kept

@@ -113,8 +113,7 @@ def _own_words() -> "Iterator[Rule]":
 def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """List the tasks."""
     with open_store(database) as store:
-        counts = store.count_devices()
-        rows = [_summary(store, row, counts.get(row.id, 0)) for row in store.tasks()]
+        rows = [_summary(store, row, store.count_devices(row.id)) for row in store.tasks()]
     if json:
         print_json({"tasks": rows})
         return

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from crowdml.errors import InvalidInput
 from crowdml.server import schema
+from crowdml.server.database import Database
 from crowdml.server.passwords import hash_password
 from crowdml.server.tokens import new_token, token_sha256
 
@@ -30,11 +31,11 @@ class Action(NamedTuple):
 class Accounts:
     """Who may steer the tasks of this server. All owners may steer all tasks.
 
-    Every method is one transaction on the store's connection, in the store's thread.
+    Every method is one transaction, in the store's thread.
     """
 
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(self, name: str, password: str) -> None:
         """A new owner, or a new password for a known one, whose sessions then end."""
@@ -43,35 +44,35 @@ class Accounts:
                 f"an owner's name must be letters, digits and _ (63 at most), found {name[:80]!r}."
             )
         hashed = hash_password(password)
-        with self._connection.begin():
-            self._end_sessions(name)
+        with self._database.writing() as connection:
+            _end_sessions(connection, name)
             c = schema.owners.c
             change = sa.update(schema.owners).where(c.name == name).values(password=hashed)
-            known = self._connection.execute(change).rowcount
+            known = connection.execute(change).rowcount
             if not known:
                 row = {"name": name, "password": hashed}
-                self._connection.execute(sa.insert(schema.owners), row)
+                connection.execute(sa.insert(schema.owners), row)
             deed = "changed password" if known else "added owner"
-            record(self._connection, COMMAND_LINE, deed, detail=name)
+            record(connection, COMMAND_LINE, deed, detail=name)
 
     def remove(self, name: str) -> None:
-        with self._connection.begin():
-            self._end_sessions(name)
+        with self._database.writing() as connection:
+            _end_sessions(connection, name)
             gone = sa.delete(schema.owners).where(schema.owners.c.name == name)
-            if not self._connection.execute(gone).rowcount:
+            if not connection.execute(gone).rowcount:
                 raise InvalidInput(f"there is no owner {name!r}. `crowdml owner list` shows them.")
-            record(self._connection, COMMAND_LINE, "removed owner", detail=name)
+            record(connection, COMMAND_LINE, "removed owner", detail=name)
 
     def names(self) -> list[str]:
         query = sa.select(schema.owners.c.name).order_by(schema.owners.c.name)
-        with self._connection.begin():
-            return list(self._connection.execute(query).scalars())
+        with self._database.reading() as connection:
+            return list(connection.execute(query).scalars())
 
     def password(self, name: str) -> str | None:
         """The hash of an owner's password."""
         query = sa.select(schema.owners.c.password).where(schema.owners.c.name == name)
-        with self._connection.begin():
-            return self._connection.execute(query).scalar()
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar()
 
     # Sessions
 
@@ -85,10 +86,10 @@ class Accounts:
             "expires_at": now + SESSION_SECONDS,
         }
         c = schema.sessions.c
-        with self._connection.begin():
-            self._connection.execute(sa.delete(schema.sessions).where(c.expires_at < now))
-            self._connection.execute(sa.insert(schema.sessions), row)
-            record(self._connection, owner, "signed in")
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(schema.sessions).where(c.expires_at < now))
+            connection.execute(sa.insert(schema.sessions), row)
+            record(connection, owner, "signed in")
         return token
 
     def session(self, token: str) -> str | None:
@@ -97,15 +98,15 @@ class Accounts:
         query = sa.select(c.owner).where(
             c.token_sha256 == token_sha256(token), c.expires_at > int(time.time())
         )
-        with self._connection.begin():
-            return self._connection.execute(query).scalar()
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar()
 
     def close_session(self, token: str) -> None:
         gone = sa.delete(schema.sessions).where(
             schema.sessions.c.token_sha256 == token_sha256(token)
         )
-        with self._connection.begin():
-            self._connection.execute(gone)
+        with self._database.writing() as connection:
+            connection.execute(gone)
 
     # The log
 
@@ -115,11 +116,12 @@ class Accounts:
         query = sa.select(c.at, c.owner, c.action, c.task, c.detail).order_by(c.id.desc())
         if task is not None:
             query = query.where(c.task == task)
-        with self._connection.begin():
-            return [Action(*row) for row in self._connection.execute(query.limit(most))]
+        with self._database.reading() as connection:
+            return [Action(*row) for row in connection.execute(query.limit(most))]
 
-    def _end_sessions(self, owner: str) -> None:
-        self._connection.execute(sa.delete(schema.sessions).where(schema.sessions.c.owner == owner))
+
+def _end_sessions(connection: sa.Connection, owner: str) -> None:
+    connection.execute(sa.delete(schema.sessions).where(schema.sessions.c.owner == owner))
 
 
 def record(

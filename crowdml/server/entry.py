@@ -39,6 +39,6 @@ class LogEntry(NamedTuple):
         return self.seq - 1 - self.version
 
 
-def this_minute() -> int:
+def this_minute(now: float | None = None) -> int:
     """Now, as exactly as the log may know it."""
-    return int(time.time()) // 60 * 60
+    return int(time.time() if now is None else now) // 60 * 60

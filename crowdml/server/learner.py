@@ -1,7 +1,9 @@
 """The learner: it owns the fold of one task and decides what may enter the log."""
 
 import logging
+import time
 import zipfile
+from collections import Counter
 from typing import NamedTuple
 
 import msgspec
@@ -39,9 +41,12 @@ class Learner:
         self.terms = row.terms
         self.terms_sha256 = terms_hash(row.terms)
         self.devices = 0
+        self._etag = ""
         self._owner_state = State(row.state)
         self._log = entries
         self._snapshot_every = snapshot_every
+        self._minute = 0
+        self._this_minute: Counter[int] = Counter()
         self.recover()
 
     def recover(self) -> None:
@@ -56,10 +61,9 @@ class Learner:
         except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
             log.warning("%s: the snapshot cannot be read; replaying the log", self.task.name)
         self._snapshot_at = fold.version
-        for entry in self._log.after(fold.version):
-            fold.apply(entry)
         self._fold = fold
         self._fold_is_ahead = False
+        self._catch_up()
         self._publish()
 
     def settled(self) -> Fold:
@@ -76,39 +80,64 @@ class Learner:
     def version(self) -> int:
         return self.published.version
 
-    def set_owner_state(self, state: State) -> None:
-        """What the owner wants: running, paused or stopped."""
-        if state is not self._owner_state:
-            self._owner_state = state
-            self._publish()
+    def refresh(self, owner_state: State | None = None) -> None:
+        """Take in what other processes wrote."""
+        self._owner_state = owner_state or self._owner_state
+        if self._fold_is_ahead:
+            self.recover()
+        self._catch_up()
+        self._publish()
 
     def ingest(self, arrivals: list[Arrival]) -> list[CheckinAnswer | Rejected]:
         """Append a group of check-ins in one commit and apply them; one answer for each.
 
-        The fold runs ahead of the commit, so that the stopping rule sees every check-in in
-        turn; nothing is published before the commit, and after a failed one the fold is rebuilt.
+        No other process appends meanwhile, and what they appended before is taken in first. The
+        fold runs ahead of the commit, so that the stopping rule sees every check-in in turn;
+        nothing is published before the commit, and after a failed one the fold is rebuilt.
         """
-        fold = self.settled()
+        before = self.settled().version
+        with self._log.turn() as owner_state:
+            self._owner_state = State(owner_state)
+            self._catch_up()
+            self._fold_is_ahead = True
+            answers, entries = self._decide(arrivals)
+            if entries:
+                self._log.append(entries)
+        self._fold_is_ahead = False
+        self._publish()
+        if entries:
+            self._snapshot_if_due(before)
+        return answers
+
+    def _decide(
+        self, arrivals: list[Arrival]
+    ) -> tuple[list[CheckinAnswer | Rejected], list[LogEntry]]:
+        """An answer for each, and what is to be appended: the fold has it already."""
         seen = self._log.seen([(device.number, c.id, c.number) for device, c in arrivals])
         answers: list[CheckinAnswer | Rejected] = []
         entries: list[LogEntry] = []
-        self._fold_is_ahead = True
         for device, checkin in arrivals:
-            answer = _repeated(device, checkin, seen) or self._refusal(checkin)
+            answer = _repeated(device, checkin, seen) or self._refusal(device, checkin)
             if answer is None:
                 entry = self._entry(device, checkin)
-                fold.apply(entry)
+                self._apply(entry)
                 entries.append(entry)
                 seen |= dict.fromkeys(marks_of(entry.device, entry.id, entry.number), entry.seq)
                 answer = CheckinAnswer(entry.seq, "applied")
             answers.append(answer)
-        if entries:
-            self._log.append(entries)
-        self._fold_is_ahead = False
-        if entries:
-            self._publish()
-            self._snapshot_if_due()
-        return answers
+        return answers, entries
+
+    def _catch_up(self) -> None:
+        """Apply what other processes appended."""
+        for entry in self._log.after(self._fold.version):
+            self._apply(entry)
+
+    def _apply(self, entry: LogEntry) -> None:
+        self._fold.apply(entry)
+        if entry.at != self._minute:
+            self._minute = entry.at
+            self._this_minute.clear()
+        self._this_minute[entry.device] += 1
 
     def save_snapshot(self) -> None:
         """A shortcut for the next start. Without it that takes longer, so failing is no failure."""
@@ -121,21 +150,24 @@ class Learner:
         except Exception:
             log.exception("%s: the snapshot was not stored; the log is whole", self.task.name)
 
-    def _snapshot_if_due(self) -> None:
-        due = self._fold.version - self._snapshot_at >= self._snapshot_every
-        if due or self._fold.state.final:
+    def _snapshot_if_due(self, before: int) -> None:
+        """Of several processes, the one that goes over the mark takes it."""
+        every = self._snapshot_every
+        if before // every != self._fold.version // every or self._fold.state.final:
             self.save_snapshot()
 
     def _publish(self) -> None:
         fold = self.settled()
-        self.published = Published(fold.version, self._state_of(fold), fold.w)
+        now = Published(fold.version, self._state_of(fold), fold.w)
+        if now.etag != self._etag:
+            self._etag, self.published = now.etag, now
 
     def _state_of(self, fold: Fold) -> State:
         """The owner may pause or stop a task that the log alone would let run."""
         return fold.state if fold.state.final else self._owner_state
 
-    def _refusal(self, checkin: Checkin) -> Rejected | None:
-        """What depends on the order of arrivals: state and staleness."""
+    def _refusal(self, device: DeviceRow, checkin: Checkin) -> Rejected | None:
+        """What depends on the order of arrivals: state, staleness and pace."""
         state, version = self._state_of(self._fold), self._fold.version
         if state.final:
             return rejected(
@@ -157,7 +189,18 @@ class Learner:
                 f"{version - checkin.version}. Check out again.",
                 version=version,
             )
-        return None
+        return self._too_frequent(device)
+
+    def _too_frequent(self, device: DeviceRow) -> Rejected | None:
+        """Through whatever process its check-ins came, they are counted in the log."""
+        most, now = self.task.enrolment.checkins_per_minute, time.time()
+        if self._minute != this_minute(now) or self._this_minute[device.number] < max(most, 1):
+            return None
+        return rejected(
+            "too-frequent",
+            f"at most {most:g} check-ins a minute are allowed, and this minute has them.",
+            retry_after=self._minute + 60 - now,
+        )
 
     def _entry(self, device: DeviceRow, checkin: Checkin) -> LogEntry:
         told = msgspec.convert(checkin, self._fold.mechanism.told, from_attributes=True)

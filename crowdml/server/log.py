@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
 from crowdml.server import schema
+from crowdml.server.database import Database
 from crowdml.server.entry import LogEntry
 
 __all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
@@ -33,13 +35,15 @@ class DeviceTotals(NamedTuple):
 
 STORED = LogEntry._fields[:-1]
 COLUMNS = [*(schema.checkins.c[name] for name in STORED), schema.devices.c.name]
-APPEND = f"INSERT INTO checkins ({', '.join(STORED)}) VALUES ({', '.join('?' * len(STORED))})"
+WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
 SEEN = (
     "WITH wanted (device, id, number) AS (VALUES {}) "
     "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
-    "ON log.device = wanted.device AND (log.id = wanted.id OR log.number = wanted.number) "
-    "WHERE log.task = ?"
+    "ON log.task = {task} AND log.device = wanted.device AND log.id = wanted.id UNION "
+    "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
+    "ON log.task = {task} AND log.device = wanted.device AND log.number = wanted.number"
 )
+"""In two halves, each of which has an index."""
 
 
 def marks_of(device: int, id: str, number: int | None) -> list[Mark]:
@@ -49,9 +53,11 @@ def marks_of(device: int, id: str, number: int | None) -> list[Mark]:
 class Log:
     """Every method is one transaction: when it returns, what it wrote is on disk."""
 
-    def __init__(self, connection: sa.Connection, task: int) -> None:
-        self._connection = connection
+    def __init__(self, database: Database, task: int) -> None:
+        self._database = database
         self._task = task
+        values = ", ".join([database.mark] * len(STORED))
+        self._append = f"INSERT INTO checkins ({', '.join(STORED)}) VALUES ({values})"
 
     def __iter__(self) -> Iterator[LogEntry]:
         return self.after(0)
@@ -59,8 +65,8 @@ class Log:
     def __len__(self) -> int:
         c = schema.checkins.c
         query = sa.select(sa.func.max(c.seq)).where(c.task == self._task)
-        with self._connection.begin():
-            return self._connection.execute(query).scalar() or 0
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar() or 0
 
     def after(self, seq: int, page: int = 1000) -> Iterator[LogEntry]:
         """The entries that follow this one, in order."""
@@ -70,41 +76,49 @@ class Log:
         while True:
             query = sa.select(*COLUMNS).select_from(log)
             query = query.where(c.task == self._task, c.seq > seq)
-            with self._connection.begin():
-                rows = self._connection.execute(query.order_by(c.seq).limit(page)).all()
+            with self._database.reading() as connection:
+                rows = connection.execute(query.order_by(c.seq).limit(page)).all()
             yield from (LogEntry(*row) for row in rows)
             if len(rows) < page:
                 return
             seq = rows[-1].seq
 
+    @contextmanager
+    def turn(self) -> Iterator[str]:
+        """A transaction in which nobody else appends; gives the owner's wish for the task."""
+        with self._database.writing():
+            yield self._database.lock(self._task)
+
     def append(self, entries: Sequence[LogEntry]) -> None:
         """Add check-ins, all or none: the database refuses an id or a number of a device that it
         has, and a sequence number."""
-        with self._connection.begin():
+        with self._database.writing() as connection:
             # Rows as they are: SQLAlchemy's handling of values would cost more than SQLite.
-            self._connection.exec_driver_sql(APPEND, [entry[:-1] for entry in entries])
+            connection.exec_driver_sql(self._append, [entry[:-1] for entry in entries])
+            self._database.tell(self._task)
 
     def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
         """The marks of all entries that have the id or the number of one of these, each with its
         sequence number; in one query for all."""
         if not keys:
             return {}
-        query = SEEN.format(", ".join(["(?, ?, ?)"] * len(keys)))
-        values = (*chain.from_iterable(keys), self._task)
+        wanted = WANTED.format(self._database.mark)
+        query = SEEN.format(", ".join([wanted] * len(keys)), task=self._task)
+        values = tuple(chain.from_iterable(keys))
         found: dict[Mark, int] = {}
-        with self._connection.begin():
-            for *key, seq in self._connection.exec_driver_sql(query, values):
+        with self._database.reading() as connection:
+            for *key, seq in connection.exec_driver_sql(query, values):
                 found |= dict.fromkeys(marks_of(*key), seq)
         return found
 
     def by_device(self, first: int, last: int) -> dict[int, DeviceTotals]:
         """What the devices with these numbers did, those left out that did nothing."""
         c, f = schema.checkins.c, sa.func
-        staleness = f.avg(c.seq - 1 - c.version)
+        staleness = f.avg(sa.cast(c.seq - 1 - c.version, sa.Double))
         query = sa.select(c.device, f.count(), f.sum(c.samples), staleness, f.max(c.at))
         query = query.where(c.task == self._task, c.device.between(first, last))
-        with self._connection.begin():
-            rows = self._connection.execute(query.group_by(c.device))
+        with self._database.reading() as connection:
+            rows = connection.execute(query.group_by(c.device))
             return {device: DeviceTotals(*totals) for device, *totals in rows}
 
     # Snapshots
@@ -113,17 +127,17 @@ class Log:
         """Keep this snapshot and the one before it."""
         c = schema.snapshots.c
         previous = sa.select(sa.func.max(c.seq)).where(c.task == self._task, c.seq < seq)
-        with self._connection.begin():
-            keep = self._connection.execute(previous).scalar() or -math.inf
+        with self._database.writing() as connection:
+            keep = connection.execute(previous).scalar() or -math.inf
             old = sa.delete(schema.snapshots).where(c.task == self._task)
-            self._connection.execute(old.where((c.seq < keep) | (c.seq >= seq)))
+            connection.execute(old.where((c.seq < keep) | (c.seq >= seq)))
             row = {"task": self._task, "seq": seq, "fold": fold}
-            self._connection.execute(sa.insert(schema.snapshots), row)
+            connection.execute(sa.insert(schema.snapshots), row)
 
     def snapshot(self) -> tuple[int, bytes] | None:
         """The newest one, with the number of check-ins in it."""
         c = schema.snapshots.c
         query = sa.select(c.seq, c.fold).where(c.task == self._task)
-        with self._connection.begin():
-            row = self._connection.execute(query.order_by(c.seq.desc()).limit(1)).first()
+        with self._database.reading() as connection:
+            row = connection.execute(query.order_by(c.seq.desc()).limit(1)).first()
         return (row[0], row[1]) if row else None

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -62,6 +63,7 @@ class Service:
         self._changed = asyncio.Event()
         self.closing = asyncio.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._watcher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="watcher")
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -84,6 +86,7 @@ class Service:
         await self._commit(self._take_waiting())
         for live in self._tasks.values():
             await self.in_store_thread(live.learner.save_snapshot)
+        self._watcher.shutdown()
         await self.in_store_thread(self._store.close)
         self._thread.shutdown()
 
@@ -155,7 +158,8 @@ class Service:
     async def steer(self, function: Callable[[Store], T]) -> T:
         """Change tasks, states or devices in the store, and take the change in at once."""
         result = await self.in_store(function)
-        await self._take_in()
+        await self.in_store_thread(self._load)
+        self.tell_listeners()
         return result
 
     # Check-ins
@@ -217,21 +221,30 @@ class Service:
     # Other processes
 
     async def _watch_store(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(self.settings.poll_seconds)
+            wait = partial(self._store.wait, self.settings.poll_seconds)
+            await loop.run_in_executor(self._watcher, wait)
             try:
-                if await self.in_store_thread(self._store.changed):
-                    await self._take_in()
+                if await self.in_store_thread(self._take_in):
+                    self.tell_listeners()
             except Exception:
                 log.exception("cannot read the database; trying again")
 
-    async def _take_in(self) -> None:
-        await self.in_store_thread(self._load)
-        self._devices.clear()
-        self.tell_listeners()
+    def _take_in(self) -> bool:
+        """What other processes wrote; whether there was anything."""
+        news = self._store.news()
+        if news.tasks:
+            self._load()
+        for live in self._tasks.values():
+            learner = live.learner
+            if not news.tasks and news.logs is not None and learner.id in news.logs:
+                learner.refresh()
+                learner.devices = self._store.count_devices(learner.id)
+        return bool(news)
 
     def _load(self) -> None:
-        """Take in new tasks and changed states."""
+        """Take in new tasks, changed states, devices and check-ins."""
         newest = max((live.learner.id for live in self._tasks.values()), default=0)
         for row in self._store.tasks(after=newest):
             learner = Learner(row, self._store.log(row.id), self.settings.snapshot_every)
@@ -240,11 +253,11 @@ class Service:
                 Gate(row.task.terms, learner.terms_sha256),
                 Throttle(row.task.enrolment.checkins_per_minute),
             )
-        counts = self._store.count_devices()
         states = self._store.task_states()
         for name, live in self._tasks.items():
-            live.learner.set_owner_state(State(states[name]))
-            live.learner.devices = counts.get(live.learner.id, 0)
+            live.learner.refresh(State(states[name]))
+            live.learner.devices = self._store.count_devices(live.learner.id)
+        self._devices.clear()
 
 
 _ENDED = {"left": "left the task", "revoked": "been excluded by the task's owner"}

@@ -2,23 +2,21 @@
 
 import secrets
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
-from crowdml.errors import CrowdmlError, InvalidInput, InvalidTask
+from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, name_is_taken, rejected
 from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
+from crowdml.server.database import open_database
 from crowdml.server.log import Log
 from crowdml.server.tokens import new_token, token_sha256
 
 __all__ = ["DeviceRow", "Store", "TaskRow"]
 
-MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = max(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 DEEDS = {"running": "resumed", "paused": "paused", "stopped": "stopped"}
 """What an owner does to bring a task into each state that is theirs to choose."""
 
@@ -44,22 +42,14 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
-        if not url.startswith("sqlite:"):
-            raise InvalidInput(
-                f"the database must be a sqlite URL such as sqlite:///crowdml.db, found {url!r}."
-            )
-        self._engine = _sqlite_engine(url)
-        try:
-            self._connection = self._engine.connect()
-            self._migrate()
-        except sa.exc.DatabaseError as error:
-            raise CrowdmlError(f"cannot use the database {url}: {error.orig}.") from error
-        self.accounts = Accounts(self._connection)
-        self._data_version = self._external_version()
+        self._database = open_database(url)
+        self.accounts = Accounts(self._database)
+        self.wait = self._database.wait
+        self.news = self._database.news
+        self.news()
 
     def close(self) -> None:
-        self._connection.close()
-        self._engine.dispose()
+        self._database.close()
 
     # Tasks
 
@@ -71,12 +61,13 @@ class Store:
             "state": "running",
             "created_at": int(time.time()),
         }
-        with self._connection.begin():
-            taken = sa.select(schema.tasks.c.id).where(schema.tasks.c.name == task.name)
-            if self._connection.execute(taken).first():
-                raise InvalidTask(name_is_taken(task.name))
-            self._connection.execute(sa.insert(schema.tasks), row)
-            record(self._connection, by, "created", task.name)
+        with self._database.writing() as connection:
+            try:
+                connection.execute(sa.insert(schema.tasks), row)
+            except sa.exc.IntegrityError as error:
+                raise InvalidTask(name_is_taken(task.name)) from error
+            record(connection, by, "created", task.name)
+            self._database.tell()
         return self.task(task.name)
 
     def tasks(self, after: int = 0) -> list[TaskRow]:
@@ -91,14 +82,14 @@ class Store:
     def task_states(self) -> dict[str, str]:
         """The owner's wish for every task."""
         query = sa.select(schema.tasks.c.name, schema.tasks.c.state)
-        with self._connection.begin():
-            return {row[0]: row[1] for row in self._connection.execute(query)}
+        with self._database.reading() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
 
     def _tasks(self, which: "sa.ColumnElement[bool]") -> list[TaskRow]:
         c = schema.tasks.c
         query = sa.select(c.id, c.document, c.terms, c.state).where(which).order_by(c.id)
-        with self._connection.begin():
-            rows = self._connection.execute(query).all()
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
         return [
             TaskRow(task_id, msgspec.json.decode(document, type=Task), terms, state)
             for task_id, document, terms, state in rows
@@ -111,10 +102,11 @@ class Store:
         self.task(name)
         c = schema.tasks.c
         change = sa.update(schema.tasks).where(c.name == name, c.state != "stopped")
-        with self._connection.begin():
-            if not self._connection.execute(change.values(state=state)).rowcount:
+        with self._database.writing() as connection:
+            if not connection.execute(change.values(state=state)).rowcount:
                 raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
-            record(self._connection, by, DEEDS[state], name)
+            record(connection, by, DEEDS[state], name)
+            self._database.tell()
 
     # Devices and invites
 
@@ -123,22 +115,24 @@ class Store:
         token = new_token()
         c = schema.devices.c
         newest = sa.select(sa.func.max(c.number)).where(c.task == task)
-        with self._connection.begin():
+        with self._database.writing() as connection:
             if invite_required:
-                self._use_invite(task, invite)
-            last = self._connection.execute(newest).scalar()
+                _use_invite(connection, task, invite)
+            self._database.lock(task)
+            last = connection.execute(newest).scalar()
             number = 0 if last is None else last + 1
             device = DeviceRow(task, number, secrets.token_hex(16), "active")
             row = device._asdict() | {"token_sha256": token_sha256(token)}
-            self._connection.execute(sa.insert(schema.devices), row)
+            connection.execute(sa.insert(schema.devices), row)
+            self._database.tell(task)
         return device, token
 
     def device(self, token: bytes) -> DeviceRow | None:
         """The device with this token hash."""
         c = schema.devices.c
         query = sa.select(c.task, c.number, c.name, c.status).where(c.token_sha256 == token)
-        with self._connection.begin():
-            row = self._connection.execute(query).first()
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
         return DeviceRow(*row) if row else None
 
     def devices(self, task: int, first: int = 0, most: int | None = None) -> list[DeviceRow]:
@@ -146,28 +140,30 @@ class Store:
         c = schema.devices.c
         query = sa.select(c.task, c.number, c.name, c.status).where(c.task == task)
         query = query.where(c.number >= first).order_by(c.number).limit(most)
-        with self._connection.begin():
-            return [DeviceRow(*row) for row in self._connection.execute(query)]
+        with self._database.reading() as connection:
+            return [DeviceRow(*row) for row in connection.execute(query)]
 
     def set_device_status(self, name: str, status: str, by: str = COMMAND_LINE) -> None:
         """A device has left, or its owner's task has revoked it; only the latter is an action."""
         c = schema.devices.c
         query = sa.select(schema.tasks.c.name).join(schema.devices).where(c.name == name)
-        with self._connection.begin():
-            task = self._connection.execute(query).scalar()
+        with self._database.writing() as connection:
+            task = connection.execute(query).scalar()
             if task is None:
                 raise InvalidInput(f"there is no device {name!r}. `crowdml task show` lists them.")
             change = sa.update(schema.devices).where(c.name == name).values(status=status)
-            self._connection.execute(change)
+            connection.execute(change)
             if status == "revoked":
-                record(self._connection, by, "revoked", task, f"device {name}")
+                record(connection, by, "revoked", task, f"device {name}")
+            self._database.tell()
 
-    def count_devices(self) -> dict[int, int]:
-        """Enrolled devices by task."""
+    def count_devices(self, task: int) -> int:
+        """How many have enrolled. They are numbered without a gap, so that the last one tells."""
         c = schema.devices.c
-        query = sa.select(c.task, sa.func.count()).group_by(c.task)
-        with self._connection.begin():
-            return {row[0]: row[1] for row in self._connection.execute(query)}
+        query = sa.select(sa.func.max(c.number)).where(c.task == task)
+        with self._database.reading() as connection:
+            last = connection.execute(query).scalar()
+        return 0 if last is None else last + 1
 
     def create_invite(self, task: int, uses: int, by: str = COMMAND_LINE) -> str:
         if uses < 1:
@@ -175,73 +171,29 @@ class Store:
         code = secrets.token_urlsafe(9)
         row = {"code_sha256": token_sha256(code), "task": task, "uses_left": uses}
         name = sa.select(schema.tasks.c.name).where(schema.tasks.c.id == task)
-        with self._connection.begin():
-            self._connection.execute(sa.insert(schema.invites), row)
-            task_name = self._connection.execute(name).scalar_one()
-            record(self._connection, by, "invited", task_name, f"an invite for {uses}")
+        with self._database.writing() as connection:
+            connection.execute(sa.insert(schema.invites), row)
+            task_name = connection.execute(name).scalar_one()
+            record(connection, by, "invited", task_name, f"an invite for {uses}")
         return code
 
     def count_invites(self, task: int) -> int:
         """How many devices may still join with the invites that were made."""
         c = schema.invites.c
         query = sa.select(sa.func.sum(c.uses_left)).where(c.task == task)
-        with self._connection.begin():
-            return int(self._connection.execute(query).scalar() or 0)
-
-    def _use_invite(self, task: int, invite: str | None) -> None:
-        c = schema.invites.c
-        match = (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
-        spend = sa.update(schema.invites).where(match).values(uses_left=c.uses_left - 1)
-        if not self._connection.execute(spend).rowcount:
-            found = "none" if invite is None else "one that is unknown or used up"
-            raise rejected(
-                "invite-required", f"this task needs a valid invite, found {found}. Ask its owner."
-            )
+        with self._database.reading() as connection:
+            return int(connection.execute(query).scalar() or 0)
 
     def log(self, task: int) -> Log:
-        return Log(self._connection, task)
-
-    # Other processes
-
-    def changed(self) -> bool:
-        """Whether another process has written since the last call, say `crowdml task pause`."""
-        version = self._external_version()
-        changed, self._data_version = version != self._data_version, version
-        return changed
-
-    def _external_version(self) -> int:
-        with self._connection.begin():
-            return int(self._connection.execute(sa.text("PRAGMA data_version")).scalar_one())
-
-    def _migrate(self) -> None:
-        from alembic import command
-        from alembic.config import Config
-        from alembic.migration import MigrationContext
-
-        with self._connection.begin():
-            if MigrationContext.configure(self._connection).get_current_revision() == HEAD:
-                return
-            config = Config()
-            config.set_main_option("script_location", str(MIGRATIONS))
-            config.attributes["connection"] = self._connection
-            command.upgrade(config, "head")
+        return Log(self._database, task)
 
 
-def _sqlite_engine(url: str) -> sa.Engine:
-    engine = sa.create_engine(
-        url,
-        poolclass=sa.pool.StaticPool,
-        connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 10},
-    )
-
-    @sa.event.listens_for(engine, "connect")
-    def prepare(connection: Any, _: Any) -> None:
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @sa.event.listens_for(engine, "begin")
-    def begin(connection: sa.Connection) -> None:
-        # Taking the write lock at once: a read that later writes could otherwise fail as busy.
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
+def _use_invite(connection: sa.Connection, task: int, invite: str | None) -> None:
+    c = schema.invites.c
+    match = (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
+    spend = sa.update(schema.invites).where(match).values(uses_left=c.uses_left - 1)
+    if not connection.execute(spend).rowcount:
+        found = "none" if invite is None else "one that is unknown or used up"
+        raise rejected(
+            "invite-required", f"this task needs a valid invite, found {found}. Ask its owner."
+        )

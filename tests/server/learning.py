@@ -56,8 +56,8 @@ def enlist(store: Store, task: Task, n: int = CROWD) -> list[DeviceRow]:
     row = store.task(task.name)
     crowd = [DeviceRow(row.id, i, f"{task.name}-{i}", "active") for i in range(n)]
     rows = [device._asdict() | {"token_sha256": token_sha256(device.name)} for device in crowd]
-    with store._connection.begin():
-        store._connection.execute(sa.insert(schema.devices), rows)
+    with store._database._connection.begin():
+        store._database._connection.execute(sa.insert(schema.devices), rows)
     return crowd
 
 

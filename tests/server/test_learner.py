@@ -88,8 +88,8 @@ def test_the_fold_reads_names_from_the_devices(store: Store) -> None:
     assert {entry.name for entry in store.log(row.id)} == {f"activity-{i}" for i in range(3)}
     assert not {"name"} & set(schema.checkins.columns.keys())
     renamed = sa.update(schema.devices).where(schema.devices.c.number == 0).values(name="another")
-    with store._connection.begin():
-        store._connection.execute(renamed)
+    with store._database._connection.begin():
+        store._database._connection.execute(renamed)
     assert replayed(store, task).learnt.tobytes() != learner.settled().learnt.tobytes()
 
 
@@ -242,7 +242,7 @@ def test_stopping_after_a_failed_commit_saves_no_dream(
 
 
 def set_largest_blob(store: Store, size: int) -> None:
-    connection = store._connection.connection.driver_connection
+    connection = store._database._connection.connection.driver_connection
     assert isinstance(connection, sqlite3.Connection)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
 

@@ -131,8 +131,8 @@ def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Le
     assert (0, 3) in found
     assert (1, 99) not in found
     query = "EXPLAIN QUERY PLAN " + SEEN.format("(?, ?, ?)")
-    with store._connection.begin():
-        plan = store._connection.exec_driver_sql(query, (0, "unknown", 3, 1)).all()
+    with store._database._connection.begin():
+        plan = store._database._connection.exec_driver_sql(query, (0, "unknown", 3, 1)).all()
     reads = [row[-1] for row in plan if "log" in row[-1]]
     assert len(reads) == 2, plan
     assert all("USING INDEX" in read for read in reads), plan

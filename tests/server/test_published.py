@@ -63,7 +63,7 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
             new_id = f"checkin-{learner.version:08}"
             learner.ingest([changed(first, id=new_id)])
             for state in (State.PAUSED, State.RUNNING):
-                learner.set_owner_state(state)
+                learner.refresh(state)
 
     def read(seen: Seen) -> None:
         for n in count():

@@ -29,7 +29,7 @@ def test_two_snapshots_are_kept(store: Store, tmp_path: Path) -> None:
 
 def test_commits_survive_a_power_cut(store: Store, tmp_path: Path) -> None:
     """WAL with FULL: every commit is synced before it is acknowledged."""
-    pragmas = {name: store._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+    pragmas = {name: store._database._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
                for name in ("journal_mode", "synchronous", "foreign_keys")}  # fmt: skip
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
 
