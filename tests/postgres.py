@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import pytest
+from tempfile import TemporaryDirectory
 
 from crowdml.server.serve import free_port
 
-__all__ = ["Postgres", "postgres_program"]
+__all__ = ["Postgres", "running_postgres"]
 
 SETTINGS = ("fsync=on", "max_connections=50", "shared_buffers=32MB", "unix_socket_directories=")
 
@@ -46,7 +45,6 @@ class Postgres:
         return f"postgresql://crowdml@127.0.0.1:{self.port}/{database}"
 
     def create(self) -> "Postgres":
-        self.folder.mkdir(parents=True, exist_ok=True)
         if os.getuid() == 0:
             # PostgreSQL refuses to run as root; Debian's package has made a user for it.
             shutil.chown(self.folder, "postgres")
@@ -70,7 +68,7 @@ class Postgres:
         import psycopg
 
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{database}"')  # type: ignore[call-overload]
+            connection.execute(f'CREATE DATABASE "{database}"')
         return self.url(database)
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -85,20 +83,12 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres(folder: Path) -> Iterator[Postgres]:
-    postgres = Postgres(folder).create()
-    try:
-        yield postgres
-    finally:
-        with suppress(subprocess.CalledProcessError):
-            postgres.stop("immediate")
-
-
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    folder = tmp_path_factory.mktemp("postgres")
-    for above in (folder, *folder.parents):
-        with suppress(PermissionError):
-            above.chmod(above.stat().st_mode | 0o011)
-    with running_postgres(folder) as postgres:
-        yield postgres
+def running_postgres() -> Iterator[Postgres]:
+    """In a folder of its own: nobody but root may look into those of pytest."""
+    with TemporaryDirectory(prefix="crowdml-postgres-", ignore_cleanup_errors=True) as folder:
+        postgres = Postgres(Path(folder)).create()
+        try:
+            yield postgres
+        finally:
+            with suppress(subprocess.CalledProcessError):
+                postgres.stop("immediate")

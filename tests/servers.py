@@ -202,7 +202,12 @@ class Process(Portal):
     @property
     def arguments(self) -> list[str]:
         options = {
-            "settings": {"database": self.database, "poll_seconds": 0.1, "events_seconds": 0.05}
+            "settings": {
+                "database": self.database,
+                "keep_told": True,
+                "poll_seconds": 0.1,
+                "events_seconds": 0.05,
+            }
             | self.settings,
             "address": {"host": self.host, "port": self.port, "tls": self.tls},
             "fail_writes": str(self.fail_writes),

@@ -9,7 +9,7 @@ from crowdml.protocol import Task
 from crowdml.server import Store
 from crowdml.server.database import News
 from crowdml.server.entry import LogEntry
-from crowdml.server.log import DeviceTotals, Mark, marks_of
+from crowdml.server.log import NOTHING, DeviceTotals, Mark, marks_of
 from crowdml.server.store import DeviceRow
 from crowdml.server.tokens import token_sha256
 
@@ -177,13 +177,21 @@ def check_device_totals(store: Store) -> None:
 
 def check_snapshots(store: Store) -> None:
     first, second = (store.log(row.id) for row in store.tasks())
-    assert first.snapshot() is None
+    assert first.snapshots() == []
+    told = [entry.told for entry in first]
     for seq in (1, 5, 9):
         first.save_snapshot(seq, bytes([seq]))
-        assert first.snapshot() == (seq, bytes([seq])), "the newest snapshot counts"
-    assert second.snapshot() is None, "a snapshot belongs to its task"
+        assert first.snapshots()[0] == (seq, bytes([seq])), "the newest snapshot comes first"
+    assert [seq for seq, _ in first.snapshots()] == [9, 5], "two are kept"
+    assert second.snapshots() == [], "a snapshot belongs to its task"
     first.save_snapshot(9, b"again")
-    assert first.snapshot() == (9, b"again"), "a snapshot may be taken again"
+    assert first.snapshots()[0] == (9, b"again"), "a snapshot may be taken again"
+    assert [entry.told for entry in first] == told
+    totals = first.by_device(0, 9)
+    first.save_snapshot(10, b"later", keep_told=False)
+    kept = [entry.told for entry in first]
+    assert kept == [NOTHING] * 9 + told[9:], "what two snapshots cover need not be kept"
+    assert first.by_device(0, 9) == totals, "counts are kept"
 
 
 def check_changes_are_noticed(store: Store, other: Store) -> None:
@@ -245,5 +253,5 @@ def _everything(store: Store) -> list[object]:
     kept: list[object] = [store.tasks()]
     for row in store.tasks():
         log = store.log(row.id)
-        kept += [store.devices(row.id), store.count_devices(row.id), list(log), log.snapshot()]
+        kept += [store.devices(row.id), store.count_devices(row.id), list(log), log.snapshots()]
     return kept

@@ -20,7 +20,7 @@ def serve_command(
         str | None,
         typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; SQLite allows one.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that share the work.")] = 1,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Run the server until Ctrl-C."""
@@ -28,10 +28,8 @@ def serve_command(
         from crowdml.portal import create_portal_app
         from crowdml.server import Address, Settings
         from crowdml.server.serve import serve
-    if workers != 1:
-        raise InvalidInput(
-            f"workers must be 1, found {workers}: one process owns a SQLite database."
-        )
+    if not 1 <= workers <= 64:
+        raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
     address = Address(host, port, tls, insecure_http)
     settings, announce = Settings(database=database), partial(print, flush=True)
-    serve(settings, address, announce, create_portal_app)
+    serve(settings, address, announce, create_portal_app, workers)

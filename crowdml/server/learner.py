@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from crowdml.errors import Rejected
+from crowdml.errors import CrowdmlError, Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
 from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
-from crowdml.server.log import Log, Mark, marks_of
+from crowdml.server.log import NOTHING, Log, Mark, marks_of
 from crowdml.server.published import Published
 from crowdml.server.store import DeviceRow, TaskRow
+from crowdml.server.throttle import BURST
 
 __all__ = ["Arrival", "Learner"]
 
@@ -35,7 +36,9 @@ class Learner:
     `version`: those are as of the last commit, and any thread may read them.
     """
 
-    def __init__(self, row: TaskRow, entries: Log, snapshot_every: int) -> None:
+    def __init__(
+        self, row: TaskRow, entries: Log, snapshot_every: int, keep_told: bool = True
+    ) -> None:
         self.id = row.id
         self.task = row.task
         self.terms = row.terms
@@ -45,26 +48,28 @@ class Learner:
         self._owner_state = State(row.state)
         self._log = entries
         self._snapshot_every = snapshot_every
+        self._keep_told = keep_told
         self._minute = 0
         self._this_minute: Counter[int] = Counter()
         self.recover()
 
     def recover(self) -> None:
-        """Rebuild the fold: the newest snapshot, then the rest of the log.
-
-        A snapshot that cannot be read, say from another version, costs time and nothing else.
-        """
-        fold = Fold(self.task, self.terms_sha256)
-        snapshot = self._log.snapshot()
-        try:
-            fold = Fold.from_bytes(self.task, self.terms_sha256, snapshot[1]) if snapshot else fold
-        except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
-            log.warning("%s: the snapshot cannot be read; replaying the log", self.task.name)
-        self._snapshot_at = fold.version
-        self._fold = fold
+        """Rebuild the fold: the newest snapshot, then the rest of the log."""
+        self._fold = self._restored()
+        self._snapshot_at = self._fold.version
         self._fold_is_ahead = False
         self._catch_up()
         self._publish()
+
+    def _restored(self) -> Fold:
+        """A snapshot that cannot be read, say a damaged one, costs time and nothing else: the one
+        before it is there, and all that was told since."""
+        for seq, snapshot in self._log.snapshots():
+            try:
+                return Fold.from_bytes(self.task, self.terms_sha256, snapshot)
+            except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
+                log.warning("%s: the snapshot at %d cannot be read", self.task.name, seq)
+        return Fold(self.task, self.terms_sha256)
 
     def settled(self) -> Fold:
         """The fold of what is on disk, rebuilt if a commit has failed since."""
@@ -128,9 +133,22 @@ class Learner:
         return answers, entries
 
     def _catch_up(self) -> None:
-        """Apply what other processes appended."""
+        """Apply what other processes appended; far behind, a snapshot of theirs is nearer."""
         for entry in self._log.after(self._fold.version):
+            if entry.told == NOTHING:
+                self._leap(entry.seq)
+                self._catch_up()
+                return
             self._apply(entry)
+
+    def _leap(self, seq: int) -> None:
+        self._fold = self._restored()
+        self._snapshot_at = self._fold.version
+        if self._fold.version < seq:
+            raise CrowdmlError(
+                f"the snapshots of {self.task.name} cannot be read, and what its check-ins up to "
+                f"{seq} told is no longer kept. Restore a backup."
+            )
 
     def _apply(self, entry: LogEntry) -> None:
         self._fold.apply(entry)
@@ -146,7 +164,7 @@ class Learner:
             return
         self._snapshot_at = fold.version
         try:
-            self._log.save_snapshot(fold.version, fold.to_bytes())
+            self._log.save_snapshot(fold.version, fold.to_bytes(), self._keep_told)
         except Exception:
             log.exception("%s: the snapshot was not stored; the log is whole", self.task.name)
 
@@ -192,9 +210,9 @@ class Learner:
         return self._too_frequent(device)
 
     def _too_frequent(self, device: DeviceRow) -> Rejected | None:
-        """Through whatever process its check-ins came, they are counted in the log."""
+        """Through whatever processes its check-ins came, the log has them all."""
         most, now = self.task.enrolment.checkins_per_minute, time.time()
-        if self._minute != this_minute(now) or self._this_minute[device.number] < max(most, 1):
+        if self._minute != this_minute(now) or self._this_minute[device.number] < most + BURST:
             return None
         return rejected(
             "too-frequent",

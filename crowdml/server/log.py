@@ -1,6 +1,5 @@
 """The log of one task: its check-ins in the order of application, and snapshots of their fold."""
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -12,7 +11,7 @@ from crowdml.server import schema
 from crowdml.server.database import Database
 from crowdml.server.entry import LogEntry
 
-__all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
+__all__ = ["NOTHING", "DeviceTotals", "Key", "Log", "Mark", "marks_of"]
 
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
@@ -32,6 +31,9 @@ class DeviceTotals(NamedTuple):
     staleness_mean: float = 0.0
     newest: int | None = None
 
+
+NOTHING = b""
+"""In the place of what was told, once snapshots cover it."""
 
 STORED = LogEntry._fields[:-1]
 COLUMNS = [*(schema.checkins.c[name] for name in STORED), schema.devices.c.name]
@@ -123,21 +125,35 @@ class Log:
 
     # Snapshots
 
-    def save_snapshot(self, seq: int, fold: bytes) -> None:
-        """Keep this snapshot and the one before it."""
+    def save_snapshot(self, seq: int, fold: bytes, keep_told: bool = True) -> None:
+        """Keep this snapshot and the one before it.
+
+        Args:
+            seq: The number of check-ins in it.
+            fold: The snapshot.
+            keep_told: Keep what check-ins told that are in both snapshots; if not, their counts
+                stay.
+        """
         c = schema.snapshots.c
-        previous = sa.select(sa.func.max(c.seq)).where(c.task == self._task, c.seq < seq)
+        earlier = sa.select(c.seq).where(c.task == self._task, c.seq < seq)
         with self._database.writing() as connection:
-            keep = connection.execute(previous).scalar() or -math.inf
+            kept = list(connection.execute(earlier.order_by(c.seq.desc())).scalars())
+            before, covered = [*kept, 0, 0][1::-1]
             old = sa.delete(schema.snapshots).where(c.task == self._task)
-            connection.execute(old.where((c.seq < keep) | (c.seq >= seq)))
+            connection.execute(old.where((c.seq < covered) | (c.seq >= seq)))
             row = {"task": self._task, "seq": seq, "fold": fold}
             connection.execute(sa.insert(schema.snapshots), row)
+            if not keep_told:
+                self._drop_told(connection, before, covered)
 
-    def snapshot(self) -> tuple[int, bytes] | None:
-        """The newest one, with the number of check-ins in it."""
+    def _drop_told(self, connection: sa.Connection, first: int, last: int) -> None:
+        c = schema.checkins.c
+        some = sa.update(schema.checkins).where(c.task == self._task, c.seq > first, c.seq <= last)
+        connection.execute(some.values(told=NOTHING))
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        """Those that are kept, the newest first, each with the number of check-ins in it."""
         c = schema.snapshots.c
-        query = sa.select(c.seq, c.fold).where(c.task == self._task)
+        query = sa.select(c.seq, c.fold).where(c.task == self._task).order_by(c.seq.desc())
         with self._database.reading() as connection:
-            row = connection.execute(query.order_by(c.seq.desc()).limit(1)).first()
-        return (row[0], row[1]) if row else None
+            return [(seq, fold) for seq, fold in connection.execute(query)]

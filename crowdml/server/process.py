@@ -25,11 +25,15 @@ class ServerProcess:
         folder: Where its database, certificate and output are.
         tls: `self-signed`, `CERT,KEY`, or None for plain HTTP.
         port: On loopback.
+        shared: The database, where other servers have the same; None for one of its own.
+        workers: Processes that share the port.
     """
 
     folder: Path
     tls: str | None = None
     port: int = field(default_factory=free_port)
+    shared: str | None = None
+    workers: int = 1
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -38,7 +42,7 @@ class ServerProcess:
 
     @property
     def database(self) -> str:
-        return f"sqlite:///{self.file.resolve()}"
+        return self.shared or f"sqlite:///{self.file.resolve()}"
 
     @property
     def url(self) -> str:
@@ -59,7 +63,7 @@ class ServerProcess:
         """What the interpreter is given."""
         tls = ["--tls", self.tls] if self.tls else []
         command = ["-m", "crowdml", "serve", "--database", self.database]
-        return [*command, "--port", str(self.port), *tls]
+        return [*command, "--port", str(self.port), "--workers", str(self.workers), *tls]
 
     @property
     def _log(self) -> Path:

@@ -1,4 +1,4 @@
-"""Running the server: one process, one event loop, TLS unless it only talks to itself."""
+"""Running the server: equal processes with an event loop each, TLS unless it talks to itself."""
 
 import asyncio
 import ipaddress
@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,6 +17,8 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.api import create_app
 from crowdml.server.certificate import certificate_fingerprint, self_signed
 from crowdml.server.settings import Settings
+from crowdml.server.store import Store
+from crowdml.server.workers import run_workers
 
 __all__ = ["Address", "free_port", "serve"]
 
@@ -72,14 +75,34 @@ def serve(
     address: Address,
     announce: Callable[[str], None],
     make_app: MakeApp = create_app,
+    workers: int = 1,
 ) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the lines for people."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     _check_free(address)
     files = address.certificate(settings.folder)
     fingerprint = certificate_fingerprint(files[0]) if files else None
     if fingerprint:
         announce(f"certificate fingerprint (SHA-256): {fingerprint}")
+    work = partial(serve_here, settings, address, files, fingerprint, make_app)
+    if workers == 1:
+        work(announce)
+    else:
+        # The tables are made once, before several would make them.
+        Store(settings.database).close()
+        run_workers(work, workers)
+        announce(f"{workers} workers ended")
+
+
+def serve_here(
+    settings: Settings,
+    address: Address,
+    files: tuple[Path, Path] | None,
+    fingerprint: str | None,
+    make_app: MakeApp,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve in this process. Several may share an address: the system deals connections out."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     app = make_app(settings, fingerprint)
     try:
         import uvloop

@@ -247,7 +247,8 @@ class Service:
         """Take in new tasks, changed states, devices and check-ins."""
         newest = max((live.learner.id for live in self._tasks.values()), default=0)
         for row in self._store.tasks(after=newest):
-            learner = Learner(row, self._store.log(row.id), self.settings.snapshot_every)
+            entries, settings = self._store.log(row.id), self.settings
+            learner = Learner(row, entries, settings.snapshot_every, settings.keep_told)
             self._tasks[row.task.name] = Live(
                 learner,
                 Gate(row.task.terms, learner.terms_sha256),

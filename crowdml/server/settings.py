@@ -14,6 +14,8 @@ class Settings:
         database: Where everything is kept.
         snapshot_every: Check-ins between two snapshots of a task; a restart replays at most
             this many.
+        keep_told: Keep what every check-in told for ever, so that anyone can recompute the model
+            from the log; otherwise until two snapshots cover it.
         poll_seconds: How soon changes by another process, such as `crowdml task pause`, are
             noticed.
         events_seconds: The least time between two server-sent events to a listener.
@@ -24,6 +26,7 @@ class Settings:
 
     database: str = "sqlite:///crowdml.db"
     snapshot_every: int = 1000
+    keep_told: bool = False
     poll_seconds: float = 0.5
     events_seconds: float = 1.0
     largest_batch: int = 256
@@ -32,5 +35,7 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """The folder of the database file, where the certificate is kept too."""
+        """Where the certificate is kept: beside a database file, or here."""
+        if not self.database.startswith("sqlite:///"):
+            return Path()
         return Path(self.database.removeprefix("sqlite:///") or ".").parent

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from crowdml.protocol import rejected
 
-__all__ = ["Throttle"]
+__all__ = ["BURST", "Throttle"]
+
+BURST = 10
 
 
 class Throttle:
@@ -22,7 +24,7 @@ class Throttle:
     """
 
     def __init__(
-        self, per_minute: float, burst: float = 10, clock: Callable[[], float] = time.monotonic
+        self, per_minute: float, burst: float = BURST, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._per_minute = per_minute
         self._burst = burst

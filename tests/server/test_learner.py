@@ -260,12 +260,12 @@ def test_a_snapshot_too_large_for_the_database_refuses_nothing(
     failures = [record for record in caplog.records if "was not stored" in record.message]
     assert len(failures) == 2, "tried when due, not at every check-in"
     learner.save_snapshot()
-    assert store.log(learner.id).snapshot() is None
+    assert store.log(learner.id).snapshots() == []
     set_largest_blob(store, 10**9)
     learner.ingest(incoming[10:])
     learner.save_snapshot()
     assert_same(reopened(store, task).settled(), replayed(store, task))
-    snapshot = store.log(learner.id).snapshot()
+    (snapshot,) = store.log(learner.id).snapshots()
     assert snapshot is not None
     assert snapshot[0] == 12
 

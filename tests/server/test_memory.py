@@ -46,7 +46,7 @@ def test_those_who_only_joined_take_no_memory(start: Start, kind: str) -> None:
         assert server.process is not None
         sizes.append(resident(server.process.pid))
         with server.store() as store:
-            snapshot = store.log(1).snapshot()
+            snapshot = store.log(1).snapshots()[0]
             assert snapshot is not None
             assert len(snapshot[1]) < 2**20
     assert sizes[1] - sizes[0] < MOST

@@ -11,8 +11,8 @@ from alembic.config import Config
 
 from crowdml.errors import CrowdmlError
 from crowdml.server import Store, schema
-from crowdml.server.entry import LogEntry
 from crowdml.server.database import HEAD, MIGRATIONS
+from crowdml.server.entry import LogEntry
 from tests.server.learning import arrivals, assert_same, new_learner, reopened, replayed
 from tests.servers import make_directed
 
