@@ -22,7 +22,7 @@ demo: $(READY)
 	$(BIN)/crowdml demo $(ARGS)
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
-test: check chromium
+test: check chromium postgresql
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
 
@@ -51,7 +51,7 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: venv-package node chromium
+.PHONY: venv-package node chromium postgresql
 
 venv-package:
 	@$(APT) python3-venv
@@ -70,6 +70,13 @@ chromium:
 		|| { $(APT) chromium fonts-dejavu-core; }
 	@( $(CHROMIUM_IS_THERE); exit 1 ) >/dev/null 2>&1 \
 		|| { echo "the tests need Chromium; install it, or set CHROMIUM=/path/to/it"; exit 1; }
+
+# Debian's package starts a server of its own, which the tests leave alone.
+POSTGRESQL_IS_THERE = ls /usr/lib/postgresql/*/bin/initdb || initdb --version
+postgresql:
+	@{ $(POSTGRESQL_IS_THERE); } >/dev/null 2>&1 || { $(APT) postgresql; }
+	@{ $(POSTGRESQL_IS_THERE); } >/dev/null 2>&1 \
+		|| { echo "the tests need PostgreSQL; install it"; exit 1; }
 
 clean:
 	rm -rf $(VENV) $(NODE) screenshots

@@ -238,7 +238,7 @@ def open_database(url: str) -> Database:
         raise CrowdmlError(
             "PostgreSQL needs psycopg: pip install 'crowdml[postgresql]'."
         ) from error
-    except sa.exc.ArgumentError as error:
+    except (sa.exc.ArgumentError, ValueError) as error:
         raise InvalidInput(f"the database must be a URL, found {url!r}: {error}.") from error
     except sa.exc.DatabaseError as error:
         shown = sa.make_url(url).render_as_string(hide_password=True)

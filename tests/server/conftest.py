@@ -1,11 +1,13 @@
 """Servers that the tests of this folder share, and one that each test may break."""
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crowdml.server import Store
+from tests.postgres import Postgres, running_postgres
 from tests.server.refusing import Bench
 from tests.servers import (
     Process,
@@ -62,6 +64,21 @@ def bench(server: Process) -> Iterator[Bench]:
 def start(tmp_path: Path) -> Iterator[Start]:
     with starter(tmp_path) as start:
         yield start
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with running_postgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty one, on both engines in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'any.db'}"
+    postgres: Postgres = request.getfixturevalue("postgres")
+    return postgres.make(f"t{secrets.token_hex(8)}")
 
 
 @pytest.fixture

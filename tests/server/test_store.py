@@ -9,11 +9,11 @@ import pytest
 from crowdml.checks import check_store
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
-from tests.servers import make_task
+from tests.servers import free_port, make_task
 
 
-def test_conformance(tmp_path: Path) -> None:
-    check_store(lambda: Store(f"sqlite:///{tmp_path / 'store.db'}"))
+def test_conformance(database: str) -> None:
+    check_store(lambda: Store(database))
 
 
 def test_two_snapshots_are_kept(store: Store, tmp_path: Path) -> None:
@@ -59,10 +59,24 @@ def test_a_state_that_no_owner_can_wish_is_refused(store: Store, state: str) -> 
     assert store.task("activity").state == "running"
 
 
-@pytest.mark.parametrize("url", ["postgresql://x/y", "crowd.db", ""])
+@pytest.mark.parametrize("url", ["mysql://x/y", "crowd.db", "", "postgresql://[", "sqlite"])
 def test_another_kind_of_database_is_refused(url: str) -> None:
-    with pytest.raises(InvalidInput, match="sqlite:///"):
+    with pytest.raises(InvalidInput, match="the database must be a URL"):
         Store(url)
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:
+    url = f"postgresql://ann:secret@127.0.0.1:{free_port()}/crowd"
+    with pytest.raises(
+        CrowdmlError, match=r"cannot use the database postgresql://ann:\*\*\*@"
+    ) as no:
+        Store(url)
+    assert "secret" not in str(no.value)
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    Store(f"sqlite:///{tmp_path / 'new.db'}").close()
+    assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
