@@ -9,11 +9,12 @@ NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test check bench clean help
+.PHONY: demo test quick check bench clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
 	@echo "make test    all tests, also in a browser: CHROMIUM=/path/to/it, or one is installed"
+	@echo "make quick   the tests that take two minutes"
 	@echo "make check   style, types and the layer contract only"
 	@echo "make bench   the benchmarks of device and server"
 	@echo "make clean   remove what these commands have set up"
@@ -22,9 +23,15 @@ demo: $(READY)
 	$(BIN)/crowdml demo $(ARGS)
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
-test: check chromium postgresql
+test: check chromium mosquitto postgresql
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
+
+# What can be tested without a browser, crowds and the clock, in two minutes.
+quick: check
+	$(BIN)/pytest -q -n auto --dist loadgroup tests --ignore tests/browser --ignore tests/demo \
+		--ignore tests/integration --ignore tests/portal --ignore tests/server \
+		--ignore tests/reproduction --ignore tests/simulation $(ARGS)
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .
@@ -51,7 +58,7 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: venv-package node chromium postgresql
+.PHONY: venv-package node chromium mosquitto postgresql
 
 venv-package:
 	@$(APT) python3-venv
@@ -77,6 +84,13 @@ postgresql:
 	@{ $(POSTGRESQL_IS_THERE); } >/dev/null 2>&1 || { $(APT) postgresql; }
 	@{ $(POSTGRESQL_IS_THERE); } >/dev/null 2>&1 \
 		|| { echo "the tests need PostgreSQL; install it"; exit 1; }
+
+# The tests start brokers of their own; the package's service is not needed for that.
+MOSQUITTO_IS_THERE = PATH="$$PATH:/usr/sbin:/usr/local/sbin" command -v mosquitto
+mosquitto:
+	@$(MOSQUITTO_IS_THERE) >/dev/null || { $(APT) mosquitto; \
+		[ ! -d /run/systemd/system ] || $$SUDO systemctl disable --quiet --now mosquitto; }
+	@$(MOSQUITTO_IS_THERE) >/dev/null || { echo "the tests need mosquitto; install it"; exit 1; }
 
 clean:
 	rm -rf $(VENV) $(NODE) screenshots

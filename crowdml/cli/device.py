@@ -4,6 +4,7 @@ import logging
 import shlex
 import sys
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crowdml.cli.consent import ask
+from crowdml.cli.listening import run_topic
 from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, JSON, SAMPLE_LIMIT
 from crowdml.cli.output import print_json
 from crowdml.device import (
@@ -29,6 +31,7 @@ from crowdml.device import (
     read_link,
     read_terms,
 )
+from crowdml.device.address import is_address, read_address
 from crowdml.errors import DeviceError, InvalidInput, InvalidSample
 from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
 from crowdml.protocol import Terms
@@ -86,7 +89,13 @@ def join(
 
 @app.command()
 def run(
-    source: Annotated[str, typer.Option(help="A CSV or JSON-lines file, or - for stdin.")],
+    source: Annotated[
+        str,
+        typer.Option(
+            envvar="CROWDML_SOURCE",
+            help="A CSV or JSON-lines file, - for stdin, or mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC.",
+        ),
+    ],
     file: FILE = None,
     jitter: Annotated[float, typer.Option(help="Random seconds to wait before a check-in.")] = 0.0,
     wait: Annotated[float, typer.Option(help="Seconds to keep retrying at the end.")] = 60.0,
@@ -107,31 +116,49 @@ def run(
             "count, and cost, twice.",
         ),
     ] = False,
+    discovery: Annotated[
+        bool,
+        typer.Option(
+            "--discovery", help="Show the device, never a sample, in Home Assistant, over MQTT."
+        ),
+    ] = False,
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificates to trust for mqtts://, not the system's.")
+    ] = None,
 ) -> None:
-    """Feed samples to the device and let it check in. A file goes on where the last run ended."""
+    """Feed samples to the device and let it check in. A file goes on where the last run ended, a
+    topic is read until Ctrl-C or the end of the task."""
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    skipped: list[InvalidSample] = []
+    address = read_address(source) if is_address(source) else None
+    for_files = {"--again": again, "--readings": readings, "--strict": strict}
+    for_topics = {"--ca": ca, "--discovery": discovery}
+    for option, given in (for_files if address else for_topics).items():
+        if given:
+            raise typer.BadParameter(f"{option} is not for this kind of source; leave it out.")
+    numbers = count(1)
 
     def on_skip(error: InvalidSample) -> None:
-        skipped.append(error)
-        if len(skipped) <= SHOWN:
+        if next(numbers) <= SHOWN:
             print(f"skipped a sample: {error}", file=sys.stderr)
 
     with Device(DeviceStore(_find(file)), waiting=Waiting(jitter=jitter)) as device:
-        fed = feed(
-            device,
-            source,
-            readings=readings,
-            again=again,
-            strict=strict,
-            wait=wait,
-            on_skip=on_skip,
-        )
-        if len(skipped) > SHOWN:
-            print(f"… and {len(skipped) - SHOWN} more", file=sys.stderr)
+        if address:
+            fed = run_topic(device, address, ca, discovery, on_skip)
+        else:
+            fed = feed(
+                device,
+                source,
+                readings=readings,
+                again=again,
+                strict=strict,
+                wait=wait,
+                on_skip=on_skip,
+            )
+        if fed.skipped > SHOWN:
+            print(f"… and {fed.skipped - SHOWN} more", file=sys.stderr)
         where = f" --file {shlex.quote(str(file))}" if file else ""
-        _report(fed, device, source, where, readings)
-        if fed.found_nothing:
+        _report(fed, device, str(address or source), where, readings)
+        if fed.found_nothing and not address:
             raise InvalidInput(
                 f"{_named(source)} must have at least one valid sample, found none"
                 + (f", and {fed.skipped} that are not" if fed.skipped else "")

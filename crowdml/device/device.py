@@ -191,18 +191,25 @@ class Device:
         return self._identity.ended
 
     def position(self, path: str) -> Position | None:
-        """How far a file of samples was taken."""
+        """How far a source of samples was taken."""
         return self._store.position(path)
 
     # Routine 1
 
-    def add(self, x: npt.ArrayLike, y: object, position: Position | None = None) -> Outcome:
+    def add(
+        self,
+        x: npt.ArrayLike,
+        y: object,
+        position: Position | None = None,
+        durable: bool = False,
+    ) -> Outcome:
         """Keep a sample, and check in if a minibatch is full and the time has come.
 
         Args:
             x: D numbers; rescaled to ‖x‖ ≤ 1 if longer, in the norm of the task's mechanism.
             y: A label 0 … C−1, or a real target.
-            position: Where in a file it came from, to be remembered with it.
+            position: Where in a source it came from, to be remembered with it.
+            durable: Wait until sample and position are on disk, since the source forgets them then.
 
         Raises:
             InvalidSample: x or y breaks a rule; nothing was kept.
@@ -216,12 +223,12 @@ class Device:
             if self.ended:
                 return Outcome.ENDED
             most = self._agreement.terms.collection.buffer
-            standing = self._store.add(features, target, most, position)
+            standing = self._store.add(features, target, most, position, durable)
             if standing is None:
                 outcome = self._sync(self._store.standing)
                 if self.ended:
                     return Outcome.ENDED
-                standing = self._store.add(features, target, most, position)
+                standing = self._store.add(features, target, most, position, durable)
             if standing is None:
                 self._say(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL

@@ -20,6 +20,7 @@ __all__ = [
     "opened",
     "quoted",
     "read_csv",
+    "read_json",
     "read_json_lines",
     "read_source",
     "rows",
@@ -143,16 +144,23 @@ def read_json_lines(
         if not line.strip():
             continue
         try:
-            document = msgspec.json.decode(line, type=dict[str, Any])
-            x = msgspec.convert(document["x"], list[float])
-            yield x, target_of(document["y"], labels)
-        except (msgspec.DecodeError, KeyError, RecursionError) as error:
-            yield InvalidSample(
-                f'line {number}: expected {{"x": [numbers], "y": label}}, found {line[:60]!r} '
-                f"({error})."
-            )
-        except ValueError as error:
+            yield read_json(line, labels)
+        except InvalidSample as error:
             yield InvalidSample(f"line {number}: {error}")
+
+
+def read_json(text: str, labels: Sequence[str] = ()) -> Sample:
+    """The sample of one object, or `InvalidSample`."""
+    try:
+        document = msgspec.json.decode(text, type=dict[str, Any])
+        x = msgspec.convert(document["x"], list[float])
+        return x, target_of(document["y"], labels)
+    except (msgspec.DecodeError, KeyError, RecursionError) as error:
+        raise InvalidSample(
+            f'expected {{"x": [numbers], "y": label}}, found {text[:60]!r} ({error}).'
+        ) from error
+    except ValueError as error:
+        raise InvalidSample(str(error)) from error
 
 
 def rows(

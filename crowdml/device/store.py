@@ -5,7 +5,8 @@ Every method is one transaction, which no end of the process undoes. The step th
 sanitised bytes into the outbox, all or nothing, and waits for the disk before a single byte is
 sent. So a power cut undoes no cost and no agreement; what it may take is samples since the last
 check-in, each with its place in its file, and the server's last answer, which is then given again.
-To wait for the disk at every sample would cost more than all the rest, and wear it out.
+To wait for the disk at every sample would cost more than all the rest, and wear it out; it is done
+for samples that nobody has any more once they are acknowledged.
 """
 
 import os
@@ -85,7 +86,7 @@ class Letter:
 
 @dataclass(frozen=True)
 class Position:
-    """How far a file of samples was taken: so many lines, and the hash to know them by."""
+    """How far a source was taken: so many lines or messages, and the hash to know them by."""
 
     path: str
     lines: int
@@ -167,17 +168,23 @@ class DeviceStore:
         return self.standing.n_samples
 
     def add(
-        self, x: Array, y: float, most: int, position: Position | None = None
+        self,
+        x: Array,
+        y: float,
+        most: int,
+        position: Position | None = None,
+        durable: bool = False,
     ) -> Standing | None:
         """Keep a sample, unless there are so many already: another process may have added some.
 
         Where it came from is written in the same transaction: no crash makes a later run take it
         again. Of several samples that end at one line, a crash may lose those after the first.
+        If it is to be durable, it is on disk when this returns.
         """
         row = (x.astype("<f8", copy=False).tobytes(), y, most)
         if position is None:
             return self._add(row)
-        with self._transaction():
+        with self._durable_transaction() if durable else self._transaction():
             kept = self._add(row)
             if kept:
                 place = (position.path, position.lines, position.sha256)

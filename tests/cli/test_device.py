@@ -1,8 +1,11 @@
 """crowdml device: a participant's whole way, against real servers."""
 
 import json
+import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,9 +16,10 @@ import typer
 
 from crowdml.device import DeviceStore
 from crowdml.protocol import terms_hash
-from tests.cli.command import Command, Here, soon
+from tests.brokers import broker_in
+from tests.cli.command import Command, Here, Ran, soon
 from tests.device.puppet import Puppet, serving
-from tests.servers import Process, create, free_port, make_task
+from tests.servers import PATIENCE, Process, create, free_port, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 SENSOR: dict[str, Any] = {
@@ -342,8 +346,89 @@ def test_a_recording_without_its_option(quick: Here, server: Process, line: str)
 def test_sources_that_are_none(joined: Here) -> None:
     missing = joined("device", "run", "--source", "nothing.csv").error()
     assert missing.startswith("cannot read the source 'nothing.csv'")
-    other = joined("device", "run", "--source", "mqtt://broker/topic").error()
+    other = joined("device", "run", "--source", "https://host/topic").error()
     assert "must be a file or -" in other
+    nowhere = joined("device", "run", "--source", "mqtt://ann:secret@host").error()
+    assert nowhere.startswith("a topic's address must be mqtt://[user:password@]HOST[:PORT]/TOPIC")
+    assert "secret" not in nowhere
+
+
+@pytest.mark.parametrize(
+    ("source", "option"),
+    [
+        ("mqtt://host/topic", ["--again"]),
+        ("mqtt://host/topic", ["--readings"]),
+        ("mqtt://host/topic", ["--strict"]),
+        ("-", ["--discovery"]),
+        ("-", ["--ca", "file"]),
+    ],
+)
+def test_options_of_another_kind_of_source(joined: Here, source: str, option: list[str]) -> None:
+    ran = joined("device", "run", "--source", source, *option)
+    assert ran.code == 2
+    assert f"{option[0]} is not for this kind of source" in ran.err
+
+
+# Topics; see also tests/device/test_listening.py and tests/integration/test_broker.py
+
+
+def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
+    """With TLS and a password, which stands in the environment and is never shown."""
+    with broker_in(tmp_path / "broker", guarded=True) as broker:
+        command = Command(joined.folder, {"CROWDML_SOURCE": broker.source})
+        process = command.start("device", "run", "--discovery", "--ca", broker.certificate)
+        assert soon(lambda: broker.n_subscriptions() == 1)
+        broker.publish(*4 * ['{"x": [0.1, 0.2, 0.3, 0.4], "y": "walk"}'], "oops")
+        for _ in range(6):
+            broker.publish("{}")
+        assert soon(lambda: broker.log.count("Received PUBACK from crowdml") == 11)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+        assert any(topic.startswith("homeassistant/") for topic in broker.retained())
+    assert out == "4 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
+    assert err.count("skipped a sample: message ") == 5
+    assert err.endswith("… and 2 more\n")
+
+
+def test_a_broker_that_does_not_know_us(joined: Here, tmp_path: Path) -> None:
+    with broker_in(tmp_path / "broker", guarded=True) as broker:
+        source = broker.source.replace("p%40ss", "guess")
+        said = joined("device", "run", "--source", source, "--ca", broker.certificate).error()
+    assert said == (
+        f"the broker localhost:{broker.port} refused: Not authorized. Look at the user and the "
+        "password in --source."
+    )
+
+
+def test_how_to_go_on_shows_no_password(joined: Here, tmp_path: Path) -> None:
+    joined("device", "limits", "--device-limit", 0.5).said()
+    joined("device", "run", "--source", "-", typed=3 * ROW).said()
+    with broker_in(tmp_path / "broker", guarded=True) as broker:
+        command = Command(joined.folder)
+        process = command.start(
+            "device", "run", "--source", broker.source, "--ca", broker.certificate
+        )
+        assert soon(lambda: broker.n_subscriptions() == 1)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert "stopped at your limit on ε" in out
+    assert f"--source 'mqtts://ann:…@localhost:{broker.port}/home/samples'" in out
+    assert "word" not in out + err
+
+
+def test_topics_need_paho(joined: Here) -> None:
+    program = (
+        "import sys; sys.modules['paho'] = None; from crowdml.cli import main; "
+        "sys.argv = ['crowdml', 'device', 'run', '--source', 'mqtt://host/topic']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True, text=True, cwd=joined.folder, env=joined.environment, timeout=PATIENCE,
+    )  # fmt: skip
+    sentence = Ran(done.returncode, done.stdout, done.stderr).error()
+    assert sentence.startswith("this needs paho")
+    assert sentence.endswith("which is not installed. Run: pip install 'crowdml[mqtt]'")
 
 
 def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:

@@ -156,6 +156,16 @@ def test_what_is_charged_survives_a_power_cut(store: DeviceStore, fails: bool) -
     ]  # fmt: skip
 
 
+def test_a_sample_that_nobody_else_has_is_on_disk(store: DeviceStore) -> None:
+    said: list[str] = []
+    store._db.set_trace_callback(said.append)
+    store.add(np.ones(2), 1.0, 99, Position("mqtt:name", 1, "hash"), durable=True)
+    assert [each for each in said if "INSERT" not in each] == [
+        "PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "COMMIT", "PRAGMA synchronous = NORMAL",
+    ]  # fmt: skip
+    assert store.position("mqtt:name") == Position("mqtt:name", 1, "hash")
+
+
 def test_what_another_process_charged_is_known(store: DeviceStore, file: Path) -> None:
     """Only what is new is read, and nothing is read twice."""
     with closing(DeviceStore(file)) as other:

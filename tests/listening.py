@@ -1,0 +1,43 @@
+"""`crowdml`, to be killed after a step has been made so often: `python listening.py STEP N …`."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from crowdml.cli import main
+from crowdml.device import DeviceStore, HttpTransport
+from crowdml.device.broker import Broker
+
+STEPS: dict[str, tuple[type, str]] = {
+    "received": (Broker, "_on_message"),
+    "stored": (DeviceStore, "add"),
+    "acknowledged": (Broker, "acknowledge"),
+    "told": (DeviceStore, "release"),
+    "sent": (HttpTransport, "checkin"),
+    "answered": (DeviceStore, "answered"),
+}
+
+
+def deadly(function: Callable[..., Any], times: int) -> Callable[..., Any]:
+    """The function, until it has been called so often; then nothing more."""
+    calls = 0
+
+    def killing(*arguments: Any) -> Any:
+        nonlocal calls
+        result = function(*arguments)
+        calls += 1
+        if calls == times:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    return killing
+
+
+if __name__ == "__main__":
+    _, step, times, *arguments = sys.argv
+    owner, name = STEPS[step]
+    setattr(owner, name, deadly(getattr(owner, name), int(times)))
+    sys.argv = ["crowdml", *arguments]
+    main()
