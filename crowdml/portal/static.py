@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.protocol import rejected
+from crowdml.server.compression import best_coding
 
 __all__ = ["STATIC", "Folders", "serve_file", "static_file"]
 
@@ -85,8 +86,7 @@ def serve_file(request: Request, path: str) -> Response:
     }
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)
-    accepted = request.headers.get("accept-encoding", "")
-    coding = next(name for name in file.bodies if name in accepted)
+    coding = best_coding(request.headers.get("accept-encoding", ""))
     if coding:
         headers["Content-Encoding"] = coding
     return Response(file.bodies[coding], headers=headers, media_type=file.media_type)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
@@ -26,6 +27,7 @@ from crowdml.protocol import (
 )
 from crowdml.server.body import decode, read_body
 from crowdml.server.checkin import CheckinEndpoint, bearer_token
+from crowdml.server.compression import Compression, best_coding
 from crowdml.server.export import EXPORTS, export_model
 from crowdml.server.metrics import metrics
 from crowdml.server.reports import statistics, view
@@ -72,7 +74,10 @@ async def check_out(request: Request) -> Response:
     }
     if request.headers.get("if-none-match") == now.etag:
         return Response(status_code=304, headers=headers)
-    return Response(now.body, media_type="application/json", headers=headers)
+    coding = best_coding(request.headers.get("accept-encoding", ""))
+    if coding:
+        headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
+    return Response(now.encoded(coding), media_type="application/json", headers=headers)
 
 
 async def show_statistics(request: Request) -> Response:
@@ -187,6 +192,7 @@ def create_app(
         routes=[*ROUTES, *extra_routes],
         exception_handlers={Rejected: _refuse, HTTPException: _refuse_http, Exception: _fail},
         lifespan=lifespan,
+        middleware=[Middleware(Compression)],
     )
     app.router.redirect_slashes = False
     app.state.settings = settings

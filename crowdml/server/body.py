@@ -25,17 +25,19 @@ def header(scope: Scope, name: bytes) -> str:
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     length = header(scope, b"content-length")
-    size, body, more = int(length) if length.isdigit() else -1, b"", True
-    while more and max(size, len(body)) <= limit:
+    size, read, more = int(length) if length.isdigit() else -1, 0, True
+    parts: list[bytes] = []
+    while more and max(size, read) <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        body += message.get("body", b"")
+        parts.append(message.get("body", b""))
+        read += len(parts[-1])
         # All that was announced is here: waiting to hear so would cost another turn.
-        more = message.get("more_body", False) and len(body) != size
-    if max(size, len(body)) > limit:
+        more = message.get("more_body", False) and read != size
+    if max(size, read) > limit:
         raise rejected("too-large", f"the body must be at most {limit} bytes.")
-    return body
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:

@@ -21,8 +21,10 @@ class CheckinEndpoint:
         live = service.live(scope["path_params"]["task"])
         device = await service.device(live.learner, bearer_token(scope))
         live.throttle.take(device.number)
-        checkin = decode(live.gate.decoder, await read_body(scope, receive, live.gate.largest_body))
-        answer = msgspec.json.encode(await service.checkin(live, device, checkin))
+        async with live.room:
+            body = await read_body(scope, receive, live.gate.largest_body)
+            checkin = decode(live.gate.decoder, body)
+            answer = msgspec.json.encode(await service.checkin(live, device, checkin))
         length = (b"content-length", str(len(answer)).encode())
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, length]})
         await send({"type": "http.response.body", "body": answer})

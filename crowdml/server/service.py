@@ -30,11 +30,19 @@ log = logging.getLogger("crowdml.server")
 
 
 class Live(NamedTuple):
-    """A task with all that serves it."""
+    """A task with all that serves it.
+
+    Args:
+        learner: What decides.
+        gate: What may be sent.
+        throttle: How often.
+        room: How many check-ins may be in memory at once; more wait unread.
+    """
 
     learner: Learner
     gate: Gate
     throttle: Throttle
+    room: asyncio.Semaphore
 
 
 class Waiting(NamedTuple):
@@ -249,10 +257,12 @@ class Service:
         for row in self._store.tasks(after=newest):
             entries, settings = self._store.log(row.id), self.settings
             learner = Learner(row, entries, settings.snapshot_every, settings.keep_told)
+            gate = Gate(row.task.terms, learner.terms_sha256)
             self._tasks[row.task.name] = Live(
                 learner,
-                Gate(row.task.terms, learner.terms_sha256),
+                gate,
                 Throttle(row.task.enrolment.checkins_per_minute),
+                asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
             )
         states = self._store.task_states()
         for name, live in self._tasks.items():

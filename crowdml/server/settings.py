@@ -20,6 +20,7 @@ class Settings:
             noticed.
         events_seconds: The least time between two server-sent events to a listener.
         largest_batch: Check-ins that share one commit at most.
+        most_waiting_bytes: Check-ins of a task that are in memory at once, in bytes at most.
         most_listeners: Event streams open at once; more are told to ask for the statistics.
         most_connections: Connections open at once; more have to wait.
     """
@@ -30,6 +31,7 @@ class Settings:
     poll_seconds: float = 0.5
     events_seconds: float = 1.0
     largest_batch: int = 256
+    most_waiting_bytes: int = 2**28
     most_listeners: int = 256
     most_connections: int = 4096
 
