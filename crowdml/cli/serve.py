@@ -21,6 +21,9 @@ def serve_command(
         typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that share the work.")] = 1,
+    keep_told: Annotated[
+        bool, typer.Option("--keep-told", help="Keep what check-ins told after snapshots cover it.")
+    ] = False,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Run the server until Ctrl-C."""
@@ -31,5 +34,5 @@ def serve_command(
     if not 1 <= workers <= 64:
         raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
     address = Address(host, port, tls, insecure_http)
-    settings, announce = Settings(database=database), partial(print, flush=True)
+    settings, announce = Settings(database=database, keep_told=keep_told), partial(print, flush=True)
     serve(settings, address, announce, create_portal_app, workers)
