@@ -34,5 +34,5 @@ def serve_command(
     if not 1 <= workers <= 64:
         raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
     address = Address(host, port, tls, insecure_http)
-    settings, announce = Settings(database=database, keep_told=keep_told), partial(print, flush=True)
-    serve(settings, address, announce, create_portal_app, workers)
+    settings = Settings(database=database, keep_told=keep_told)
+    serve(settings, address, partial(print, flush=True), create_portal_app, workers)

@@ -67,9 +67,18 @@ def test_no_option_is_invented() -> None:
 @pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: str(setting.name))
 def test_every_setting(setting: "fields[Settings]") -> None:  # type: ignore[valid-type]
     name, default = setting.name, setting.default  # type: ignore[attr-defined]
-    shown = f"{default:g}" if isinstance(default, int | float) else f"`{default}`"
-    rows = [cells for cells in table_rows(COMMANDS) if re.search(rf"`(--)?{name}`", cells[0])]
+    shown = _shown(default)
+    words = name.replace("_", "[-_]")
+    rows = [cells for cells in table_rows(COMMANDS) if re.search(rf"`(--)?{words}`", cells[0])]
     assert [cells[1] for cells in rows] == [shown]
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    if isinstance(default, int | float):
+        return f"{default:g}" if default < 1e6 else f"{default:,}"
+    return f"`{default}`"
 
 
 def typed() -> list[tuple[str, str]]:
