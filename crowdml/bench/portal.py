@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from crowdml.bench.task import bench_task
 from crowdml.privacy import Directed
 from crowdml.server import ServerProcess, Store
-from crowdml.server.entry import this_minute
+from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.learner import Learner
 from crowdml.server.tokens import token_sha256
 
@@ -21,6 +22,7 @@ __all__ = ["bench_portal"]
 
 REQUESTS = 60
 DEVICES = 1000
+GROUP = 10_000
 PAGES = {
     "list": "/",
     "search": "/?q=bench-7&state=open",
@@ -69,20 +71,22 @@ def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
             "INSERT INTO devices VALUES (1, ?, ?, ?, 'active')",
             [(number, f"device-{number}", token_sha256(f"{number}")) for number in range(DEVICES)],
         )
-        db.executemany("INSERT INTO checkins VALUES (?,?,?,?,?,?,?,?,?)", _log(checkins))
     with closing(Store(server.database)) as store:
-        row = store.task("bench-0")
+        row, entries = store.task("bench-0"), _log(checkins)
+        while group := list(islice(entries, GROUP)):
+            store.log(row.id).append(group)
         Learner(row, store.log(row.id), snapshot_every=1).save_snapshot()
 
 
-def _log(checkins: int) -> Iterator[tuple[object, ...]]:
+def _log(checkins: int) -> Iterator[LogEntry]:
     """Of a thousand devices, in turn; every fifth check-in evaluates."""
     now = this_minute()
     for seq in range(1, checkins + 1):
         at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
         told = Directed(number, report=seq % 4) if seq % 5 == 0 else Directed(number, seq % 1024)
-        key = (1, seq, seq % DEVICES, f"bench-{seq:016}")
-        yield (*key, at, seq - 1, number, None, msgspec.msgpack.encode(told))
+        device, letter = seq % DEVICES, f"bench-{seq:016}"
+        body = msgspec.msgpack.encode(told)
+        yield LogEntry(1, seq, device, letter, at, seq - 1, number, None, body, "")
 
 
 def _measure(server: ServerProcess) -> dict[str, list[float]]:

@@ -35,8 +35,12 @@ class DeviceTotals(NamedTuple):
 NOTHING = b""
 """In the place of what was told, once snapshots cover it."""
 
-STORED = LogEntry._fields[:-1]
-COLUMNS = [*(schema.checkins.c[name] for name in STORED), schema.devices.c.name]
+STORED = LogEntry._fields[:-2]
+COLUMNS = [
+    *(schema.checkins.c[name] for name in STORED),
+    sa.func.coalesce(schema.told.c.told, sa.literal(NOTHING, sa.LargeBinary)),
+    schema.devices.c.name,
+]
 WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
 SEEN = (
     "WITH wanted (device, id, number) AS (VALUES {}) "
@@ -58,8 +62,8 @@ class Log:
     def __init__(self, database: Database, task: int) -> None:
         self._database = database
         self._task = task
-        values = ", ".join([database.mark] * len(STORED))
-        self._append = f"INSERT INTO checkins ({', '.join(STORED)}) VALUES ({values})"
+        self._append = _insert("checkins", STORED, database.mark)
+        self._tell = _insert("told", ("task", "seq", "told"), database.mark)
 
     def __iter__(self) -> Iterator[LogEntry]:
         return self.after(0)
@@ -72,9 +76,10 @@ class Log:
 
     def after(self, seq: int, page: int = 1000) -> Iterator[LogEntry]:
         """The entries that follow this one, in order."""
-        c, d = schema.checkins.c, schema.devices.c
+        c, d, t = schema.checkins.c, schema.devices.c, schema.told.c
         whose = sa.and_(d.task == c.task, d.number == c.device)
-        log = schema.checkins.join(schema.devices, whose)
+        what = sa.and_(t.task == c.task, t.seq == c.seq)
+        log = schema.checkins.join(schema.devices, whose).outerjoin(schema.told, what)
         while True:
             query = sa.select(*COLUMNS).select_from(log)
             query = query.where(c.task == self._task, c.seq > seq)
@@ -96,7 +101,9 @@ class Log:
         has, and a sequence number."""
         with self._database.writing() as connection:
             # Rows as they are: SQLAlchemy's handling of values would cost more than SQLite.
-            connection.exec_driver_sql(self._append, [entry[:-1] for entry in entries])
+            connection.exec_driver_sql(self._append, [entry[:-2] for entry in entries])
+            told = [(entry.task, entry.seq, entry.told) for entry in entries]
+            connection.exec_driver_sql(self._tell, told)
             self._database.tell(self._task)
 
     def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
@@ -135,21 +142,17 @@ class Log:
                 stay.
         """
         c = schema.snapshots.c
-        earlier = sa.select(c.seq).where(c.task == self._task, c.seq < seq)
+        earlier = sa.select(sa.func.max(c.seq)).where(c.task == self._task, c.seq < seq)
         with self._database.writing() as connection:
-            kept = list(connection.execute(earlier.order_by(c.seq.desc())).scalars())
-            before, covered = [*kept, 0, 0][1::-1]
+            covered = connection.execute(earlier).scalar() or 0
             old = sa.delete(schema.snapshots).where(c.task == self._task)
             connection.execute(old.where((c.seq < covered) | (c.seq >= seq)))
             row = {"task": self._task, "seq": seq, "fold": fold}
             connection.execute(sa.insert(schema.snapshots), row)
             if not keep_told:
-                self._drop_told(connection, before, covered)
-
-    def _drop_told(self, connection: sa.Connection, first: int, last: int) -> None:
-        c = schema.checkins.c
-        some = sa.update(schema.checkins).where(c.task == self._task, c.seq > first, c.seq <= last)
-        connection.execute(some.values(told=NOTHING))
+                t = schema.told.c
+                gone = sa.delete(schema.told).where(t.task == self._task, t.seq <= covered)
+                connection.execute(gone)
 
     def snapshots(self) -> list[tuple[int, bytes]]:
         """Those that are kept, the newest first, each with the number of check-ins in it."""
@@ -157,3 +160,8 @@ class Log:
         query = sa.select(c.seq, c.fold).where(c.task == self._task).order_by(c.seq.desc())
         with self._database.reading() as connection:
             return [(seq, fold) for seq, fold in connection.execute(query)]
+
+
+def _insert(table: str, columns: Sequence[str], mark: str) -> str:
+    values = ", ".join([mark] * len(columns))
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"

@@ -24,6 +24,7 @@ __all__ = [
     "sessions",
     "snapshots",
     "tasks",
+    "told",
 ]
 
 metadata = MetaData()
@@ -70,12 +71,19 @@ checkins = Table(
     Column("version", Integer, nullable=False),
     Column("number", Integer),
     Column("samples", Integer),
-    Column("told", LargeBinary, nullable=False),
     UniqueConstraint("task", "device", "id"),
 )
 """The log, in the order of application. Times are kept to the minute only. Not all mechanisms
-number check-ins or tell samples. What was told comes last, so that whoever reads the numbers
-before it need not go through it."""
+number check-ins or tell samples."""
+
+told = Table(
+    "told",
+    metadata,
+    Column("task", ForeignKey("tasks.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("told", LargeBinary, nullable=False),
+)
+"""What check-ins told. Apart from the log, so that the disk gets it back when it is dropped."""
 
 Index(
     "checkins_by_number",

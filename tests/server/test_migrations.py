@@ -121,4 +121,4 @@ def test_the_migrations_lead_to_the_schema(store: Store, tmp_path: Path) -> None
 
 
 def test_the_log_is_in_the_order_of_its_columns() -> None:
-    assert list(LogEntry._fields) == [*schema.checkins.columns.keys(), "name"]
+    assert list(LogEntry._fields) == [*schema.checkins.columns.keys(), "told", "name"]

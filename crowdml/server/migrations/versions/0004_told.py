@@ -1,4 +1,4 @@
-"""The log keeps what the mechanism told; check-ins of some mechanisms are numbered.
+"""The log keeps what the mechanism told, apart; check-ins of some mechanisms are numbered.
 
 Revision ID: 0004
 """
@@ -31,8 +31,13 @@ def upgrade() -> None:
         sa.Column("version", sa.Integer, nullable=False),
         sa.Column("number", sa.Integer),
         sa.Column("samples", sa.Integer),
-        sa.Column("told", sa.LargeBinary, nullable=False),
         sa.UniqueConstraint("task", "device", "id"),
+    )
+    op.create_table(
+        "told",
+        sa.Column("task", sa.Integer, sa.ForeignKey("tasks.id"), primary_key=True),
+        sa.Column("seq", sa.Integer, primary_key=True),
+        sa.Column("told", sa.LargeBinary, nullable=False),
     )
     numbered = sa.text("number IS NOT NULL")
     op.create_index(
