@@ -6,12 +6,12 @@ While the file named by `fail_writes` exists, nothing can be stored: a disk full
 import json
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from crowdml.server import Address, Settings, Store
 from crowdml.server.log import Log
+from crowdml.server.nodes import Nodes
 from crowdml.server.serve import serve
 
 
@@ -19,15 +19,12 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     if options["fail_writes"]:
         break_writes(Path(options["fail_writes"]))
-    serve(
-        Settings(**options["settings"]),
-        Address(**options["address"]),
-        partial(print, flush=True),
-    )
+    serve(Settings(**options["settings"]), Address(**options["address"]))
 
 
 def break_writes(flag: Path) -> None:
-    for owner, name in ((Log, "append"), (Store, "enrol"), (Store, "set_device_status")):
+    writers = (Log, "append"), (Store, "enrol"), (Store, "set_device_status"), (Nodes, "write")
+    for owner, name in writers:
         setattr(owner, name, unless(flag, getattr(owner, name)))
 
 

@@ -53,6 +53,5 @@ if __name__ == "__main__":
     serve(
         Settings(database=sys.argv[1]),
         Address(port=int(sys.argv[2])),
-        announce=lambda text: print(text, flush=True),
         make_app=partial(create_app, extra_routes=[Route("/bench/empty", empty, methods=["POST"])]),
     )

@@ -1,6 +1,5 @@
 """crowdml serve."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -25,6 +24,14 @@ def serve_command(
         bool, typer.Option("--keep-told", help="Keep what check-ins told after snapshots cover it.")
     ] = False,
     insecure_http: INSECURE_HTTP = False,
+    metrics_token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="CROWDML_METRICS_TOKEN",
+            help="Who sends it may read /metrics. Without it: this machine alone.",
+        ),
+    ] = None,
+    log_format: Annotated[str, typer.Option(help="text, or json for one object a line.")] = "text",
 ) -> None:
     """Run the server until Ctrl-C."""
     with needs("server"):
@@ -34,5 +41,7 @@ def serve_command(
     if not 1 <= workers <= 64:
         raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
     address = Address(host, port, tls, insecure_http)
-    settings = Settings(database=database, keep_told=keep_told)
-    serve(settings, address, partial(print, flush=True), create_portal_app, workers)
+    settings = Settings(
+        database=database, keep_told=keep_told, metrics_token=metrics_token, log_format=log_format
+    )
+    serve(settings, address, create_portal_app, workers)

@@ -118,7 +118,9 @@ def _paths() -> dict[str, Any]:
         "/v1/openapi.json": {"get": _operation("This document", {"application/json": {}})},
         "/healthz": {"get": _operation("Is the process alive", {"text/plain": {}})},
         "/readyz": {"get": _operation("Can it take check-ins", {"text/plain": {}}, "unavailable")},
-        "/metrics": {"get": _operation("Prometheus metrics", {"text/plain": {}})},
+        "/metrics": {
+            "get": _operation("Metrics, for operators", {"text/plain": {}}, "not-found")
+        },
     }  # fmt: skip
 
 

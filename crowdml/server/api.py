@@ -29,10 +29,12 @@ from crowdml.server.body import decode, read_body
 from crowdml.server.checkin import CheckinEndpoint, bearer_token
 from crowdml.server.compression import Compression, best_coding
 from crowdml.server.export import EXPORTS, export_model
+from crowdml.server.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.metrics import metrics
 from crowdml.server.reports import statistics, view
 from crowdml.server.service import Live, Service
 from crowdml.server.settings import Settings
+from crowdml.server.watching import may_watch
 
 __all__ = ["ROUTES", "ErrorPage", "create_app"]
 
@@ -88,15 +90,16 @@ async def show_statistics(request: Request) -> Response:
 async def events(request: Request) -> Response:
     """The statistics now and after every change, until the task ends or the listener leaves."""
     service, learner = _service(request), _live(request).learner
-    if service.listeners >= service.settings.most_listeners:
+    counts = service.counts
+    if counts.listeners >= service.settings.most_listeners:
         raise rejected(
             "unavailable",
-            f"{service.listeners} listen already. Ask for the statistics now and then instead.",
+            f"{counts.listeners} listen already. Ask for the statistics now and then instead.",
             retry_after=30,
         )
 
     async def stream() -> AsyncIterator[bytes]:
-        service.listeners += 1
+        counts.listeners += 1
         try:
             while service.ready:
                 now = await service.in_store_thread(lambda: statistics(learner))
@@ -105,7 +108,7 @@ async def events(request: Request) -> Response:
                     return
                 await service.news(service.settings.events_seconds)
         finally:
-            service.listeners -= 1
+            counts.listeners -= 1
 
     headers = {"Cache-Control": "no-store"}
     return StreamingResponse(stream(), media_type="text/event-stream", headers=headers)
@@ -137,13 +140,20 @@ async def alive(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    if not _service(request).ready:
+    service = _service(request)
+    if not service.ready:
         raise rejected("unavailable", "the server is starting or stopping.")
+    if trouble := service.heartbeat.trouble:
+        raise rejected("unavailable", f"nothing can be stored: {trouble}.")
     return PlainTextResponse("ready\n")
 
 
 async def show_metrics(request: Request) -> Response:
-    return PlainTextResponse(metrics(_service(request)))
+    service = _service(request)
+    if not may_watch(request.scope, service.settings.metrics_token):
+        raise HTTPException(404)
+    nodes = await service.in_store(service.heartbeat.rows)
+    return Response(metrics(nodes), media_type=METRICS_TYPE)
 
 
 ROUTES = [
@@ -206,7 +216,7 @@ def create_app(
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, Rejected)
-    _service(request).refusals += 1
+    _service(request).counts.refusals[error.kind] += 1
     page: ErrorPage | None = request.app.state.error_page
     if page and _is_for_people(request):
         return page(request, error)
@@ -230,7 +240,8 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
 
 async def _fail(request: Request, error: Exception) -> Response:
     """A fault of the server itself: the log says which, the answer only that there is one."""
-    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    route = getattr(request.scope.get("route"), "path", "an address without a route")
+    log.error("%s %s failed", request.method, route, exc_info=error)
     return await _refuse(request, rejected("fault", "the server has a fault. Try again later."))
 
 

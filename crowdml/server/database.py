@@ -46,6 +46,9 @@ class Database(ABC):
     mark: str
     """What stands for a value in a statement that goes to the driver as it is."""
 
+    clock: str
+    """The time in whole seconds since 1970, as an expression of SQL: the same for all nodes."""
+
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self._connection = engine.connect()
@@ -103,12 +106,14 @@ class Database(ABC):
 
 class Sqlite(Database):
     mark = "?"
+    clock = "CAST(strftime('%s', 'now') AS INTEGER)"
 
     def __init__(self, url: str) -> None:
         _make_private(url)
         engine = sa.create_engine(
             url,
             poolclass=sa.pool.StaticPool,
+            hide_parameters=True,
             connect_args={
                 "check_same_thread": False,
                 "isolation_level": None,
@@ -153,12 +158,14 @@ class Sqlite(Database):
 
 class PostgreSql(Database):
     mark = "%s"
+    clock = "CAST(floor(extract(epoch FROM clock_timestamp())) AS BIGINT)"
 
     def __init__(self, url: str) -> None:
         self._url = _with_driver(url)
         engine = sa.create_engine(
             self._url,
             poolclass=sa.pool.NullPool,
+            hide_parameters=True,
             connect_args={"connect_timeout": PATIENCE, "prepare_threshold": 2},
         )
         super().__init__(engine)

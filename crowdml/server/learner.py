@@ -44,6 +44,7 @@ class Learner:
         self.terms = row.terms
         self.terms_sha256 = terms_hash(row.terms)
         self.devices = 0
+        self._about = {"task": row.task.name}
         self._etag = ""
         self._owner_state = State(row.state)
         self._log = entries
@@ -68,13 +69,14 @@ class Learner:
             try:
                 return Fold.from_bytes(self.task, self.terms_sha256, snapshot)
             except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
-                log.warning("%s: the snapshot at %d cannot be read", self.task.name, seq)
+                log.warning("the snapshot at %d cannot be read", seq, extra=self._about)
         return Fold(self.task, self.terms_sha256)
 
     def settled(self) -> Fold:
         """The fold of what is on disk, rebuilt if a commit has failed since."""
         if self._fold_is_ahead:
             self.recover()
+            log.warning("a commit failed, so the fold was rebuilt", extra=self._about)
         return self._fold
 
     @property
@@ -88,8 +90,7 @@ class Learner:
     def refresh(self, owner_state: State | None = None) -> None:
         """Take in what other processes wrote."""
         self._owner_state = owner_state or self._owner_state
-        if self._fold_is_ahead:
-            self.recover()
+        self.settled()
         self._catch_up()
         self._publish()
 
@@ -142,6 +143,7 @@ class Learner:
             self._apply(entry)
 
     def _leap(self, seq: int) -> None:
+        log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
         self._fold = self._restored()
         self._snapshot_at = self._fold.version
         if self._fold.version < seq:
@@ -166,7 +168,7 @@ class Learner:
         try:
             self._log.save_snapshot(fold.version, fold.to_bytes(), self._keep_told)
         except Exception:
-            log.exception("%s: the snapshot was not stored; the log is whole", self.task.name)
+            log.exception("the snapshot was not stored; the log is whole", extra=self._about)
 
     def _snapshot_if_due(self, before: int) -> None:
         """Of several processes, the one that goes over the mark takes it."""
@@ -177,8 +179,11 @@ class Learner:
     def _publish(self) -> None:
         fold = self.settled()
         now = Published(fold.version, self._state_of(fold), fold.w)
-        if now.etag != self._etag:
-            self._etag, self.published = now.etag, now
+        if now.etag == self._etag:
+            return
+        if self._etag and now.state is not self.state:
+            log.info("the task is %s", now.state, extra=self._about)
+        self._etag, self.published = now.etag, now
 
     def _state_of(self, fold: Fold) -> State:
         """The owner may pause or stop a task that the log alone would let run."""

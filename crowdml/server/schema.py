@@ -20,6 +20,7 @@ __all__ = [
     "devices",
     "invites",
     "metadata",
+    "nodes",
     "owners",
     "sessions",
     "snapshots",
@@ -131,3 +132,13 @@ actions = Table(
     Column("detail", Text, nullable=False),
 )
 """What owners did, for ever: written in the same transaction as the deed itself."""
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("name", String(63), primary_key=True),
+    Column("started", BigInteger, nullable=False),
+    Column("seen", BigInteger, nullable=False),
+    Column("metrics", Text, nullable=False),
+)
+"""Who shares this database now, and what each of them counts, as JSON."""

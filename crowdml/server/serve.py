@@ -1,8 +1,6 @@
 """Running the server: equal processes with an event loop each, TLS unless it talks to itself."""
 
 import asyncio
-import ipaddress
-import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -16,8 +14,10 @@ from starlette.applications import Starlette
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.api import create_app
 from crowdml.server.certificate import certificate_fingerprint, self_signed
+from crowdml.server.logs import Announce, announcer, start_logging
 from crowdml.server.settings import Settings
 from crowdml.server.store import Store
+from crowdml.server.watching import is_loopback
 from crowdml.server.workers import run_workers
 
 __all__ = ["Address", "free_port", "serve"]
@@ -73,11 +73,12 @@ class Address:
 def serve(
     settings: Settings,
     address: Address,
-    announce: Callable[[str], None],
     make_app: MakeApp = create_app,
     workers: int = 1,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `announce` gets the lines for people."""
+    """Serve until SIGTERM or SIGINT."""
+    start_logging(settings.log_format)
+    announce = announcer(settings.log_format)
     _check_free(address)
     files = address.certificate(settings.folder)
     fingerprint = certificate_fingerprint(files[0]) if files else None
@@ -89,7 +90,7 @@ def serve(
     else:
         # The tables are made once, before several would make them.
         Store(settings.database).close()
-        run_workers(work, workers)
+        run_workers(work, workers, announce)
         announce(f"{workers} workers ended")
 
 
@@ -99,10 +100,10 @@ def serve_here(
     files: tuple[Path, Path] | None,
     fingerprint: str | None,
     make_app: MakeApp,
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> None:
     """Serve in this process. Several may share an address: the system deals connections out."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    start_logging(settings.log_format)
     app = make_app(settings, fingerprint)
     try:
         import uvloop
@@ -116,7 +117,7 @@ async def _run(
     app: Starlette,
     address: Address,
     files: tuple[Path, Path] | None,
-    announce: Callable[[str], None],
+    announce: Announce,
 ) -> None:
     from granian.constants import HTTPModes, Interfaces
     from granian.server.embed import Server
@@ -164,7 +165,7 @@ def _check_free(address: Address) -> None:
         ) from error
 
 
-async def _announce_when_open(address: Address, announce: Callable[[str], None]) -> None:
+async def _announce_when_open(address: Address, announce: Announce) -> None:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
     here = replace(address, host=host).url
     everywhere = f" (all addresses of this machine; here {here})" if host != address.host else ""
@@ -177,16 +178,6 @@ async def _announce_when_open(address: Address, announce: Callable[[str], None])
             writer.close()
             announce(f"listening on {address.url}{everywhere}")
             return
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address means this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def free_port() -> int:

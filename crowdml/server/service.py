@@ -3,7 +3,8 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -14,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from crowdml.errors import Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, State, rejected
 from crowdml.server.admission import Gate
+from crowdml.server.heartbeat import Heartbeat
 from crowdml.server.learner import Arrival, Learner
 from crowdml.server.settings import Settings
 from crowdml.server.store import DeviceRow, Store
@@ -61,9 +63,8 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.ready = False
-        self.checkins = 0
-        self.refusals = 0
-        self.listeners = 0
+        self.heartbeat = Heartbeat(settings.heartbeat_seconds)
+        self.counts = self.heartbeat.counts
         self._tasks: dict[str, Live] = {}
         self._devices: dict[bytes, DeviceRow] = {}
         self._waiting: list[Waiting] = []
@@ -77,13 +78,16 @@ class Service:
     async def start(self) -> None:
         self._store = await self.in_store_thread(lambda: Store(self.settings.database))
         await self.in_store_thread(self._load)
+        await self.in_store_thread(self._beat)
         self._background = [
+            asyncio.create_task(self._beat_on()),
             asyncio.create_task(self._commit_groups()),
             asyncio.create_task(self._watch_store()),
         ]
         # What is here now stays; the collector need not look at it again and again.
         gc.freeze()
         self.ready = True
+        log.info("node %s started", self.heartbeat.name)
 
     async def stop(self) -> None:
         """Commit what has arrived, take snapshots, close the store."""
@@ -94,15 +98,17 @@ class Service:
         await self._commit(self._take_waiting())
         for live in self._tasks.values():
             await self.in_store_thread(live.learner.save_snapshot)
+        await self.in_store_thread(self._beat)
         self._watcher.shutdown()
         await self.in_store_thread(self._store.close)
         self._thread.shutdown()
+        log.info("node %s stopped", self.heartbeat.name)
 
     async def in_store_thread(self, function: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, function)
         except (SQLAlchemyError, OSError) as error:
-            log.exception("the database failed")
+            self.heartbeat.failed(error)
             raise rejected("unavailable", "the database failed. Try again later.") from error
 
     # Tasks and devices
@@ -215,18 +221,55 @@ class Service:
     async def _commit(self, group: list[Waiting]) -> None:
         if not group:
             return
-        answers = await self.in_store_thread(lambda: _ingest(group))
+        answers = await self.in_store_thread(lambda: self._ingest(group))
         for waiting, answer in zip(group, answers, strict=True):
             if waiting.answer.done():
                 continue
             if isinstance(answer, CheckinAnswer):
                 waiting.answer.set_result(answer)
-                self.checkins += answer.status == "applied"
             else:
                 waiting.answer.set_exception(answer)
         self.tell_listeners()
 
+    def _ingest(self, group: list[Waiting]) -> list[CheckinAnswer | Rejected]:
+        """Each learner takes its share of the group; the answers come back in the group's order."""
+        answers: dict[int, CheckinAnswer | Rejected] = {}
+        by_learner: dict[Learner, list[int]] = {}
+        for index, waiting in enumerate(group):
+            by_learner.setdefault(waiting.learner, []).append(index)
+        for learner, indexes in by_learner.items():
+            share = self._ingest_share(learner, [group[index].arrival for index in indexes])
+            answers.update(zip(indexes, share, strict=True))
+        return [answers[index] for index in range(len(group))]
+
+    def _ingest_share(
+        self, learner: Learner, arrivals: list[Arrival]
+    ) -> Sequence[CheckinAnswer | Rejected]:
+        began = time.perf_counter()
+        try:
+            answers = learner.ingest(arrivals)
+        except Exception as error:
+            self.heartbeat.failed(error, learner.task.name)
+            words = "the check-in was not stored. Send the same bytes again."
+            return [rejected("unavailable", words) for _ in arrivals]
+        staleness = [
+            answer.version - 1 - arrival.checkin.version
+            for arrival, answer in zip(arrivals, answers, strict=True)
+            if isinstance(answer, CheckinAnswer) and answer.status == "applied"
+        ]
+        if staleness:
+            self.counts.commit(learner.task.name, staleness, time.perf_counter() - began)
+        return answers
+
     # Other processes
+
+    async def _beat_on(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.heartbeat_seconds)
+            await self.in_store_thread(self._beat)
+
+    def _beat(self) -> None:
+        self.heartbeat.beat(self._store, self.learners())
 
     async def _watch_store(self) -> None:
         loop = asyncio.get_running_loop()
@@ -236,8 +279,10 @@ class Service:
             try:
                 if await self.in_store_thread(self._take_in):
                     self.tell_listeners()
+            except Rejected:
+                continue
             except Exception:
-                log.exception("cannot read the database; trying again")
+                log.exception("cannot take in what other processes wrote; trying again")
 
     def _take_in(self) -> bool:
         """What other processes wrote; whether there was anything."""
@@ -272,22 +317,3 @@ class Service:
 
 
 _ENDED = {"left": "left the task", "revoked": "been excluded by the task's owner"}
-
-
-def _ingest(group: list[Waiting]) -> list[CheckinAnswer | Rejected]:
-    """Each learner takes its share of the group; the answers come back in the group's order."""
-    answers: dict[int, CheckinAnswer | Rejected] = {}
-    by_learner: dict[Learner, list[int]] = {}
-    for index, waiting in enumerate(group):
-        by_learner.setdefault(waiting.learner, []).append(index)
-    for learner, indexes in by_learner.items():
-        try:
-            share = learner.ingest([group[index].arrival for index in indexes])
-        except Exception:
-            log.exception("a group of check-ins was not stored")
-            share = [
-                rejected("unavailable", "the check-in was not stored. Send the same bytes again.")
-                for _ in indexes
-            ]
-        answers.update(zip(indexes, share, strict=True))
-    return [answers[index] for index in range(len(group))]

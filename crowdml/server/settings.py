@@ -1,7 +1,9 @@
 """Everything that an operator can set, in one frozen place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from crowdml.errors import InvalidInput
 
 __all__ = ["Settings"]
 
@@ -23,6 +25,9 @@ class Settings:
         most_waiting_bytes: Check-ins of a task that are in memory at once, in bytes at most.
         most_listeners: Event streams open at once; more are told to ask for the statistics.
         most_connections: Connections open at once; more have to wait.
+        heartbeat_seconds: How often a node tells the others that it lives, and what it counts.
+        metrics_token: Who sends it may read the metrics; None lets this machine read them.
+        log_format: `text`, or `json` for one object a line.
     """
 
     database: str = "sqlite:///crowdml.db"
@@ -34,6 +39,15 @@ class Settings:
     most_waiting_bytes: int = 2**28
     most_listeners: int = 256
     most_connections: int = 4096
+    heartbeat_seconds: float = 5.0
+    metrics_token: str | None = field(default=None, repr=False)
+    log_format: str = "text"
+
+    def __post_init__(self) -> None:
+        if self.log_format not in ("text", "json"):
+            raise InvalidInput(f"log_format must be text or json, found {self.log_format!r}.")
+        if self.metrics_token == "":
+            raise InvalidInput("metrics_token must not be empty. Leave it out, or make one up.")
 
     @property
     def folder(self) -> Path:

@@ -13,6 +13,7 @@ from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
 from crowdml.server.database import open_database
 from crowdml.server.log import Log
+from crowdml.server.nodes import Nodes
 from crowdml.server.tokens import new_token, token_sha256
 
 __all__ = ["DeviceRow", "Store", "TaskRow"]
@@ -44,6 +45,7 @@ class Store:
     def __init__(self, url: str) -> None:
         self._database = open_database(url)
         self.accounts = Accounts(self._database)
+        self.nodes = Nodes(self._database)
         self.wait = self._database.wait
         self.news = self._database.news
         self.news()

@@ -4,20 +4,21 @@ import multiprocessing
 import signal
 import threading
 from collections.abc import Callable
-from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import TypeAlias
 
+from crowdml.server.logs import Announce
+
 __all__ = ["run_workers"]
 
-Work: TypeAlias = Callable[[Callable[[str], None]], None]
+Work: TypeAlias = Callable[[Announce], None]
 """What a worker does, given where its lines for people go."""
 
 PAUSE = 1.0
 """Seconds before a worker that died is replaced, so that one that cannot live costs little."""
 
 
-def run_workers(work: Work, workers: int) -> None:
+def run_workers(work: Work, workers: int, announce: Announce) -> None:
     """Until SIGTERM or SIGINT, which every worker gets too; then until all have ended."""
     context = multiprocessing.get_context("spawn")
     ending = threading.Event()
@@ -25,7 +26,8 @@ def run_workers(work: Work, workers: int) -> None:
         signal.signal(number, lambda *_: ending.set())
 
     def start(index: int) -> BaseProcess:
-        process = context.Process(target=_work, args=(work, index), name=f"worker-{index + 1}")
+        speaker = announce if index == 0 else _silent
+        process = context.Process(target=_work, args=(work, speaker), name=f"worker-{index + 1}")
         process.start()
         return process
 
@@ -33,7 +35,7 @@ def run_workers(work: Work, workers: int) -> None:
     while not ending.wait(0.1):
         for index, process in enumerate(running):
             if not process.is_alive() and not ending.is_set():
-                print(f"{process.name} ended with {process.exitcode}; starting another", flush=True)
+                announce(f"{process.name} ended with {process.exitcode}; starting another")
                 ending.wait(PAUSE)
                 running[index] = start(index)
     for process in running:
@@ -43,11 +45,11 @@ def run_workers(work: Work, workers: int) -> None:
         process.join()
 
 
-def _work(work: Work, index: int) -> None:
+def _work(work: Work, announce: Announce) -> None:
     # Ctrl-C reaches every process of a terminal; the first one tells the others when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
-    work(partial(print, flush=True) if index == 0 else _silent)
+    work(announce)
 
 
 def _end_with_parent() -> None:

@@ -1,11 +1,13 @@
 """crowdml serve: what it promises to print, and what it refuses to do."""
 
 import hashlib
+import json
 import re
 import signal
 import socket
 import ssl
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -41,7 +43,10 @@ def test_plain_http_on_this_machine(crowdml: Command, ending: signal.Signals) ->
         assert (crowdml.folder / "crowdml.db").exists()
         process.send_signal(ending)
         out, err = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, out, err) == (0, "", "")
+        assert (process.returncode, out) == (0, "")
+        started, stopped = err.splitlines()
+        assert re.fullmatch(r"INFO crowdml\.server: node \S+ started", started)
+        assert stopped == started.replace("started", "stopped")
 
 
 def test_a_certificate_of_its_own(crowdml: Command) -> None:
@@ -76,6 +81,39 @@ def test_a_running_server_notices_what_an_owner_does(crowdml: Command, quick: He
         assert soon(lambda: wire.get("/v1/tasks/steps").json()["state"] == "paused")
 
 
+def test_a_token_for_the_metrics(crowdml: Command) -> None:
+    """By the environment, where no list of processes shows it."""
+    port = free_port()
+    crowdml.changes["CROWDML_METRICS_TOKEN"] = "open-sesame"
+    with serving(crowdml, "--port", port) as process, closing(Wire(port)) as wire:
+        line(process)
+        assert wire.get("/metrics").status == 404
+        assert wire.get("/metrics", "open-sesame").status == 200
+
+
+def test_a_log_for_programs(crowdml: Command) -> None:
+    """Everything is in it, and nothing is beside it; the same with several workers."""
+    for workers in (1, 2):
+        port = free_port()
+        options = ("--port", port, "--workers", workers, "--log-format", "json")
+        with serving(crowdml, *options) as process:
+            assert process.stderr is not None
+            before: list[str] = []
+            # Whoever waits for a line that does not come reads the end of the file instead.
+            hung = threading.Timer(PATIENCE, process.kill)
+            hung.start()
+            while process.poll() is None and len(before) < workers + 1:
+                before.append(process.stderr.readline())
+            hung.cancel()
+            process.terminate()
+            out, err = process.communicate(timeout=PATIENCE)
+        told = [json.loads(line)["message"] for line in [*before, *err.splitlines()]]
+        assert out == ""
+        assert sum(message.endswith(" started") for message in told) == workers
+        assert sum(message.endswith(" stopped") for message in told) == workers
+        assert told.count(f"listening on http://127.0.0.1:{port}") == 1
+
+
 def test_a_port_that_is_taken(crowdml: Command) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as other:
         port = other.getsockname()[1]
@@ -91,6 +129,8 @@ def test_what_is_refused(quick: Here, tmp_path: Path) -> None:
     assert "--insecure-http" in beyond
     error = quick("serve", "--port", port, "--workers", 0).error()
     assert "workers must lie in 1 … 64, found 0" in error
+    assert "log_format must be text or json" in quick("serve", "--log-format", "xml").error()
+    assert "metrics_token must not be empty" in quick("serve", "--metrics-token", "").error()
     assert "port must lie in" in quick("serve", "--port", 70000).error()
     assert "self-signed or CERT,KEY" in quick("serve", "--port", port, "--tls", "yes").error()
     (tmp_path / "cert.pem").touch()

@@ -78,7 +78,7 @@ def _shown(default: object) -> str:
         return "on" if default else "off"
     if isinstance(default, int | float):
         return f"{default:g}" if default < 1e6 else f"{default:,}"
-    return f"`{default}`"
+    return "none" if default is None else f"`{default}`"
 
 
 def typed() -> list[tuple[str, str]]:

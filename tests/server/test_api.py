@@ -380,25 +380,10 @@ def test_listeners_do_not_keep_the_server_from_stopping(start: Start) -> None:
 # Operations
 
 
-def test_health_readiness_and_metrics(start: Start) -> None:
-    task = make_task()
-    server = start(task)
-    with server.connected() as wire:
+def test_health_and_readiness(start: Start) -> None:
+    with start(make_task()).connected() as wire:
         assert wire.get("/healthz").body == b"alive\n"
         assert wire.get("/readyz").body == b"ready\n"
-        token = enrol(wire)
-        for body in (checkin(task, 1), checkin(task, 2), b"{}"):
-            wire.call("POST", CHECKINS, body, token)
-        text = wire.get("/metrics").body.decode()
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    assert lines == [
-        "crowdml_checkins_total 2",
-        "crowdml_refusals_total 1",
-        'crowdml_task_version{task="activity"} 2',
-        'crowdml_task_devices{task="activity"} 1',
-    ]
-    for line in lines:
-        assert f"# TYPE {re.split('[ {]', line)[0]} " in text
 
 
 @pytest.mark.parametrize(("wait", "told"), [(0.2, "1"), (1.0, "1"), (1.4, "2"), (59.2, "60")])

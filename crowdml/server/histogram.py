@@ -1,0 +1,36 @@
+"""A histogram as Prometheus keeps it."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+__all__ = ["Histogram"]
+
+
+class Histogram:
+    """How many values were at most so large.
+
+    >>> seconds = Histogram([0.1, 1])
+    >>> for value in (0.05, 0.1, 3):
+    ...     seconds.observe(value)
+    >>> list(seconds.samples())
+    [('_bucket', '0.1', 2), ('_bucket', '1', 2), ('_bucket', '+Inf', 3), ('_sum', '', 3.15), \
+('_count', '', 3)]
+    """
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def samples(self) -> Iterator[tuple[str, str, float]]:
+        """The end of each sample's name, the bound of its bucket if it is one, and its value."""
+        total = 0
+        for bound, count in zip([*self._bounds, None], self._counts, strict=True):
+            total += count
+            yield "_bucket", "+Inf" if bound is None else f"{bound:g}", total
+        yield "_sum", "", self._sum
+        yield "_count", "", total

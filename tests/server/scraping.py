@@ -1,0 +1,63 @@
+"""Nodes on one database, and their metrics as Prometheus reads them."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.servers import PATIENCE, Process, Wire, create, make_task
+
+__all__ = ["BEAT", "Series", "await_that", "nodes", "scrape", "total"]
+
+BEAT = 0.1
+"""Seconds between two heartbeats: short, so that no test waits long."""
+
+Series: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], float]
+"""The value of each sample by its name and its labels."""
+
+
+@contextmanager
+def nodes(folder: Path, database: str, n: int = 2, **settings: Any) -> Iterator[list[Process]]:
+    """Equal servers for the task `activity`, none of which is left behind."""
+    create(database, make_task())
+    options = {"heartbeat_seconds": BEAT} | settings
+    with ExitStack() as stack:
+        started = []
+        for index in range(n):
+            process = Process(folder / f"node-{index}", shared=database, settings=options)
+            stack.callback(process.kill)
+            started.append(process.start())
+        yield started
+
+
+def scrape(wire: Wire, **headers: str) -> Series:
+    reply = wire.call("GET", "/metrics", headers=headers)
+    assert reply.status == 200, reply.body
+    families = text_string_to_metric_families(reply.body.decode())
+    series = {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+    assert series
+    return series
+
+
+def total(series: Series, name: str, by: str = "node", **labels: str) -> dict[str, float]:
+    """The sum of the samples that have these labels, by another label."""
+    sums: dict[str, float] = defaultdict(float)
+    for (found, pairs), value in series.items():
+        if found == name and pairs >= labels.items():
+            sums[dict(pairs).get(by, "")] += value
+    return dict(sums)
+
+
+def await_that(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it does not happen"
+        time.sleep(0.02)
