@@ -1,15 +1,11 @@
-"""Attempts to sign in: not too many for a name, nor too many at once."""
+"""Attempts to sign in: not too many at once."""
 
 import asyncio
 
 from crowdml.protocol import rejected
 from crowdml.server.passwords import password_matches
-from crowdml.server.throttle import Throttle
 
 __all__ = ["Attempts"]
-
-SLOTS = 4096
-"""Names share this many buckets: names are whatever is typed, so there is no end of them."""
 
 MOST_AT_ONCE = 16
 """Passwords in comparison or waiting for it. A limit on attempts of all names together would let
@@ -20,13 +16,8 @@ class Attempts:
     """One password at a time is compared, and not too many wait: it takes work on purpose."""
 
     def __init__(self) -> None:
-        self._by_name = Throttle(per_minute=6, burst=5)
         self._turn = asyncio.Semaphore(1)
         self._waiting = 0
-
-    def count(self, name: str) -> None:
-        """Take note of an attempt, or refuse it for now."""
-        self._by_name.take(hash(name) % SLOTS)
 
     async def matches(self, hashed: str | None, password: str) -> bool:
         if self._waiting >= MOST_AT_ONCE:

@@ -9,6 +9,7 @@ from crowdml.errors import InvalidInput
 from crowdml.server import schema
 from crowdml.server.database import Database
 from crowdml.server.passwords import hash_password
+from crowdml.server.throttle import spend
 from crowdml.server.tokens import new_token, token_sha256
 
 __all__ = ["COMMAND_LINE", "SESSION_SECONDS", "Accounts", "Action", "record"]
@@ -16,6 +17,10 @@ __all__ = ["COMMAND_LINE", "SESSION_SECONDS", "Accounts", "Action", "record"]
 SESSION_SECONDS = 12 * 3600
 COMMAND_LINE = "command line"
 """Who did it, where no owner is signed in."""
+
+
+SLOTS = 4096
+ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE = 6.0, 5.0
 
 
 class Action(NamedTuple):
@@ -73,6 +78,24 @@ class Accounts:
         query = sa.select(schema.owners.c.password).where(schema.owners.c.name == name)
         with self._database.reading() as connection:
             return connection.execute(query).scalar()
+
+    # Signing in
+
+    def attempt(self, name: str) -> None:
+        """Take note of an attempt, through whatever node it came; `Rejected` if there are too many.
+
+        Names are whatever is typed, so there is no end of them: they share some thousand buckets.
+        """
+        slot = int.from_bytes(token_sha256(name)[:4], "big") % SLOTS
+        c, now = schema.attempts.c, time.time()
+        with self._database.writing() as connection:
+            known = sa.select(c.tokens, c.at).where(c.slot == slot).with_for_update()
+            row = connection.execute(known).first()
+            bucket = (row[0], row[1]) if row else (ATTEMPTS_AT_ONCE, now)
+            tokens, at = spend(bucket, now, ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE)
+            connection.execute(sa.delete(schema.attempts).where(c.slot == slot))
+            after = {"slot": slot, "tokens": tokens, "at": at}
+            connection.execute(sa.insert(schema.attempts), after)
 
     # Sessions
 

@@ -3,6 +3,7 @@
 from sqlalchemy import (
     BigInteger,
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -16,6 +17,7 @@ from sqlalchemy import (
 
 __all__ = [
     "actions",
+    "attempts",
     "checkins",
     "devices",
     "invites",
@@ -120,6 +122,15 @@ sessions = Table(
     Column("owner", ForeignKey("owners.name"), nullable=False),
     Column("expires_at", BigInteger, nullable=False),
 )
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("slot", Integer, primary_key=True),
+    Column("tokens", Double, nullable=False),
+    Column("at", Double, nullable=False),
+)
+"""How often signing in was tried, by a hash of the name; seconds since 1970."""
 
 actions = Table(
     "actions",

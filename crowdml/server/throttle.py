@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from crowdml.protocol import rejected
 
-__all__ = ["BURST", "Throttle"]
+__all__ = ["BURST", "Throttle", "spend"]
 
 BURST = 10
 
@@ -33,14 +33,22 @@ class Throttle:
 
     def take(self, key: object) -> None:
         now = self._clock()
-        tokens, then = self._buckets.get(key, (self._burst, now))
-        tokens = min(self._burst, tokens + (now - then) * self._per_minute / 60)
-        if tokens < 1:
-            wait = (1 - tokens) * 60 / self._per_minute
-            raise rejected(
-                "too-frequent",
-                f"at most {self._per_minute:g} requests a minute are allowed. "
-                f"Try again in {math.ceil(wait * 10) / 10:g} s.",
-                retry_after=wait,
-            )
-        self._buckets[key] = (tokens - 1, now)
+        bucket = self._buckets.get(key, (self._burst, now))
+        self._buckets[key] = spend(bucket, now, self._per_minute, self._burst)
+
+
+def spend(
+    bucket: tuple[float, float], now: float, per_minute: float, burst: float
+) -> tuple[float, float]:
+    """The bucket after a request: tokens, and when they were counted. `Rejected` if it is empty."""
+    tokens, then = bucket
+    tokens = min(burst, tokens + max(0.0, now - then) * per_minute / 60)
+    if tokens < 1:
+        wait = (1 - tokens) * 60 / per_minute
+        raise rejected(
+            "too-frequent",
+            f"at most {per_minute:g} requests a minute are allowed. "
+            f"Try again in {math.ceil(wait * 10) / 10:g} s.",
+            retry_after=wait,
+        )
+    return tokens - 1, now

@@ -81,7 +81,7 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
         async with one.router.lifespan_context(one), two.router.lifespan_context(two):
             with suppress(Rejected):
                 for _ in range(100):
-                    one.state.portal.attempts.count("ana")
+                    await one.state.service.in_store(lambda store: store.accounts.attempt("ana"))
             assert (await call(one, "POST", "/owner/sign-in", FORM))[0] == 429
             assert (await call(two, "POST", "/owner/sign-in", FORM))[0] == 403
 

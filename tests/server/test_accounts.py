@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.errors import InvalidInput
+from crowdml.errors import InvalidInput, Rejected
 from crowdml.server import Store
 from crowdml.server.accounts import SESSION_SECONDS
 from crowdml.server.passwords import LONGEST, password_matches
@@ -140,3 +140,17 @@ def test_what_fails_is_not_logged(store: Store) -> None:
     device, _ = store.enrol(store.task("activity").id, None, invite_required=False)
     store.set_device_status(device.name, "left")
     assert store.accounts.actions() == before
+
+
+def test_attempts_are_counted_over_all_nodes(database: str) -> None:
+    """Five at once, and then one every ten seconds, through whatever node they come."""
+    stores = Store(database), Store(database)
+    for i in range(5):
+        stores[i % 2].accounts.attempt("ann")
+    for store in stores:
+        with pytest.raises(Rejected, match="at most 6 requests a minute") as refused:
+            store.accounts.attempt("ann")
+        assert 0 < refused.value.extra["retry_after"] <= 10
+        store.accounts.attempt("ben")
+    for store in stores:
+        store.close()

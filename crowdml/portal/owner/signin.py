@@ -39,7 +39,7 @@ async def sign_in(request: Request) -> Response:
     if len(name) > LONGEST_NAME or len(password) > LONGEST:
         return await _page(request, posted, "The name or the password is too long.", 400)
     try:
-        portal_of(request).attempts.count(name)
+        await service_of(request).in_store(lambda store: store.accounts.attempt(name))
         token = await _open_session(request, name, password)
     except Rejected as refusal:
         if "retry_after" not in refusal.extra:
