@@ -1,15 +1,14 @@
 """The fold and its learner: a function of the log, each check-in once, no running ahead."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
 
 from crowdml.protocol import CheckinAnswer, Statistics, Task
 from crowdml.server import Store, schema
@@ -165,8 +164,6 @@ def test_what_another_process_stored_is_known(
     with closing(Store(f"sqlite:///{tmp_path / 'store.db'}")) as other:
         reopened(other, task).ingest([first])
     assert learner.ingest([first]) == [CheckinAnswer(1, "duplicate")]
-    with pytest.raises(IntegrityError):
-        learner.ingest([second])
     assert learner.ingest([second]) == [CheckinAnswer(2, "applied")]
     assert_same(learner.settled(), replayed(store, task))
 
@@ -183,13 +180,11 @@ class Broken(Exception):
     """A disk that is full."""
 
 
-def break_append(monkeypatch: pytest.MonkeyPatch, after: bool = False) -> None:
+def break_append(monkeypatch: pytest.MonkeyPatch) -> None:
     append = Log.append
 
     def failing(log: Log, entries: Sequence[LogEntry]) -> None:
         monkeypatch.setattr(Log, "append", append)
-        if after:
-            append(log, entries)
         raise Broken
 
     monkeypatch.setattr(Log, "append", failing)
@@ -277,8 +272,16 @@ def test_a_commit_that_failed_after_all_was_stored(
     task = make_task()
     learner = new_learner(store, task)
     incoming = arrivals(task, 4)
-    break_append(monkeypatch, after=True)
-    with pytest.raises(Broken):
+    turn = Log.turn
+
+    @contextmanager
+    def broken(log: Log) -> Iterator[str]:
+        with turn(log) as state:
+            yield state
+        raise Broken
+
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr(Log, "turn", broken)
         learner.ingest(incoming)
     assert learner.ingest(incoming) == [CheckinAnswer(i + 1, "duplicate") for i in range(4)]
     assert_same(learner.settled(), replayed(store, task))

@@ -130,9 +130,9 @@ def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Le
     found = store.log(learner.id).seen([(0, "unknown", 3), (1, "unknown", 99)])
     assert (0, 3) in found
     assert (1, 99) not in found
-    query = "EXPLAIN QUERY PLAN " + SEEN.format("(?, ?, ?)")
+    query = "EXPLAIN QUERY PLAN " + SEEN.format("(?, ?, ?)", task=1)
     with store._database._connection.begin():
-        plan = store._database._connection.exec_driver_sql(query, (0, "unknown", 3, 1)).all()
+        plan = store._database._connection.exec_driver_sql(query, (0, "unknown", 3)).all()
     reads = [row[-1] for row in plan if "log" in row[-1]]
     assert len(reads) == 2, plan
     assert all("USING INDEX" in read for read in reads), plan
