@@ -23,7 +23,7 @@ demo: $(READY)
 	$(BIN)/crowdml demo $(ARGS)
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
-test: check chromium mosquitto postgresql
+test: check chromium mosquitto nginx postgresql
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
 
@@ -58,7 +58,7 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: venv-package node chromium mosquitto postgresql
+.PHONY: venv-package node chromium mosquitto nginx postgresql
 
 venv-package:
 	@$(APT) python3-venv
@@ -91,6 +91,13 @@ mosquitto:
 	@$(MOSQUITTO_IS_THERE) >/dev/null || { $(APT) mosquitto; \
 		[ ! -d /run/systemd/system ] || $$SUDO systemctl disable --quiet --now mosquitto; }
 	@$(MOSQUITTO_IS_THERE) >/dev/null || { echo "the tests need mosquitto; install it"; exit 1; }
+
+# Debian's package starts a service on port 80, which nobody asked for.
+NGINX_IS_THERE = PATH=$$PATH:/usr/sbin nginx -v >/dev/null 2>&1
+nginx:
+	@$(NGINX_IS_THERE) || { $(APT) nginx-light; \
+		{ $$SUDO systemctl disable --now nginx || $$SUDO service nginx stop; } >/dev/null 2>&1; true; }
+	@$(NGINX_IS_THERE) || { echo "the tests need nginx; install it"; exit 1; }
 
 clean:
 	rm -rf $(VENV) $(NODE) screenshots

@@ -9,7 +9,10 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Run a command. Exit codes: 0 done, 1 clear errors, one in a line, 2 wrong usage."""
+    """Run a command. Exit codes: 0 done, 1 clear errors, one in a line, 2 wrong usage.
+
+    `crowdml device run` has more of them.
+    """
     try:
         app()
     except CrowdmlError as error:

@@ -5,7 +5,19 @@ from typing import Annotated
 import typer
 
 import crowdml
-from crowdml.cli import audit, bench, demo, device, owner, plan, reproduce, serve, simulate, task
+from crowdml.cli import (
+    audit,
+    backup,
+    bench,
+    demo,
+    device,
+    owner,
+    plan,
+    reproduce,
+    serve,
+    simulate,
+    task,
+)
 
 __all__ = ["app"]
 
@@ -41,6 +53,8 @@ app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate_command)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve_command)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.add_typer(task.app, name="task")
 app.add_typer(owner.app, name="owner")
 app.add_typer(device.app, name="device")

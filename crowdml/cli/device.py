@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from crowdml.cli import moving
 from crowdml.cli.consent import ask
+from crowdml.cli.device_file import FILE, YES, find, has_joined
 from crowdml.cli.listening import run_topic
 from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, JSON, SAMPLE_LIMIT
 from crowdml.cli.output import print_json
@@ -42,8 +44,14 @@ app = typer.Typer(help="Take part in a task.", no_args_is_help=True)
 SHOWN = 5
 """Skipped samples that are shown; of the others the number is."""
 
-FILE = Annotated[Path | None, typer.Option(help="The device's file; found by itself if only one.")]
-YES = Annotated[bool, typer.Option("--yes", help="Agree without being asked.")]
+CODES = {
+    Outcome.ENDED: 3,
+    Outcome.LIMIT: 4,
+    Outcome.WAITING: 5,
+    Outcome.PAUSED: 6,
+    Outcome.TERMS: 7,
+}
+"""How `crowdml device run` ends, for whoever decides when to start it again."""
 
 
 @app.command()
@@ -72,7 +80,7 @@ def join(
     limits = _changed(default_limits(offer.terms), sample_limit, device_limit)
     ask(offer, limits, "Agree and join?", yes, before=f"{view.title}\n{view.objective}\n\n")
     path = file or default_file(name)
-    already = "already " if path.exists() and _has_joined(path) else ""
+    already = "already " if path.exists() and has_joined(path) else ""
     with Device.join(
         root,
         name,
@@ -141,7 +149,7 @@ def run(
         if next(numbers) <= SHOWN:
             print(f"skipped a sample: {error}", file=sys.stderr)
 
-    with Device(DeviceStore(_find(file)), waiting=Waiting(jitter=jitter)) as device:
+    with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if address:
             fed = run_topic(device, address, ca, discovery, on_skip)
         else:
@@ -164,6 +172,7 @@ def run(
                 + (f", and {fed.skipped} that are not" if fed.skipped else "")
                 + f". The task wants {_wanted(device.terms, readings)}."
             )
+        raise typer.Exit(CODES.get(Outcome.ENDED if device.ended else fed.outcome, 0))
 
 
 def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -> None:
@@ -221,7 +230,7 @@ def _wider(device: Device) -> str:
 @app.command()
 def ledger(file: FILE = None, json: JSON = False) -> None:
     """Show everything this device has told, and what it cost."""
-    store = DeviceStore(_find(file))
+    store = DeviceStore(find(file))
     identity, account, answers = store.identity, store.ledger, store.answers
     store.close()
     if identity is None:
@@ -285,7 +294,7 @@ def limits(
     sample_limit: SAMPLE_LIMIT = None, device_limit: DEVICE_LIMIT = None, file: FILE = None
 ) -> None:
     """Change the limits on ε, or show them."""
-    with Device(DeviceStore(_find(file))) as device:
+    with Device(DeviceStore(find(file))) as device:
         old = device.identity.limits
         new = _changed(old, sample_limit, device_limit)
         if new != old:
@@ -303,7 +312,7 @@ def _changed(limits: Limits, per_sample: float | None, per_device: float | None)
 @app.command()
 def agree(file: FILE = None, yes: YES = False) -> None:
     """Read the terms that the server has now, and agree to them."""
-    with Device(DeviceStore(_find(file))) as device:
+    with Device(DeviceStore(find(file))) as device:
         offer = device.current_terms()
         ask(offer, device.identity.limits, "Agree to these terms?", yes)
         device.agree(offer.sha256)
@@ -316,7 +325,7 @@ def leave(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the file with the ledger.")] = False,
 ) -> None:
     """Leave the task and erase everything here."""
-    path = _find(file)
+    path = find(file)
     store = DeviceStore(path)
     if store.identity is None:
         store.close()
@@ -328,25 +337,5 @@ def leave(
     print("left" + ("" if keep else f"; {path} is erased"))
 
 
-def _find(file: Path | None) -> Path:
-    """The device's file: the one named, or the only one there is."""
-    if file is None:
-        folder = default_file("x").parent
-        found = sorted(folder.glob("*.device"))
-        found = [path for path in found if _has_joined(path)] or found
-        if len(found) != 1:
-            names = ", ".join(path.name for path in found) or "none"
-            raise DeviceError(f"which device? Say --file FILE; in {folder} there are: {names}.")
-        return found[0]
-    if not file.exists():
-        raise DeviceError(f"there is no device file {file}. Join a task first.")
-    return file
-
-
-def _has_joined(file: Path) -> bool:
-    """Whether it is a device's file; one that cannot be used is, so that people are told."""
-    try:
-        with closing(DeviceStore(file)) as store:
-            return store.identity is not None
-    except DeviceError:
-        return True
+app.command()(moving.move)
+app.command()(moving.repin)

@@ -23,6 +23,18 @@ def serve_command(
     keep_told: Annotated[
         bool, typer.Option("--keep-told", help="Keep what check-ins told after snapshots cover it.")
     ] = False,
+    public_url: Annotated[
+        str | None,
+        typer.Option(help="What links and QR codes show: https://HOST, or https://HOST/PATH."),
+    ] = None,
+    trust_proxy: Annotated[
+        str,
+        typer.Option(
+            metavar="NETWORKS",
+            help="Addresses and networks of proxies, separated by commas, whose X-Forwarded-Proto "
+            "and -Host, or Forwarded, are believed.",
+        ),
+    ] = "",
     insecure_http: INSECURE_HTTP = False,
     metrics_token: Annotated[
         str | None,
@@ -37,10 +49,11 @@ def serve_command(
     with needs("server"):
         from crowdml.portal import create_portal_app
         from crowdml.server import Address, Settings
+        from crowdml.server.front import Front
         from crowdml.server.serve import serve
     if not 1 <= workers <= 64:
         raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
-    address = Address(host, port, tls, insecure_http)
+    address = Address(host, port, tls, insecure_http, Front(public_url, trust_proxy))
     settings = Settings(
         database=database, keep_told=keep_told, metrics_token=metrics_token, log_format=log_format
     )

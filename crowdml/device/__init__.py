@@ -1,6 +1,6 @@
 """Algorithm 1: buffer, outbox, the three routines, transport, sources, sensing."""
 
-from crowdml.device.certificate import trust_only
+from crowdml.device.certificate import fingerprint_of, trust_only
 from crowdml.device.device import Device
 from crowdml.device.enrolment import Offer, Wishes, default_limits, pin, read_terms
 from crowdml.device.feed import Fed, feed
@@ -31,6 +31,7 @@ __all__ = [
     "default_limits",
     "features_of",
     "feed",
+    "fingerprint_of",
     "pin",
     "read_link",
     "read_recording",

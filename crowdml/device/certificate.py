@@ -6,7 +6,7 @@ import ssl
 
 from crowdml.errors import Unreachable, Untrusted
 
-__all__ = ["fetch_pinned", "trust_only"]
+__all__ = ["fetch_pinned", "fingerprint_of", "trust_only"]
 
 
 def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
@@ -25,7 +25,7 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
             der = secured.getpeercert(binary_form=True) or b""
     except OSError as error:
         raise Unreachable(f"cannot reach {host}:{port}: {error}.") from error
-    found = hashlib.sha256(der).hexdigest()
+    found = _fingerprint(der)
     wanted = fingerprint.lower().replace(":", "").replace(" ", "")
     if found != wanted:
         raise Untrusted(
@@ -33,6 +33,15 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
             "Ask the task's owner; do not go on."
         )
     return ssl.DER_cert_to_PEM_cert(der)
+
+
+def fingerprint_of(certificate: str) -> str:
+    """SHA-256 of a certificate in PEM."""
+    return _fingerprint(ssl.PEM_cert_to_DER_cert(certificate))
+
+
+def _fingerprint(der: bytes) -> str:
+    return hashlib.sha256(der).hexdigest()
 
 
 def trust_only(certificate: str) -> ssl.SSLContext:

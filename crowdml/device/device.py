@@ -12,7 +12,7 @@ from typing import Unpack
 import numpy.typing as npt
 
 from crowdml.device.agreement import Agreement
-from crowdml.device.enrolment import Offer, Wishes, enrol, read_terms
+from crowdml.device.enrolment import Offer, Wishes, enrol, moved, read_terms
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import (
     DeviceStore,
@@ -101,9 +101,8 @@ class Device:
         self._said = ""
         self._identity = identity
         self._agreement = Agreement(identity)
-        self._transport = transport or HttpTransport(
-            identity.url, identity.task, identity.certificate, identity.insecure_http
-        )
+        self._follows = transport is None
+        self._transport = transport or _connect(identity)
 
     @classmethod
     def join(
@@ -313,6 +312,22 @@ class Device:
         with self._lock:
             self._remember(replace(self._identity, limits=limits))
 
+    def move(self, url: str, fingerprint: str | None = None, insecure_http: bool = False) -> None:
+        """Go on at another address of the server, or with another certificate.
+
+        Identity, terms, ledger and samples stay. Nothing changes unless the server there has the
+        task on the agreed terms, and knows this device.
+
+        Args:
+            url: The server's root.
+            fingerprint: SHA-256 of the certificate to trust alone; None for the authorities that
+                the system trusts.
+            insecure_http: Allow plain HTTP beyond loopback.
+        """
+        with self._lock:
+            self._refresh()
+            self._remember(moved(self._identity, url, fingerprint, insecure_http))
+
     def leave(self, erase: bool = True) -> None:
         """Tell the server, as well as it can be told, and forget everything here."""
         with self._lock:
@@ -421,6 +436,9 @@ class Device:
             self._adopt(identity)
 
     def _adopt(self, identity: Identity) -> None:
+        if self._follows and _server(identity) != _server(self._identity):
+            self._transport.close()
+            self._transport = _connect(identity)
         self._identity = identity
         self._agreement = Agreement(identity)
         self._waiting.clear()
@@ -433,6 +451,14 @@ class Device:
 
     def _something_to_do(self, standing: Standing) -> bool:
         return not self.ended and (standing.pending or self._fills_a_batch(standing))
+
+
+def _server(identity: Identity) -> tuple[str, str, str | None, bool]:
+    return identity.url, identity.task, identity.certificate, identity.insecure_http
+
+
+def _connect(identity: Identity) -> HttpTransport:
+    return HttpTransport(*_server(identity))
 
 
 def _same_samples(terms: Terms, old: Terms) -> bool:

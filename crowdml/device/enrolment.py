@@ -1,6 +1,7 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from typing import NamedTuple, TypedDict, Unpack
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from crowdml.errors import InvalidInput, NotPrivate, TermsChanged
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
-__all__ = ["Offer", "Wishes", "default_limits", "enrol", "pin", "read_terms"]
+__all__ = ["Offer", "Wishes", "default_limits", "enrol", "moved", "pin", "read_terms"]
 
 DEFAULT_CHECKINS = 20
 """How many check-ins the device limit allows, where the participant does not say."""
@@ -99,6 +100,23 @@ def enrol(
         certificate=certificate,
         insecure_http=insecure_http,
     )
+
+
+def moved(
+    identity: Identity, url: str, fingerprint: str | None, insecure_http: bool = False
+) -> Identity:
+    """The same device of the same task on the same terms, at another address of its server."""
+    certificate = pin(url, fingerprint) if fingerprint else None
+    with closing(HttpTransport(url, identity.task, certificate, insecure_http)) as server:
+        offer, agreed = read_terms(server.task(), identity.task), terms_hash(identity.terms)
+        if offer.sha256 != agreed:
+            raise TermsChanged(
+                f"the terms there must be the agreed ones, {agreed}, found {offer.sha256}. "
+                "Nothing is changed."
+            )
+        # A server that does not know this device would end it at its next check-in.
+        server.checkout(identity.token)
+    return replace(identity, url=url, certificate=certificate, insecure_http=insecure_http)
 
 
 def pin(url: str, fingerprint: str) -> str:

@@ -145,7 +145,8 @@ class HttpTransport:
             self._connection.close()
             raise Untrusted(
                 f"the server's certificate is not trusted: {error.verify_message}. "
-                "Pin a self-signed one by its fingerprint."
+                "Pin a self-signed one by its fingerprint: with --fingerprint when joining, with "
+                "`crowdml device repin` if its owner has renewed it."
             ) from error
         except OSError as error:
             self._connection.close()

@@ -6,10 +6,11 @@ from crowdml.portal.attempts import Attempts
 from crowdml.portal.example import Example
 from crowdml.portal.gallery import Gallery
 from crowdml.portal.planner import Planner
+from crowdml.server.front import Front
 from crowdml.server.learner import Learner
 from crowdml.server.service import Service
 
-__all__ = ["Portal", "learner_of", "portal_of", "service_of"]
+__all__ = ["Portal", "front_of", "learner_of", "portal_of", "service_of"]
 
 
 class Portal:
@@ -32,6 +33,11 @@ def portal_of(request: Request) -> Portal:
 def service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
+
+
+def front_of(request: Request) -> Front:
+    front: Front = request.app.state.front
+    return front
 
 
 def learner_of(request: Request) -> Learner:

@@ -6,15 +6,16 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from crowdml.errors import Rejected
 from crowdml.portal import words
+from crowdml.portal.context import front_of
 from crowdml.portal.promise import Promise
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
 
-__all__ = ["HEADERS", "error_page", "render"]
+__all__ = ["HEADERS", "error_page", "redirect", "render"]
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -40,12 +41,20 @@ def render(
 ) -> Response:
     """A page from a template; `request.state.owner` is set where an owner has signed in."""
     owner = getattr(request.state, "owner", None)
-    body = (
-        _environment()
-        .get_template(template)
-        .render(path=request.url.path, owner=owner, asset=STATIC.address, **context)
-    )
+    prefix = front_of(request).prefix
+    always = {
+        "path": request.url.path,
+        "prefix": prefix,
+        "owner": owner,
+        "asset": lambda path: prefix + STATIC.address(path),
+    }
+    body = _environment().get_template(template).render(always | context)
     return HTMLResponse(body, status, HEADERS | {"Cache-Control": cache})
+
+
+def redirect(request: Request, path: str) -> Response:
+    """To another page of this site."""
+    return RedirectResponse(front_of(request).prefix + path, 303)
 
 
 def error_page(request: Request, error: Rejected) -> Response:

@@ -4,7 +4,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.portal.context import learner_of
+from crowdml.portal.context import front_of, learner_of
 from crowdml.portal.description import Description
 from crowdml.portal.page import HEADERS, render
 from crowdml.portal.static import STATIC, serve_file
@@ -28,16 +28,16 @@ async def participant(request: Request) -> Response:
         cache="no-cache",
         learner=learner,
         about=Description.of(learner),
-        modules=[path for path in STATIC.files if _is_module(path)],
+        modules=[front_of(request).prefix + path for path in STATIC.files if _is_module(path)],
     )
 
 
 async def manifest(request: Request) -> Response:
     """What makes the page installable."""
-    learner = learner_of(request)
-    address = f"/join/{learner.task.name}"
+    learner, prefix = learner_of(request), front_of(request).prefix
+    address = f"{prefix}/join/{learner.task.name}"
     icons = [
-        {"src": f"/static/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png"}
+        {"src": f"{prefix}/static/icon-{size}.png", "sizes": f"{size}x{size}", "type": "image/png"}
         for size in (192, 512)
     ]
     document = {
@@ -45,13 +45,13 @@ async def manifest(request: Request) -> Response:
         "short_name": "crowdml",
         "id": address,
         "start_url": address,
-        "scope": "/join/",
+        "scope": f"{prefix}/join/",
         "display": "standalone",
         "background_color": "#10151a",
         "theme_color": "#1763b0",
         "icons": [
             *icons,
-            {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"},
+            {"src": f"{prefix}/static/icon.svg", "sizes": "any", "type": "image/svg+xml"},
         ],
     }
     headers = HEADERS | {"Cache-Control": "no-cache"}
@@ -62,7 +62,8 @@ async def manifest(request: Request) -> Response:
 async def files(request: Request) -> Response:
     """The files that the page needs offline, each with the tag of its content."""
     wanted = [path for path in STATIC.files if _is_module(path)] + list(SHELL)
-    body = msgspec.json.encode({path: STATIC.files[path].etag for path in wanted})
+    prefix = front_of(request).prefix
+    body = msgspec.json.encode({prefix + path: STATIC.files[path].etag for path in wanted})
     headers = {"Cache-Control": "no-cache"}
     return Response(body, media_type="application/json", headers=headers)
 

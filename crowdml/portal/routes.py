@@ -2,22 +2,23 @@
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.portal import owner, participant, pictures, tasks
 from crowdml.portal.context import Portal
-from crowdml.portal.page import error_page
+from crowdml.portal.page import error_page, redirect
 from crowdml.portal.program import program
 from crowdml.portal.static import STATIC, static_file
 from crowdml.server import Settings
 from crowdml.server.api import create_app
+from crowdml.server.front import Front
 
 __all__ = ["create_portal_app"]
 
 
 async def favicon(request: Request) -> Response:
-    return RedirectResponse(STATIC.address("/static/icon.svg"))
+    return redirect(request, STATIC.address("/static/icon.svg"))
 
 
 PAGES = [
@@ -41,8 +42,12 @@ PAGES = [
 ]
 
 
-def create_portal_app(settings: Settings, fingerprint: str | None = None) -> Starlette:
+def create_portal_app(settings: Settings, front: Front | None = None) -> Starlette:
     """The API and the portal in one app."""
     return create_app(
-        settings, fingerprint, extra_routes=PAGES, error_page=error_page, state={"portal": Portal()}
+        settings,
+        front or Front(),
+        extra_routes=PAGES,
+        error_page=error_page,
+        state={"portal": Portal()},
     )

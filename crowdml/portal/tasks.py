@@ -1,11 +1,13 @@
 """The public pages: tasks, one task, joining it, and how privacy works here."""
 
+from urllib.parse import urlsplit
+
 import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.charts import CHARTS
-from crowdml.portal.context import learner_of, portal_of, service_of
+from crowdml.portal.context import front_of, learner_of, portal_of, service_of
 from crowdml.portal.description import Description
 from crowdml.portal.example import Example, is_quick, make_example
 from crowdml.portal.facts import Facts
@@ -58,17 +60,17 @@ async def _example(request: Request) -> Example | None:
 
 
 async def join(request: Request) -> Response:
-    learner = learner_of(request)
+    learner, root = learner_of(request), front_of(request).root(request)
     return render(
         request,
         "join.html",
         learner=learner,
         task=learner.task,
         link=join_link(request),
-        root=str(request.base_url).rstrip("/"),
-        fingerprint=request.app.state.fingerprint,
+        root=root,
+        fingerprint=front_of(request).fingerprint,
         program_sha256=PROGRAM_SHA256,
-        loopback=request.url.hostname in ("localhost", "127.0.0.1", "::1"),
+        loopback=urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1"),
     )
 
 
@@ -96,7 +98,7 @@ async def facts_of(request: Request) -> Facts:
 def join_link(request: Request) -> str:
     if len(request.url.netloc) > LONGEST_HOST:
         raise rejected("invalid-request", f"a host has at most {LONGEST_HOST} characters.")
-    return f"{str(request.base_url).rstrip('/')}/join/{request.path_params['task']}"
+    return f"{front_of(request).root(request)}/join/{request.path_params['task']}"
 
 
 def _standalone(svg: bytes) -> bytes:

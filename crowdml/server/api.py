@@ -29,6 +29,7 @@ from crowdml.server.body import decode, read_body
 from crowdml.server.checkin import CheckinEndpoint, bearer_token
 from crowdml.server.compression import Compression, best_coding
 from crowdml.server.export import EXPORTS, export_model
+from crowdml.server.front import Facing, Front
 from crowdml.server.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.metrics import metrics
 from crowdml.server.reports import statistics, view
@@ -42,6 +43,7 @@ ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
 
 SMALL_BODY = 4096
 log = logging.getLogger("crowdml.server")
+NO_FRONT = Front()
 ENROL = msgspec.json.Decoder(Enrol)
 
 
@@ -176,7 +178,7 @@ ROUTES = [
 
 def create_app(
     settings: Settings,
-    fingerprint: str | None = None,
+    front: Front = NO_FRONT,
     extra_routes: Sequence[BaseRoute] = (),
     error_page: ErrorPage | None = None,
     state: Mapping[str, object] | None = None,
@@ -185,7 +187,7 @@ def create_app(
 
     Args:
         settings: How it runs.
-        fingerprint: That of the certificate it is served with, for people to compare.
+        front: How the world reaches it.
         extra_routes: What it serves besides the protocol: the portal's pages.
         error_page: Shows an error to a person; programs get problem documents.
         state: What the extra routes need.
@@ -198,16 +200,17 @@ def create_app(
         yield
         await service.stop()
 
+    facing = [Middleware(Facing, front=front)] if front.prefix or front.proxies else []
     app = Starlette(
         routes=[*ROUTES, *extra_routes],
         exception_handlers={Rejected: _refuse, HTTPException: _refuse_http, Exception: _fail},
         lifespan=lifespan,
-        middleware=[Middleware(Compression)],
+        middleware=[*facing, Middleware(Compression)],
     )
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.service = service
-    app.state.fingerprint = fingerprint
+    app.state.front = front
     app.state.error_page = error_page
     for name, value in (state or {}).items():
         setattr(app.state, name, value)

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["certificate_fingerprint", "self_signed"]
+__all__ = ["CERTIFICATE", "KEY", "certificate_fingerprint", "is_self_signed", "self_signed"]
 
+CERTIFICATE, KEY = "crowdml-cert.pem", "crowdml-key.pem"
 YEARS = 10
 
 
 def self_signed(folder: Path, host: str) -> tuple[Path, Path]:
     """The certificate and key in the folder, made on the first start."""
-    certificate, key = folder / "crowdml-cert.pem", folder / "crowdml-key.pem"
+    certificate, key = folder / CERTIFICATE, folder / KEY
     if not (certificate.exists() and key.exists()):
         folder.mkdir(parents=True, exist_ok=True)
         _make(certificate, key, host)
@@ -30,6 +31,14 @@ def certificate_fingerprint(certificate: Path) -> str:
     except (OSError, ValueError) as error:
         raise InvalidInput(f"cannot read the certificate {certificate}: {error}.") from error
     return hashlib.sha256(der).hexdigest()
+
+
+def is_self_signed(certificate: Path) -> bool:
+    """Whether no authority vouches for it, so that people have to compare its fingerprint."""
+    from cryptography import x509
+
+    first = x509.load_pem_x509_certificates(certificate.read_bytes())[0]
+    return first.issuer == first.subject
 
 
 def _make(certificate: Path, key: Path, host: str) -> None:

@@ -78,6 +78,16 @@ class Database(ABC):
             yield self._connection
 
     @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """Every statement reads the same moment, however long all of them take."""
+        with self.reading() as connection:
+            yield connection
+
+    @abstractmethod
+    def count_on(self) -> None:
+        """Rows were written with ids of their own: let new ones follow them."""
+
+    @contextmanager
     def migrating(self) -> Iterator[sa.Connection]:
         """No other process changes tables at the same time."""
         with self.writing() as connection:
@@ -135,6 +145,9 @@ class Sqlite(Database):
         super().__init__(engine)
         self._version = self._data_version()
 
+    def count_on(self) -> None:
+        """SQLite looks for the largest id by itself."""
+
     def lock(self, task: int) -> str:
         """The transaction has the lock already: SQLite has one for all."""
         query = sa.text("SELECT state FROM tasks WHERE id = :task")
@@ -176,6 +189,17 @@ class PostgreSql(Database):
     def close(self) -> None:
         super().close()
         self._deafen()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        with self.reading() as connection:
+            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield connection
+
+    def count_on(self) -> None:
+        for table in ("actions", "tasks"):
+            counter = f"pg_get_serial_sequence('{table}', 'id')"
+            self._connection.exec_driver_sql(f"SELECT setval({counter}, max(id)) FROM {table}")
 
     @contextmanager
     def migrating(self) -> Iterator[sa.Connection]:
@@ -261,8 +285,14 @@ def _migrate(database: Database) -> None:
     from alembic.migration import MigrationContext
 
     with database.reading() as connection:
-        if MigrationContext.configure(connection).get_current_revision() == HEAD:
+        found = MigrationContext.configure(connection).get_current_revision()
+        if found == HEAD:
             return
+        if found is not None and found > HEAD:
+            raise CrowdmlError(
+                f"the database must be of a version up to {HEAD}, found {found}, which a newer "
+                "crowdml has made. Install that, or restore the backup from before it."
+            )
     with database.migrating() as connection:
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))

@@ -27,6 +27,7 @@ class ServerProcess:
         port: On loopback.
         shared: The database, where other servers have the same; None for one of its own.
         workers: Processes that share the port.
+        options: Further ones of `crowdml serve`.
     """
 
     folder: Path
@@ -34,6 +35,7 @@ class ServerProcess:
     port: int = field(default_factory=free_port)
     shared: str | None = None
     workers: int = 1
+    options: tuple[str, ...] = ()
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -63,7 +65,15 @@ class ServerProcess:
         """What the interpreter is given."""
         tls = ["--tls", self.tls] if self.tls else []
         command = ["-m", "crowdml", "serve", "--database", self.database]
-        return [*command, "--port", str(self.port), "--workers", str(self.workers), *tls]
+        return [
+            *command,
+            "--port",
+            str(self.port),
+            "--workers",
+            str(self.workers),
+            *tls,
+            *self.options,
+        ]
 
     @property
     def _log(self) -> Path:

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +13,8 @@ from starlette.applications import Starlette
 
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.api import create_app
-from crowdml.server.certificate import certificate_fingerprint, self_signed
+from crowdml.server.certificate import certificate_fingerprint, is_self_signed, self_signed
+from crowdml.server.front import Front
 from crowdml.server.logs import Announce, announcer, start_logging
 from crowdml.server.settings import Settings
 from crowdml.server.store import Store
@@ -22,8 +23,8 @@ from crowdml.server.workers import run_workers
 
 __all__ = ["Address", "free_port", "serve"]
 
-MakeApp: TypeAlias = Callable[[Settings, str | None], Starlette]
-"""From the settings and the certificate's fingerprint to an app."""
+MakeApp: TypeAlias = Callable[[Settings, Front], Starlette]
+"""From the settings, and how the world reaches it, to an app."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,14 @@ class Address:
         port: 1 … 65535.
         tls: `self-signed`, `CERT,KEY` with two file names, or None for plain HTTP.
         insecure_http: Allow plain HTTP beyond loopback.
+        front: What stands in front of it, if anything does.
     """
 
     host: str = "127.0.0.1"
     port: int = 8443
     tls: str | None = None
     insecure_http: bool = False
+    front: Front = field(default_factory=Front)
 
     def __post_init__(self) -> None:
         if not 1 <= self.port <= 65535:
@@ -84,7 +87,11 @@ def serve(
     fingerprint = certificate_fingerprint(files[0]) if files else None
     if fingerprint:
         announce(f"certificate fingerprint (SHA-256): {fingerprint}")
-    work = partial(serve_here, settings, address, files, fingerprint, make_app)
+    front = address.front
+    # Behind a proxy, people see the proxy's certificate.
+    if files and is_self_signed(files[0]) and not front.proxies:
+        front = replace(front, fingerprint=fingerprint)
+    work = partial(serve_here, settings, replace(address, front=front), files, make_app)
     if workers == 1:
         work(announce)
     else:
@@ -98,13 +105,12 @@ def serve_here(
     settings: Settings,
     address: Address,
     files: tuple[Path, Path] | None,
-    fingerprint: str | None,
     make_app: MakeApp,
     announce: Announce,
 ) -> None:
     """Serve in this process. Several may share an address: the system deals connections out."""
     start_logging(settings.log_format)
-    app = make_app(settings, fingerprint)
+    app = make_app(settings, address.front)
     try:
         import uvloop
     except ImportError:
@@ -176,7 +182,8 @@ async def _announce_when_open(address: Address, announce: Announce) -> None:
             await asyncio.sleep(0.02)
         else:
             writer.close()
-            announce(f"listening on {address.url}{everywhere}")
+            public = f", known as {address.front.url}" if address.front.url else ""
+            announce(f"listening on {address.url}{everywhere}{public}")
             return
 
 

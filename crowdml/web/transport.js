@@ -198,12 +198,12 @@ function readProblem(status, body) {
 }
 
 /**
- * The server's root as an absolute address; by default where this page came from.
+ * The server's root as an absolute address; by default where this module came from.
  *
  * @param {string} [url]
  * @returns {string}
  */
-export function serverRoot(url = "/") {
+export function serverRoot(url = new URL("..", import.meta.url).href) {
   try {
     const { origin, pathname } = new URL(url, globalThis.location?.href);
     return origin + pathname.replace(/\/+$/, "");

@@ -55,9 +55,9 @@ class Ran:
         assert isinstance(document, dict)
         return document
 
-    def said(self) -> str:
-        """Standard output of a command that succeeded."""
-        assert self.code == 0, self
+    def said(self, code: int = 0) -> str:
+        """Standard output of a command that ended with this code."""
+        assert self.code == code, self
         return self.out
 
     def error(self) -> str:

@@ -277,7 +277,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     quick("device", "join", link, "--yes", "--device-limit", 1, "--file", "d").said()
     (quick.folder / "my samples.csv").write_text(40 * ROW)
     run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
-    assert quick(*run).said().splitlines() == [
+    assert quick(*run).said(4).splitlines() == [
         "33 samples kept, 1 check-ins answered, 30 samples in the buffer",
         "the buffer was full: the rest of my samples.csv is not taken yet",
         "stopped at your limit on ε: 30 samples wait on this device. To go on: "
@@ -307,7 +307,7 @@ def test_a_recording_is_taken_once(quick: Here, server: Process) -> None:
     assert "1 samples kept" in quick(*run).said()
     with file.open("a") as lines:
         lines.writelines(f"{k},0.1,walk\n" for k in range(8, 12))
-    said = quick(*run).said()
+    said = quick(*run).said(4)
     assert "2 samples kept" in said
     assert "then `crowdml device run --readings --source lux.csv`." in said
 
@@ -435,7 +435,7 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     link = f"{server.url}/join/activity"
     quick("device", "join", link, "--yes", "--sample-limit", 1, "--device-limit", 2).said()
     ran = quick("device", "run", "--source", "-", typed=10 * ROW)
-    assert ran.said().splitlines() == [
+    assert ran.said(4).splitlines() == [
         "10 samples kept, 2 check-ins answered, 4 samples in the buffer",
         "stopped at your limit on ε: 4 samples wait on this device. To go on: "
         "`crowdml device limits --device-limit 3`, then `crowdml device run --source -` with new "
@@ -454,7 +454,7 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     assert "the sample limit must be positive, found 0" in refused
     said = quick("device", "limits", "--sample-limit", 0.5).said()
     assert said == "limits: ε = 0.5 for a sample, 3 for the device\n"
-    said = quick("device", "run", "--source", "-", typed=3 * ROW).said()
+    said = quick("device", "run", "--source", "-", typed=3 * ROW).said(4)
     assert "`crowdml device limits --sample-limit 1 --device-limit 4`, then" in said
 
 
@@ -464,7 +464,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
     with server.connected() as wire:
         assert soon(lambda: wire.get("/v1/tasks/resting").json()["state"] == "paused")
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
-    assert ran.said().startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
+    assert ran.said(6).startswith("4 samples kept, 0 check-ins answered, 4 samples in the buffer\n")
     assert "stopped, as the task is paused: 4 samples wait on this device; run again" in ran.out
     owner("task", "resume", "resting").said()
     ran = quick("device", "run", "--source", "-", "--wait", 60)
@@ -481,7 +481,7 @@ def test_nobody_answers(quick: Here, tmp_path: Path) -> None:
     finally:
         process.kill()
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
-    assert ran.said().splitlines() == [
+    assert ran.said(5).splitlines() == [
         "4 samples kept, 0 check-ins answered, 4 samples in the buffer",
         "stopped without the server's answer: 4 samples wait on this device; run again later: "
         "`crowdml device run --source -` with new samples only.",
@@ -501,7 +501,7 @@ def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> N
     assert owner("task", "revoke", name).said() == f"revoked {name}\n"
     with server.connected() as wire:
         assert soon(lambda: wire.get("/v1/tasks/activity/model", token).status == 403)
-    said = joined("device", "run", "--source", "-", typed=4 * ROW).said()
+    said = joined("device", "run", "--source", "-", typed=4 * ROW).said(3)
     assert "0 check-ins answered" in said
     assert "the task is over for this device: " in said
 
@@ -539,7 +539,7 @@ def test_leaving(joined: Here, owner: Here) -> None:
     states = owner("task", "show", "activity", "--json").json()["device_states"]
     assert states[name] != "active"
     assert len(joined("device", "ledger", "--json").json()["checkins"]) == 1
-    after = joined("device", "run", "--source", "-", typed=3 * ROW).said()
+    after = joined("device", "run", "--source", "-", typed=3 * ROW).said(3)
     assert "the task is over for this device: left" in after
     assert joined("device", "leave").said() == f"left; {file} is erased\n"
     assert not list(joined.data.iterdir())
@@ -561,14 +561,14 @@ def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
                 "UPDATE tasks SET document = ?, terms = ?", (json.dumps(document), new.terms.text)
             )
         process.start()
-        ran = quick("device", "run", "--source", "-", typed=3 * ROW).said()
+        ran = quick("device", "run", "--source", "-", typed=3 * ROW).said(7)
         assert "stopped, as the terms changed: 3 samples wait on this device" in ran
         assert "To go on: `crowdml device agree`, then" in ran
         declined = quick("device", "agree", typed="n\n")
         assert declined.code == 1
         assert "at most e^5." in declined.err
         assert "Agree to these terms?" in declined.err
-        ran = quick("device", "run", "--source", "-").said()
+        ran = quick("device", "run", "--source", "-").said(7)
         assert "stopped, as the terms changed" in ran
         assert quick("device", "agree", "--yes").said() == "agreed to the terms of activity\n"
         ran = quick("device", "run", "--source", "-").said()

@@ -20,6 +20,7 @@ from crowdml.portal.context import Portal
 from crowdml.portal.gallery import Gallery
 from crowdml.portal.planner import Planner
 from crowdml.server import Settings, Store
+from crowdml.server.front import Front
 from crowdml.server.service import Service
 from crowdml.server.throttle import Throttle
 from tests.servers import make_task
@@ -36,7 +37,7 @@ def app_in(folder: Path, title: str, fingerprint: str | None = None) -> Starlett
     with closing(Store(settings.database)) as store:
         store.create_task(make_task(__title=title))
         store.accounts.add("ana", "correct horse battery")
-    return create_portal_app(settings, fingerprint)
+    return create_portal_app(settings, Front(fingerprint=fingerprint))
 
 
 async def call(app: Starlette, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
@@ -69,7 +70,7 @@ def test_an_app_is_complete_when_it_is_made(tmp_path: Path) -> None:
     assert isinstance(state.portal, Portal)
     assert isinstance(state.service, Service)
     assert state.settings is state.service.settings
-    assert state.fingerprint == "AB:CD"
+    assert state.front.fingerprint == "AB:CD"
     assert callable(state.error_page)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.portal.context import portal_of, service_of
@@ -15,7 +15,7 @@ from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, GROUPS
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
-from crowdml.portal.page import render
+from crowdml.portal.page import redirect, render
 from crowdml.portal.planner import Forecast
 from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule
 
@@ -43,7 +43,7 @@ async def submit(request: Request, posted: Posted) -> Response:
         task = Task.from_toml(text, *_rules(names, confirmed=CONSENT in posted))
         if posted.get("do") == "create":
             await service.steer(lambda store: store.create_task(task, by=by))
-            return RedirectResponse(f"/owner/tasks/{task.name}?done=created", 303)
+            return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask as error:
         return _page(request, posted, error.mistakes, status=400)
     forecast = None

@@ -7,11 +7,11 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from crowdml.portal.context import service_of
+from crowdml.portal.context import front_of, service_of
 from crowdml.portal.owner.posted import Posted, read_form
-from crowdml.portal.page import render
+from crowdml.portal.page import redirect, render
 from crowdml.server.accounts import SESSION_SECONDS
 
 __all__ = [
@@ -54,11 +54,12 @@ def csrf_token(session: str) -> str:
 def is_same_origin(request: Request) -> bool:
     """Whether the browser says that its form came from this server, where it says anything.
 
-    Something in front may add TLS, so that a browser's https is http here.
+    Something in front may add TLS, so that a browser's https is http here, or have another name.
     """
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     here = {f"{scheme}://{request.url.netloc}" for scheme in (request.url.scheme, "https")}
+    here.add(front_of(request).origin or "")
     return site in (None, "same-origin") and (origin is None or origin in here)
 
 
@@ -116,7 +117,7 @@ def for_owner(page: Page) -> Page:
     async def guarded(request: Request) -> Response:
         if await _owner(request) is None:
             path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            return RedirectResponse(f"/owner/sign-in?next={quote(path, safe='')}", 303)
+            return redirect(request, f"/owner/sign-in?next={quote(path, safe='')}")
         return await page(request)
 
     return guarded
@@ -130,7 +131,7 @@ def on_post(deed: Deed) -> Page:
             return refuse_forged(request)
         owner = await _owner(request)
         if owner is None:
-            return RedirectResponse("/owner/sign-in", 303)
+            return redirect(request, "/owner/sign-in")
         form = await read_form(request)
         if not hmac.compare_digest(form.pop(CSRF, "").encode(), owner.csrf.encode()):
             return refuse_forged(request)

@@ -4,7 +4,7 @@ import math
 import re
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from crowdml.errors import Rejected
 from crowdml.portal.context import portal_of, service_of
@@ -17,7 +17,7 @@ from crowdml.portal.owner.session import (
     remember,
     session_token,
 )
-from crowdml.portal.page import render
+from crowdml.portal.page import redirect, render
 from crowdml.server.passwords import LONGEST
 
 __all__ = ["form", "safe_next", "sign_in", "sign_out"]
@@ -51,7 +51,7 @@ async def sign_in(request: Request) -> Response:
         return answer
     if token is None:
         return await _page(request, posted, WRONG, 403)
-    response = RedirectResponse(safe_next(posted.get("next", "")), 303)
+    response = redirect(request, safe_next(posted.get("next", "")))
     remember(request, response, token)
     return response
 
@@ -78,7 +78,7 @@ async def sign_out(request: Request, posted: Posted) -> Response:
     token = session_token(request)
     assert token is not None
     await service_of(request).in_store(lambda store: store.accounts.close_session(token))
-    response = RedirectResponse("/owner/sign-in", 303)
+    response = redirect(request, "/owner/sign-in")
     forget(request, response)
     return response
 

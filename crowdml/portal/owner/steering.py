@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from crowdml.errors import InvalidInput
 from crowdml.portal.context import learner_of, service_of
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
-from crowdml.portal.page import render
+from crowdml.portal.page import redirect, render
 from crowdml.server import reports
 from crowdml.server.accounts import Action
 from crowdml.server.export import EXPORTS
@@ -82,7 +82,7 @@ async def _steer(request: Request, change: Callable[[Store], None], done: str) -
         await service_of(request).steer(change)
     except InvalidInput as error:
         return await _page(request, wrong=str(error)[:1].upper() + str(error)[1:], status=400)
-    return RedirectResponse(f"/owner/tasks/{learner_of(request).task.name}?done={done}", 303)
+    return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?done={done}")
 
 
 async def _page(

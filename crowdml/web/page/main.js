@@ -13,7 +13,10 @@ import { Signal } from "./signal.js";
 const task = any("page").dataset["task"] ?? "";
 
 // Without it the page works as well, but not offline.
-navigator.serviceWorker?.register("/join/worker.js", { scope: "/join/" }).catch(() => undefined);
+const join = new URL("../../join/", import.meta.url);
+navigator.serviceWorker
+  ?.register(new URL("worker.js", join), { scope: join.pathname })
+  .catch(() => undefined);
 begin().catch(complain);
 
 async function begin() {

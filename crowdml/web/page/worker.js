@@ -3,6 +3,8 @@
 const PREFIX = "crowdml files ";
 const PAGES = "crowdml pages";
 const PATIENCE = 4000;
+/** All of the server is under this path. */
+const ROOT = new URL("..", location.href).pathname;
 
 /** Unknown to the types of pages. */
 const scope = /** @type {any} */ (globalThis);
@@ -18,7 +20,7 @@ scope.onfetch = (/** @type {any} */ event) => {
   const { origin, pathname } = new URL(request.url);
   if (origin !== location.origin || request.method !== "GET") return;
   if (request.mode === "navigate") event.respondWith(page(request));
-  else if (/^\/(web|static)\//.test(pathname)) event.respondWith(file(request));
+  else if (isFile(pathname)) event.respondWith(file(request));
 };
 
 /**
@@ -39,6 +41,11 @@ async function page(request) {
   }
 }
 
+/** @param {string} path */
+function isFile(path) {
+  return path.startsWith(`${ROOT}web/`) || path.startsWith(`${ROOT}static/`);
+}
+
 /** @param {Request} request */
 async function file(request) {
   return (await caches.match(request, { ignoreSearch: true })) ?? fetch(request);
@@ -50,7 +57,7 @@ async function file(request) {
  * @param {AbortSignal} [signal]
  */
 async function refresh(signal) {
-  const tags = await (await ask("/join/files.json", signal)).json();
+  const tags = await (await ask(`${ROOT}join/files.json`, signal)).json();
   const name = PREFIX + (await digest(JSON.stringify(tags)));
   if (!(await caches.has(name))) {
     const all = await Promise.all(

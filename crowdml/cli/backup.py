@@ -1,0 +1,37 @@
+"""crowdml backup and crowdml restore."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdml.cli.extras import needs
+from crowdml.cli.options import DATABASE, DEFAULT_DATABASE
+
+if TYPE_CHECKING:
+    from crowdml.server.backup import Contents
+
+__all__ = ["backup", "restore"]
+
+FILE = Annotated[Path, typer.Argument(help="The backup, one file.")]
+
+
+def backup(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
+    """Write everything the server keeps to one file, also while it runs."""
+    with needs("server"):
+        from crowdml.server.backup import back_up
+    print(f"wrote {file}: {_in_words(back_up(database, file))}")
+
+
+def restore(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
+    """Put a backup into a new database, SQLite or PostgreSQL."""
+    with needs("server"):
+        from crowdml.server.backup import restore
+    print(f"restored {file}: {_in_words(restore(database, file))}")
+
+
+def _in_words(contents: "Contents") -> str:
+    return ", ".join(
+        f"{count:,} {name if count != 1 else name.removesuffix('s')}"
+        for name, count in contents._asdict().items()
+    ).replace("checkin", "check-in")

@@ -1,0 +1,62 @@
+"""crowdml device move and repin: the same device, when its server has changed."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from crowdml.cli.device_file import FILE, YES, find
+from crowdml.cli.options import INSECURE_HTTP
+from crowdml.device import Device, DeviceStore, fingerprint_of, read_link
+from crowdml.errors import InvalidInput
+
+__all__ = ["move", "repin"]
+
+ANY = "any that the system's authorities vouch for"
+
+
+def move(
+    url: Annotated[str, typer.Argument(help="The server's new address, or its new join link.")],
+    fingerprint: Annotated[
+        str | None, typer.Option(help="SHA-256 of its self-signed certificate.")
+    ] = None,
+    file: FILE = None,
+    yes: YES = False,
+    insecure_http: INSECURE_HTTP = False,
+) -> None:
+    """Go on at the server's new address: identity, terms, ledger and samples stay."""
+    with Device(DeviceStore(find(file))) as device:
+        task = device.identity.task
+        root = read_link(url, task).root
+        if url.rstrip("/") not in (root, f"{root}/join/{task}"):
+            raise InvalidInput(f"the link must be to the task {task}, found {url!r}.")
+        _move(device, root, fingerprint, insecure_http, yes)
+
+
+def repin(
+    fingerprint: Annotated[
+        str, typer.Argument(help="SHA-256 of the new certificate, from the task's owner.")
+    ],
+    file: FILE = None,
+    yes: YES = False,
+) -> None:
+    """Trust the server's renewed self-signed certificate in place of the old one."""
+    with Device(DeviceStore(find(file))) as device:
+        identity = device.identity
+        _move(device, identity.url, fingerprint, identity.insecure_http, yes)
+
+
+def _move(
+    device: Device, url: str, fingerprint: str | None, insecure_http: bool, yes: bool
+) -> None:
+    """Show what is and what would be; end the command unless the participant says yes."""
+    identity = device.identity
+    pinned = identity.certificate and fingerprint_of(identity.certificate)
+    console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"task        {identity.task}, on the terms that were agreed to")
+    console.print(f"address     {identity.url}\n         to {url}")
+    console.print(f"certificate {pinned or ANY}\n         to {fingerprint or ANY}")
+    if not yes and not typer.confirm("Trust this server from now on?", err=True):
+        raise typer.Exit(1)
+    device.move(url, fingerprint, insecure_http)
+    print(f"device {device.identity.device} goes on at {url}")

@@ -1,0 +1,116 @@
+"""How the world reaches this server, where something else may stand in front of it."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from crowdml.errors import InvalidInput
+
+__all__ = ["Facing", "Front"]
+
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+PAIR = re.compile(r'(proto|host)="?([^";,\s]+)', re.IGNORECASE)
+"""In a `Forwarded` header (RFC 7239)."""
+
+
+@dataclass(frozen=True)
+class Front:
+    """What people and devices see of the server from outside.
+
+    Args:
+        url: What links and QR codes begin with; None for the address of each request.
+        proxies: Addresses and networks, separated by commas, whose word on scheme and host counts.
+        fingerprint: That of the certificate, where people have to compare it.
+
+    >>> Front("https://example.org/crowd/").prefix
+    '/crowd'
+    """
+
+    url: str | None = None
+    proxies: str = ""
+    fingerprint: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.url is not None:
+            parts = urlsplit(self.url)
+            plain = f"{parts.scheme}://{parts.netloc}{parts.path}" == self.url
+            fine = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+            if not (plain and fine and PATH.fullmatch(parts.path.rstrip("/"))):
+                raise InvalidInput(
+                    f"a public URL must be https://HOST or https://HOST/PATH, found {self.url!r}."
+                )
+        _ = self._networks
+
+    @cached_property
+    def prefix(self) -> str:
+        """The path under which all pages are, such as /crowd."""
+        return urlsplit(self.url or "").path.rstrip("/")
+
+    @property
+    def origin(self) -> str | None:
+        return self.url and "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
+
+    def root(self, request: Request) -> str:
+        """The address of the front page, without a slash at its end."""
+        return (self.url or str(request.base_url)).rstrip("/")
+
+    @cached_property
+    def _networks(self) -> list[Network]:
+        try:
+            return [ipaddress.ip_network(each.strip()) for each in self.proxies.split(",") if each]
+        except ValueError as error:
+            raise InvalidInput(
+                f"a proxy to trust must be an address or a network such as 10.0.0.0/8, found "
+                f"{self.proxies!r}: {error}."
+            ) from error
+
+    def trusts(self, address: str) -> bool:
+        peer = ipaddress.ip_address(address)
+        peer = getattr(peer, "ipv4_mapped", None) or peer
+        return any(peer in network for network in self._networks)
+
+
+class Facing:
+    """Middleware: every request as its sender made it, at an address without the prefix.
+
+    Of several proxies only the last one wrote to us, so that only its word can be trusted.
+    """
+
+    def __init__(self, app: ASGIApp, front: Front) -> None:
+        self._app, self._front = app, front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            path, prefix = scope["path"], self._front.prefix
+            if path == prefix or path.startswith(f"{prefix}/"):
+                scope["path"] = path[len(prefix) :] or "/"
+            client = scope.get("client")
+            if client and self._front.trusts(client[0]):
+                scope.update(_as_sent(scope))
+        await self._app(scope, receive, send)
+
+
+def _as_sent(scope: Scope) -> Iterator[tuple[str, Any]]:
+    said = dict(_forwarded(scope["headers"]))
+    if said.get("proto") in ("http", "https"):
+        yield "scheme", said["proto"]
+    if "host" in said:
+        others = [pair for pair in scope["headers"] if pair[0] != b"host"]
+        yield "headers", [*others, (b"host", said["host"].encode("latin-1"))]
+
+
+def _forwarded(headers: list[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
+    for name, value in headers:
+        last = value.decode("latin-1").rpartition(",")[2].strip()
+        if name in (b"x-forwarded-proto", b"x-forwarded-host"):
+            yield name.decode().removeprefix("x-forwarded-"), last
+        elif name == b"forwarded":
+            yield from ((key.lower(), found) for key, found in PAIR.findall(last))

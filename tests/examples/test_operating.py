@@ -1,0 +1,88 @@
+"""Units and containers: they parse, and what they name exists."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from crowdml.cli.device import CODES
+from tests.docs.pages import ROOT
+from tests.docs.test_commands import KNOWN
+
+SYSTEMD, DOCKER = ROOT / "examples" / "systemd", ROOT / "examples" / "docker"
+UNITS = sorted(SYSTEMD.glob("*.service"))
+PROGRAM = "/opt/crowdml/bin/crowdml"
+
+
+def setting(unit: Path, name: str) -> str:
+    (found,) = re.findall(rf"^{name}=(.*)$", unit.read_text(), re.MULTILINE)
+    return str(found)
+
+
+def exists(words: list[str]) -> bool:
+    """Whether a command has all the options that are given to it."""
+    length = 1 if (words[0],) in KNOWN else 2
+    options = {word for word in words if word.startswith("--")}
+    return options <= KNOWN[tuple(words[:length])]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: str(unit.name))
+def test_what_a_unit_starts(unit: Path) -> None:
+    program, *words = setting(unit, "ExecStart").split()
+    assert program == PROGRAM
+    assert exists(words)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: str(unit.name))
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd here")
+def test_systemd_reads_a_unit(unit: Path, tmp_path: Path) -> None:
+    here = tmp_path / unit.name
+    here.write_text(unit.read_text().replace(PROGRAM, "/bin/true"))
+    run = ["systemd-analyze", "verify", "--man=no", str(here)]
+    verified = subprocess.run(run, capture_output=True, text=True)
+    # Units of this machine's own are none of ours.
+    assert unit.name not in verified.stderr
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_systemd_knows_every_way_a_device_stops() -> None:
+    unit = SYSTEMD / "crowdml-device.service"
+    prevent = set(map(int, setting(unit, "RestartPreventExitStatus").split()))
+    fine = set(map(int, setting(unit, "SuccessExitStatus").split()))
+    named = {outcome.name: code for outcome, code in CODES.items()}
+    assert prevent == {1, 2, named["ENDED"], named["LIMIT"], named["TERMS"]}
+    assert fine == {named["ENDED"], named["WAITING"], named["PAUSED"]}
+
+
+def test_the_image_is_made_of_what_is_there() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    kept = (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
+    copied = [word for line in re.findall("^COPY (.*)$", text, re.M) for word in line.split()[:-1]]
+    assert copied
+    for name in copied:
+        assert (ROOT / name).exists()
+        assert f"!{name}" in kept
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(re.findall(r"/src\[(\w+)\]", text)) <= set(project["optional-dependencies"])
+    assert {project["readme"], "LICENSE"} <= set(copied), "the package cannot be built without"
+    (command,) = re.findall(r"^CMD \[(.*)\]$", text, re.M)
+    assert exists([word.strip(' "') for word in command.split(",")])
+
+
+def test_the_containers_fit_together() -> None:
+    document: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+    services = document["services"]
+    server = services["server"]
+    context = (DOCKER / server["build"]["context"]).resolve()
+    assert context == ROOT
+    assert (context / server["build"]["dockerfile"]).is_file()
+    assert exists(server["command"])
+    assert set(server["depends_on"]) < set(services)
+    assert "@database/" in server["environment"]["CROWDML_DATABASE"]
+    used = {each.split(":")[0] for service in services.values() for each in service["volumes"]}
+    assert used == set(document["volumes"])

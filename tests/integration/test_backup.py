@@ -1,0 +1,125 @@
+"""A backup of a server that is at work, and devices that go on with what was restored from it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+import sqlalchemy as sa
+
+from crowdml.device import Device, Waiting
+from crowdml.privacy import Limits
+from crowdml.server import Store, schema
+from crowdml.server.backup import COPIED, back_up, restore
+from crowdml.server.database import open_database
+from tests.cli.command import soon
+from tests.postgres import running_postgres
+from tests.servers import Portal, create, make_directed, make_task, recompute
+
+DEVICES = 3
+
+
+@contextmanager
+def crowd(server: Portal, folder: Path) -> Iterator[list[Device]]:
+    """Devices that add samples for as long as this lasts, and stay open."""
+    stop = threading.Event()
+
+    def collect(device: Device) -> None:
+        rng = np.random.default_rng()
+        while not stop.wait(0.001):
+            device.add(rng.uniform(-0.2, 0.2, 4), int(rng.integers(3)))
+
+    devices = [
+        Device.join(
+            server.url,
+            "activity",
+            file=folder / f"{number}.device",
+            fingerprint=server.fingerprint,
+            limits=Limits(1.0, 1e9),
+            waiting=Waiting(base=0.05, longest=0.2),
+        )
+        for number in range(DEVICES)
+    ]
+    threads = [threading.Thread(target=collect, args=(device,)) for device in devices]
+    with ExitStack() as stack:
+        for device in devices:
+            stack.enter_context(device)
+        for thread in threads:
+            thread.start()
+            stack.callback(thread.join)
+        stack.callback(stop.set)
+        yield devices
+
+
+def acknowledged(devices: list[Device]) -> set[str]:
+    return {
+        checkin
+        for device in devices
+        for checkin, answer in device.answers.items()
+        if answer == "applied"
+    }
+
+
+def logged(database: str) -> set[str]:
+    with closing(Store(database)) as store:
+        return {entry.id for entry in store.log(store.task("activity").id)}
+
+
+def test_devices_go_on_with_a_restored_server(tmp_path: Path) -> None:
+    """In another folder, with the same certificate: devices notice nothing but the pause."""
+    first = Portal(tmp_path / "first", "self-signed")
+    first.folder.mkdir()
+    create(first.database, make_task())
+    archive = tmp_path / "night.backup"
+    with first, crowd(first, tmp_path) as devices:
+        assert soon(lambda: len(acknowledged(devices)) > 30)
+        before = acknowledged(devices)
+        contents = back_up(first.database, archive)
+        since = len(acknowledged(devices))
+        assert soon(lambda: len(acknowledged(devices)) > since)
+        first.kill()
+
+        second = Portal(tmp_path / "second", "self-signed", port=first.port)
+        second.folder.mkdir()
+        assert restore(second.database, archive) == contents
+        assert before <= logged(second.database)
+        assert len(logged(second.database)) == contents.checkins
+        # What was acknowledged after the backup is gone with the first server, and nothing else.
+        lost = acknowledged(devices) - logged(second.database)
+        known = len(acknowledged(devices))
+        with second:
+            assert second.fingerprint == first.fingerprint
+            assert soon(lambda: len(acknowledged(devices)) > known + 10)
+            assert all(device.ended is None for device in devices)
+            assert acknowledged(devices) - lost <= logged(second.database)
+            with second.connected() as wire:
+                version = wire.get("/v1/tasks/activity/stats").json()["version"]
+            assert version <= recompute(second.database).version
+
+
+def test_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
+    first, last = (f"sqlite:///{tmp_path / name}" for name in ("first.db", "last.db"))
+    create(first, make_task(), make_directed("people"))
+    with closing(Store(first)) as store:
+        store.accounts.add("ada", "correct horse")
+        store.accounts.open_session("ada")
+        device, _ = store.enrol(store.task("people").id, None, invite_required=False)
+    contents = back_up(first, tmp_path / "one")
+    with running_postgres() as postgres:
+        middle = postgres.make("crowd")
+        assert restore(middle, tmp_path / "one") == contents
+        with closing(open_database(middle)) as database, database.snapshot() as rows:
+            count = sa.select(sa.func.count()).select_from(schema.tasks)
+            assert rows.execute(count).scalar() == 2
+            # New ids follow those that were restored; a copy under way sees none of them.
+            create(middle, make_task("later"))
+            assert rows.execute(count).scalar() == 2
+        with closing(Store(middle)) as store:
+            assert [row.task.name for row in store.tasks()] == ["activity", "people", "later"]
+        assert back_up(middle, tmp_path / "two") == contents._replace(tasks=3)
+    restore(last, tmp_path / "two")
+    with closing(Store(last)) as store:
+        assert [each.name for each in store.devices(2)] == [device.name]
+        assert store.accounts.names() == ["ada"]
+    assert "sessions" not in {table.name for table in COPIED}

@@ -1,0 +1,96 @@
+"""A real nginx with TLS of its own, set up as docs/operate.md says."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crowdml.server import free_port
+from crowdml.server.certificate import certificate_fingerprint, self_signed
+from tests.cli.command import soon
+from tests.docs.pages import blocks, page
+
+__all__ = ["Nginx", "addresses"]
+
+AROUND = """
+daemon off; pid {0}/pid; error_log {0}/error.log; {1}
+events {{}}
+http {{
+access_log off; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy;
+fastcgi_temp_path {0}/fastcgi; uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;
+{2}
+}}
+"""
+
+
+@dataclass
+class Nginx:
+    """In front of a server of this machine.
+
+    Args:
+        folder: Where its files are.
+        server: The port of the server behind it.
+        path: Under which the server is; / for all of it.
+    """
+
+    folder: Path
+    server: int
+    path: str = "/"
+    port: int = field(default_factory=free_port)
+
+    @property
+    def url(self) -> str:
+        return f"https://localhost:{self.port}{self.path.rstrip('/')}"
+
+    @property
+    def fingerprint(self) -> str:
+        return certificate_fingerprint(self_signed(self.folder, "localhost")[0])
+
+    def configuration(self) -> str:
+        whole, under_a_path = blocks(page("docs/operate.md"), "nginx")
+        if self.path != "/":
+            assert under_a_path.strip() == f"location {self.path} {{"
+        certificate, key = self_signed(self.folder, "localhost")
+        for shown, here in {
+            "listen 443 ": f"listen 127.0.0.1:{self.port} ",
+            "location / {": f"location {self.path} {{",
+            "/etc/ssl/example.org.pem": str(certificate),
+            "/etc/ssl/example.org.key": str(key),
+            "example.org": "localhost",
+            "127.0.0.1:8443": f"127.0.0.1:{self.server}",
+        }.items():
+            assert shown in whole
+            whole = whole.replace(shown, here)
+        return AROUND.format(self.folder, "user root;" if os.getuid() == 0 else "", whole)
+
+    @contextmanager
+    def running(self) -> Iterator["Nginx"]:
+        # Debian keeps it where only root's PATH looks.
+        program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+        assert program, "the tests need nginx; `make test` installs it"
+        self.folder.mkdir()
+        file = self.folder / "nginx.conf"
+        file.write_text(self.configuration())
+        process = subprocess.Popen([program, "-c", str(file), "-e", str(self.folder / "error.log")])
+        try:
+            assert soon(lambda: process.poll() is not None or self._answers())
+            assert process.poll() is None, (self.folder / "error.log").read_text()
+            yield self
+        finally:
+            process.terminate()
+            process.wait()
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def addresses(html: str) -> set[str]:
+    """Everything that a page links to or loads, on its own site."""
+    found = re.findall(r'(?:href|src|action|data-events)="(/[^"#]*)', html)
+    return {each.replace("&amp;", "&") for each in found}
