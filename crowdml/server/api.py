@@ -152,7 +152,9 @@ async def ready(request: Request) -> Response:
 
 async def show_metrics(request: Request) -> Response:
     service = _service(request)
-    if not may_watch(request.scope, service.settings.metrics_token):
+    front: Front = request.app.state.front
+    behind = bool(front.url or front.proxies)
+    if not may_watch(request.scope, service.settings.metrics_token, behind):
         raise HTTPException(404)
     nodes = await service.in_store(service.heartbeat.rows)
     return Response(metrics(nodes), media_type=METRICS_TYPE)

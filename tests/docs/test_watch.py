@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from crowdml.protocol import PROBLEMS
 from crowdml.server.metrics import FAMILIES
