@@ -403,7 +403,7 @@ def test_a_broker_that_does_not_know_us(joined: Here, tmp_path: Path) -> None:
 
 def test_how_to_go_on_shows_no_password(joined: Here, tmp_path: Path) -> None:
     joined("device", "limits", "--device-limit", 0.5).said()
-    joined("device", "run", "--source", "-", typed=3 * ROW).said()
+    joined("device", "run", "--source", "-", typed=3 * ROW).said(4)
     with broker_in(tmp_path / "broker", guarded=True) as broker:
         command = Command(joined.folder)
         process = command.start(
