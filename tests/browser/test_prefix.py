@@ -13,8 +13,9 @@ from tests.browser.participants import Participant, phone_task
 from tests.servers import Portal, create
 
 KEPT = """async () => {
-    const open = await caches.match("/crowd/join/moving");
-    return navigator.serviceWorker.controller && open && caches.match("/crowd/web/page/main.js");
+    const wanted = ["/crowd/join/moving", "/crowd/web/page/main.js"];
+    const found = await Promise.all(wanted.map((path) => caches.match(path)));
+    return navigator.serviceWorker.controller !== null && found.every(Boolean);
 }"""
 
 
@@ -41,7 +42,7 @@ def test_everything_stays_under_the_prefix(browse: Browse, server: Portal, watch
     participant = Participant(page, server).open("/crowd/join/moving").agree(1000)
     participant.tap("Still")
     participant.until_applied(1)
-    page.wait_for_function(KEPT)
+    participant.until(lambda: bool(page.evaluate(KEPT)))
     page.context.set_offline(True)
     page.reload()
     participant.says("Paused. Nothing is collected.")
