@@ -146,7 +146,7 @@ def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
     good = _filled_in(quick("task", "new").said())
     file.write_text(good.replace("epsilon = 4.0", "epsilon = -1.0"))
     sentence = quick("task", "create", file).error()
-    assert sentence.startswith("privacy.epsilon must be a number above 0")
+    assert sentence.startswith("privacy.epsilon must be a number from 1e-06 to 1,000,000")
     assert "or inf for no noise, found -1.0." in sentence
     file.write_text(good)
     quick("task", "create", file).said()
@@ -197,8 +197,8 @@ def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
     assert [row["name"] for row in named["tasks"]] == ["elsewhere"]
     quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
     assert quick("task", "list", "--json").json() == named
-    for wrong in ("postgresql://host/db", "crowdml.db"):
-        assert "must be a sqlite URL" in quick("task", "list", "--database", wrong).error()
+    for wrong in ("mysql://host/db", "crowdml.db"):
+        assert "the database must be a URL such as" in quick("task", "list", "--database", wrong).error()
     nowhere = f"sqlite:///{tmp_path}/no/such/folder.db"
     assert "cannot use the database" in quick("task", "list", "--database", nowhere).error()
 
