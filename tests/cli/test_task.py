@@ -198,7 +198,8 @@ def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
     quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
     assert quick("task", "list", "--json").json() == named
     for wrong in ("mysql://host/db", "crowdml.db"):
-        assert "the database must be a URL such as" in quick("task", "list", "--database", wrong).error()
+        error = quick("task", "list", "--database", wrong).error()
+        assert "the database must be a URL such as" in error
     nowhere = f"sqlite:///{tmp_path}/no/such/folder.db"
     assert "cannot use the database" in quick("task", "list", "--database", nowhere).error()
 
