@@ -6,7 +6,7 @@ import sys
 
 import msgspec
 
-from crowdml.bench.process import bench_server_process
+from crowdml.bench.process import prepared_server
 
 __all__ = ["bench_device"]
 
@@ -15,7 +15,7 @@ IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - 
 
 def bench_device() -> dict[str, float]:
     """Each figure from a fresh process, so that nothing else is counted."""
-    with bench_server_process() as server:
+    with prepared_server() as server, server:
         command = [sys.executable, "-m", "crowdml.bench.worker", server.url]
         output = subprocess.run(command, check=True, capture_output=True).stdout
     figures = msgspec.json.decode(output, type=dict[str, float])

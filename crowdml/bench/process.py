@@ -2,45 +2,72 @@
 
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.bench.task import bench_task
+from crowdml.errors import InvalidInput
 from crowdml.server import Address, ServerProcess, Settings, Store
 from crowdml.server.api import create_app
+from crowdml.server.front import Front
+from crowdml.server.process import PATIENCE
 from crowdml.server.serve import serve
 
-__all__ = ["BenchServer", "bench_server_process"]
+__all__ = ["BenchServer", "prepared_server"]
+
+LISTENS = "0A"
 
 
 class BenchServer(ServerProcess):
-    """Plain HTTP on loopback: what is measured is the service, not the cipher."""
+    """On loopback, without the portal."""
 
     @property
     def arguments(self) -> list[str]:
-        return ["-m", "crowdml.bench.process", self.database, str(self.port)]
+        address = [self.database, str(self.port), str(self.workers), self.tls or ""]
+        return ["-m", "crowdml.bench.process", *address]
 
     @property
     def pid(self) -> int:
         assert self.process is not None
         return self.process.pid
 
+    def await_workers(self) -> None:
+        """The first that listens would get every connection until the others do."""
+        deadline = time.monotonic() + PATIENCE
+        while self._listening() < self.workers and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def _listening(self) -> int:
+        rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()]
+        return sum(row[1].endswith(f":{self.port:04X}") and row[3] == LISTENS for row in rows)
+
 
 @contextmanager
-def bench_server_process() -> Iterator[BenchServer]:
+def prepared_server(database: str | None = None, tls: bool = False) -> Iterator[BenchServer]:
+    """One that has the tasks and is still to be started."""
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
-        server = BenchServer(Path(folder))
+        server = BenchServer(Path(folder), "self-signed" if tls else None, shared=database)
         with closing(Store(server.database)) as store:
+            if store.tasks():
+                raise InvalidInput(
+                    "the database must be empty: the benchmark fills it with check-ins that mean "
+                    "nothing. Create a new one."
+                )
             for mechanism in ("direction", "laplace"):
                 store.create_task(bench_task(mechanism, mechanism=mechanism))
-        with server:
-            yield server
+        yield server
+
+
+def make_app(settings: Settings, front: Front) -> Starlette:
+    routes = [Route("/bench/empty", empty, methods=["POST"])]
+    return create_app(settings, front, extra_routes=routes)
 
 
 async def empty(request: Request) -> Response:
@@ -49,9 +76,14 @@ async def empty(request: Request) -> Response:
     return Response(b"{}", media_type="application/json")
 
 
-if __name__ == "__main__":
+def main(database: str, port: str, workers: str, tls: str) -> None:
     serve(
-        Settings(database=sys.argv[1]),
-        Address(port=int(sys.argv[2])),
-        make_app=partial(create_app, extra_routes=[Route("/bench/empty", empty, methods=["POST"])]),
+        Settings(database=database),
+        Address(port=int(port), tls=tls or None),
+        make_app=make_app,
+        workers=int(workers),
     )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

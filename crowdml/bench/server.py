@@ -1,156 +1,151 @@
 """How many durable, authenticated check-ins a second, beside an empty handler."""
 
-import asyncio
 import http.client
 import os
 import statistics
-import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from crowdml.bench.process import BenchServer, bench_server_process
-from crowdml.bench.task import BATCH, CLASSES, bench_task
-from crowdml.privacy import NoiseMechanism
-from crowdml.protocol import Checkin, Enrol, Enrolled, NoisyCheckin, terms_hash
+from crowdml.bench.load import Generator, Plan, Tally, generators, unverified
+from crowdml.bench.process import BenchServer, prepared_server
+from crowdml.bench.task import bench_task
+from crowdml.protocol import Enrol, Enrolled, terms_hash
 
-__all__ = ["bench_server"]
+__all__ = ["MECHANISMS", "Crowd", "bench_server", "session_cpu_seconds"]
 
 MECHANISMS = ("direction", "laplace")
-NUMBER = 1234567
 ROUNDS = 3
 """Both handlers are loaded in turn, so that a change of the machine's mood hits both."""
 
 
-def bench_server(seconds: float, clients: int) -> dict[str, dict[str, float]]:
-    """Rates, latencies and CPU for each mechanism, with keep-alive clients on loopback."""
-    with bench_server_process() as server:
-        return {name: _bench(server, name, seconds, clients) for name in MECHANISMS}
+@dataclass(frozen=True)
+class Crowd:
+    """Who loads the server.
+
+    Args:
+        seconds: How long each handler is loaded.
+        clients: Devices, each with a keep-alive connection.
+        checkouts: The share of requests that are check-outs, half of them with If-None-Match.
+        generators: Processes that the devices share.
+    """
+
+    seconds: float = 5.0
+    clients: int = 128
+    checkouts: float = 0.0
+    generators: int = 1
 
 
-def _bench(server: BenchServer, task: str, seconds: float, clients: int) -> dict[str, float]:
-    rates: dict[str, list[float]] = {"checkins": [], "empty": []}
-    latencies: list[float] = []
-    cpu_seconds, checkins = 0.0, 0
-    loads = [Load(token, task) for token in _enrol(server, task, clients)]
-    path = f"/v1/tasks/{task}/checkins"
-    for each in ("/bench/empty", path):
-        asyncio.run(_run(server.port, each, loads, min(1.0, seconds)))
-    for _ in range(ROUNDS):
-        share = seconds / ROUNDS
-        empty = asyncio.run(_run(server.port, "/bench/empty", loads, share))
-        rates["empty"].append(len(empty) / share)
-        before = _cpu_seconds(server.pid)
-        taken = asyncio.run(_run(server.port, path, loads, share))
-        cpu_seconds += _cpu_seconds(server.pid) - before
-        rates["checkins"].append(len(taken) / share)
-        checkins += len(taken)
-        latencies += taken
-    latencies.sort()
-    checkins_per_s = statistics.median(rates["checkins"])
-    empty_per_s = statistics.median(rates["empty"])
-    return {
-        "checkins_per_s": checkins_per_s,
+def bench_server(
+    crowd: Crowd, database: str | None = None, workers: Sequence[int] = (1,), tls: bool = False
+) -> dict[str, Any]:
+    """Rates, latencies and CPU for each mechanism; a list of them for several numbers of workers.
+
+    Args:
+        crowd: Who loads the server.
+        database: An empty one; None for a file of its own.
+        workers: Processes of the server, one number after the other.
+        tls: Whether the crowd speaks TLS.
+    """
+    settings = []
+    with prepared_server(database, tls) as server:
+        for number in workers:
+            server.workers = number
+            with server:
+                server.await_workers()
+                each = {name: _bench(server, name, crowd) for name in MECHANISMS}
+            settings.append(each)
+    if len(settings) == 1:
+        return dict(settings[0])
+    return {"settings": [{"workers": n} | each for n, each in zip(workers, settings, strict=True)]}
+
+
+class Sums:
+    """Over the rounds of one handler."""
+
+    def __init__(self) -> None:
+        self.rates: list[float] = []
+        self.checkins: list[float] = []
+        self.checkouts: list[float] = []
+        self.seconds = self.server_cpu = self.generator_cpu = self.generator_queued = 0.0
+
+    def add(self, tallies: list[Tally], server_cpu: float) -> None:
+        self.rates.append(sum(len(t.checkins + t.checkouts) / t.seconds for t in tallies))
+        self.checkins += [latency for tally in tallies for latency in tally.checkins]
+        self.checkouts += [latency for tally in tallies for latency in tally.checkouts]
+        self.seconds += max(tally.seconds for tally in tallies)
+        self.server_cpu += server_cpu
+        self.generator_cpu += sum(tally.cpu for tally in tallies) / len(tallies)
+        self.generator_queued += sum(tally.queued for tally in tallies) / len(tallies)
+
+
+def _bench(server: BenchServer, task: str, crowd: Crowd) -> dict[str, float]:
+    tokens = _enrol(server, task, crowd.clients)
+    plan = Plan(server.port, server.tls is not None, task, crowd.checkouts, tokens)
+    sums = {True: Sums(), False: Sums()}
+    with generators(plan, crowd.generators) as running:
+        for empty in sums:
+            _load(server, running, empty, min(1.0, crowd.seconds))
+        for _ in range(ROUNDS):
+            for empty, its in sums.items():
+                its.add(*_load(server, running, empty, crowd.seconds / ROUNDS))
+    return _figures(sums[False], sums[True]) | {
+        "clients": crowd.clients, "workers": server.workers,
+    }  # fmt: skip
+
+
+def _load(
+    server: BenchServer, running: list[Generator], empty: bool, seconds: float
+) -> tuple[list[Tally], float]:
+    """What each generator counted, and the server's seconds of CPU meanwhile."""
+    before = session_cpu_seconds(server.pid)
+    started = [generator.start(empty, seconds) for generator in running]
+    tallies = [future.result() for future in started]
+    return tallies, session_cpu_seconds(server.pid) - before
+
+
+def _figures(real: Sums, empty: Sums) -> dict[str, float]:
+    """Of a mixed load, the check-ins bear the CPU of the check-outs too."""
+    rate, empty_per_s = statistics.median(real.rates), statistics.median(empty.rates)
+    checkins = len(real.checkins)
+    cpu_ms = 1e3 * real.server_cpu / (checkins + len(real.checkouts))
+    cpu_ms_empty = 1e3 * empty.server_cpu / len(empty.checkins)
+    figures = {
+        "checkins_per_s": rate * checkins / (checkins + len(real.checkouts)),
         "empty_per_s": empty_per_s,
-        "ratio": checkins_per_s / empty_per_s,
-        "p50_ms": 1e3 * latencies[len(latencies) // 2],
-        "p99_ms": 1e3 * latencies[len(latencies) * 99 // 100],
-        "cpu_ms_per_checkin": 1e3 * cpu_seconds / checkins,
-        "clients": clients,
+        "ratio": rate / empty_per_s,
+        **_percentiles("", real.checkins),
+        "cpu_ms_per_checkin": 1e3 * real.server_cpu / checkins,
+        "cpu_ms_per_empty": cpu_ms_empty,
+        "cpu_ratio": cpu_ms_empty / cpu_ms,
+        "server_cpu": real.server_cpu / real.seconds,
+        "generator_cpu": real.generator_cpu / real.seconds,
+        "generator_cpu_empty": empty.generator_cpu / empty.seconds,
+        "generator_queued": real.generator_queued / real.seconds,
+        "generator_queued_empty": empty.generator_queued / empty.seconds,
     }
+    if real.checkouts:
+        figures["checkouts_per_s"] = rate - figures["checkins_per_s"]
+        figures |= _percentiles("checkout_", real.checkouts)
+    return figures
 
 
-class Load:
-    """The check-ins of one device: always the same, but for their ids and numbers."""
-
-    def __init__(self, token: str, task: str) -> None:
-        self._token = token
-        self._parts = _body(task)
-        self._number = 0
-
-    def request(self, path: str) -> bytes:
-        self._number += 1
-        before, between, after = self._parts
-        new_id = os.urandom(11).hex().encode()
-        body = before + new_id + between + (b"%7d" % self._number if between else b"") + after
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self._token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        return head.encode() + body
-
-
-class Client(asyncio.Protocol):
-    """Sends one request after the other on one connection and times the answers."""
-
-    def __init__(self, load: Load, path: str, deadline: float) -> None:
-        self.latencies: list[float] = []
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._load, self._path, self._deadline = load, path, deadline
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._send()
-
-    def data_received(self, data: bytes) -> None:
-        now = time.perf_counter()
-        if not data.startswith(b"HTTP/1.1 200"):
-            self.done.set_exception(RuntimeError(data.decode(errors="replace")))
-            self._transport.close()
-            return
-        self.latencies.append(now - self._sent)
-        if now < self._deadline:
-            self._send()
-        else:
-            self._transport.close()
-            self.done.set_result(None)
-
-    def _send(self) -> None:
-        request = self._load.request(self._path)
-        self._sent = time.perf_counter()
-        self._transport.write(request)
-
-
-async def _run(port: int, path: str, loads: list[Load], seconds: float) -> list[float]:
-    """The latencies of all requests that were answered within the time."""
-    deadline = time.perf_counter() + seconds
-    clients = []
-    for load in loads:
-        client = Client(load, path, deadline)
-        await asyncio.get_running_loop().create_connection(
-            lambda client=client: client,  # type: ignore[misc]
-            "127.0.0.1",
-            port,
-        )
-        clients.append(client)
-    await asyncio.gather(*(client.done for client in clients))
-    return [latency for client in clients for latency in client.latencies]
-
-
-def _body(task: str) -> tuple[bytes, bytes, bytes]:
-    """A plausible check-in, split where its id and, if it has one, its number go."""
-    terms = bench_task(task, mechanism=task).terms
-    mechanism = terms.mechanism()
-    head: dict[str, Any] = {"id": "X" * 22, "version": 0, "terms": terms_hash(terms.text)}
-    message: Checkin
-    if isinstance(mechanism, NoiseMechanism):
-        gradient = np.random.default_rng(0).integers(-(2**22), 2**22, mechanism.size)
-        counts = {"errors": 7, "labels": (2,) * CLASSES, "grid": mechanism.grid(BATCH)}
-        told: dict[str, Any] = {"samples": BATCH, "heldout": 0, **counts}
-        message = NoisyCheckin(gradient=gradient.astype("<i4").tobytes(), **told, **head)
-        before, _, after = msgspec.json.encode(message).partition(b"X" * 22)
-        return before, b"", after
-    body = msgspec.json.encode({**head, "direction": 700, "number": NUMBER})
-    before, _, rest = body.partition(b"X" * 22)
-    between, _, after = rest.partition(str(NUMBER).encode())
-    return before, between, after
+def _percentiles(prefix: str, seconds: list[float]) -> dict[str, float]:
+    ordered = sorted(seconds)
+    return {
+        f"{prefix}p{p}_ms": 1e3 * ordered[len(ordered) * p // 100] for p in (50, 99)
+    }  # fmt: skip
 
 
 def _enrol(server: BenchServer, task: str, clients: int) -> list[str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection: http.client.HTTPConnection
+    if server.tls:
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=unverified())
+    else:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
     message = msgspec.json.encode(Enrol(terms_hash(bench_task(task, mechanism=task).terms.text)))
     tokens = []
     for _ in range(clients):
@@ -161,7 +156,14 @@ def _enrol(server: BenchServer, task: str, clients: int) -> list[str]:
     return tokens
 
 
-def _cpu_seconds(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def session_cpu_seconds(session: int) -> float:
+    """User and system time so far of all processes in a session: a server and its workers."""
+    ticks = 0
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # It has ended.
+        if int(fields[3]) == session:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -25,24 +25,38 @@ def device(json: JSON = False) -> None:
 @app.command()
 def server(
     seconds: Annotated[float, typer.Option(help="How long to load each handler.")] = 5.0,
-    clients: Annotated[int, typer.Option(help="Keep-alive connections.")] = 128,
+    clients: Annotated[int, typer.Option(help="Devices, each with its connection.")] = 128,
+    checkouts: Annotated[float, typer.Option(help="Share of requests that are check-outs.")] = 0.0,
+    generators: Annotated[int, typer.Option(help="Processes that make the load.")] = 1,
+    database: Annotated[
+        str | None, typer.Option(help="An empty one that may be filled; else a file of its own.")
+    ] = None,
+    workers: Annotated[str, typer.Option(help="Processes of the server: 1, or 1,2,4.")] = "1",
+    tls: Annotated[bool, typer.Option("--tls", help="Speak TLS.")] = False,
     json: JSON = False,
 ) -> None:
     """Durable authenticated check-ins a second, beside an empty handler."""
     with needs("server"):
-        from crowdml.bench.server import bench_server
+        from crowdml.bench.server import MECHANISMS, Crowd, bench_server
     if clients < 1 or not 0 < seconds <= 3600:
         raise InvalidInput(
             "clients must be at least 1 and seconds lie in 0 … 3600, "
             f"found {clients} and {seconds}."
         )
-    figures = bench_server(seconds, clients)
+    if not 0 <= checkouts < 1 or not 1 <= generators <= clients:
+        raise InvalidInput(
+            "checkouts must lie in 0 … 1, without 1, and generators in 1 … clients, "
+            f"found {checkouts} and {generators}."
+        )
+    crowd = Crowd(seconds, clients, checkouts, generators)
+    figures = bench_server(crowd, database, _counts(workers), tls)
     if json:
         print_json(figures)
         return
-    for mechanism, each in figures.items():
-        print(mechanism)
-        _print(each, json)
+    for each in figures.get("settings", [figures]):
+        for mechanism in MECHANISMS:
+            print(mechanism)
+            _print(each[mechanism], json)
 
 
 @app.command()
@@ -82,6 +96,14 @@ def simulator(
         print_json(figures)
     else:
         print(table(figures))
+
+
+def _counts(text: str) -> list[int]:
+    """Numbers of workers, with commas between them."""
+    counts = [int(part) if part.isdecimal() else 0 for part in text.split(",")]
+    if not all(1 <= count <= 64 for count in counts):
+        raise InvalidInput(f"workers must be numbers in 1 … 64, such as 1,2,4, found {text!r}.")
+    return counts
 
 
 def _print(figures: dict[str, float], json: bool) -> None:

@@ -3,11 +3,11 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from starlette.applications import Starlette
 
@@ -21,8 +21,9 @@ from crowdml.server.store import Store
 from crowdml.server.watching import is_loopback
 from crowdml.server.workers import run_workers
 
-__all__ = ["Address", "free_port", "serve"]
+__all__ = ["Address", "free_port", "run_loop", "serve"]
 
+T = TypeVar("T")
 MakeApp: TypeAlias = Callable[[Settings, Front], Starlette]
 """From the settings, and how the world reaches it, to an app."""
 
@@ -110,13 +111,16 @@ def serve_here(
 ) -> None:
     """Serve in this process. Several may share an address: the system deals connections out."""
     start_logging(settings.log_format)
-    app = make_app(settings, address.front)
+    run_loop(_run(make_app(settings, address.front), address, files, announce))
+
+
+def run_loop(main: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`, on the faster loop where that is installed."""
     try:
         import uvloop
     except ImportError:
-        asyncio.run(_run(app, address, files, announce))
-    else:
-        uvloop.run(_run(app, address, files, announce))
+        return asyncio.run(main)
+    return uvloop.run(main)
 
 
 async def _run(

@@ -1,11 +1,16 @@
 """The benchmarks run and report every figure; how large they are is not for tests to say."""
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from crowdml.bench.server import session_cpu_seconds
 from tests.cli.command import Command, Here
+from tests.postgres import running_postgres
 
 
 def test_device(tmp_path: Path) -> None:
@@ -17,22 +22,76 @@ def test_device(tmp_path: Path) -> None:
     assert 130 < figures["bytes"] < 170, "a hash, an id, and some small numbers"
 
 
-def test_server(tmp_path: Path) -> None:
-    ran = Command(tmp_path)("bench", "server", "--json", "--seconds", 1, "--clients", 8)
-    both = ran.json()
+SERVER = {
+    "checkins_per_s", "empty_per_s", "ratio", "p50_ms", "p99_ms", "cpu_ms_per_checkin",
+    "cpu_ms_per_empty", "cpu_ratio", "server_cpu", "generator_cpu", "generator_cpu_empty",
+    "generator_queued", "generator_queued_empty", "clients", "workers",
+}  # fmt: skip
+SHORT = ("bench", "server", "--json", "--seconds", 0.3, "--clients", 8)
+
+
+def _check(both: dict[str, dict[str, float]], more: set[str] | None = None) -> None:
+    """Every figure of both mechanisms is there, and one that there can be."""
     assert set(both) == {"direction", "laplace"}
     for figures in both.values():
-        assert set(figures) >= {
-            "checkins_per_s", "empty_per_s", "ratio", "p50_ms", "p99_ms", "cpu_ms_per_checkin",
-        }  # fmt: skip
+        assert set(figures) == SERVER | (more or set())
         for name, value in figures.items():
             assert math.isfinite(value), name
-            assert value > 0, name
+            assert value > 0 or name.startswith("generator_queued"), name
+        assert figures["generator_cpu"] < 1.1, "one process has one core at most"
+
+
+def test_server(tmp_path: Path) -> None:
+    both = Command(tmp_path)(*SHORT).json()
+    _check(both)
+    for figures in both.values():
         assert figures["p50_ms"] <= figures["p99_ms"]
         rates = figures["checkins_per_s"], figures["empty_per_s"]
         assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
-        assert figures["clients"] == 8
+        assert (figures["clients"], figures["workers"]) == (8, 1)
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_server_with_tls_and_check_outs(tmp_path: Path) -> None:
+    options = ("--tls", "--checkouts", 0.5, "--generators", 2)
+    both = Command(tmp_path)(*SHORT, *options).json()
+    _check(both, {"checkouts_per_s", "checkout_p50_ms", "checkout_p99_ms"})
+    for figures in both.values():
+        asked, told = figures["checkouts_per_s"], figures["checkins_per_s"]
+        assert figures["ratio"] == pytest.approx((asked + told) / figures["empty_per_s"])
+        assert 1 / 4 < asked / told < 4, "about as many of each"
+
+
+def test_server_with_several_workers(tmp_path: Path) -> None:
+    with running_postgres() as postgres:
+        database = ("--database", postgres.make("bench"))
+        ran = Command(tmp_path)(*SHORT, *database, "--workers", "1,2")
+        again = Command(tmp_path)(*SHORT, *database)
+    settings = ran.json()["settings"]
+    assert [setting.pop("workers") for setting in settings] == [1, 2]
+    for workers, both in enumerate(settings, start=1):
+        _check(both)
+        assert both["laplace"]["workers"] == workers
+    assert "must be empty" in again.error()
+
+
+def test_the_cpu_of_all_workers_counts() -> None:
+    busy = "sum(range(10**7))"
+    program = f"import os, sys; os.fork(); {busy}; print('done', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == [b"done\n"] * 2
+        both = session_cpu_seconds(process.pid)
+        fields = Path(f"/proc/{process.pid}/stat").read_text().split()
+        process.stdin.close()
+    one = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    assert both > 1.3 * one
 
 
 def test_portal(tmp_path: Path) -> None:
@@ -45,8 +104,13 @@ def test_portal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--clients", "0"], ["--seconds", "0"], ["--seconds", "nan"]], ids=" ".join
-)
+    "arguments",
+    [
+        ["--clients", "0"], ["--seconds", "0"], ["--seconds", "nan"], ["--checkouts", "1"],
+        ["--generators", "0"], ["--workers", "1,"], ["--workers", "65"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
 def test_nothing_to_measure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
