@@ -3,7 +3,7 @@
 import os
 import select
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,6 +94,12 @@ class Database(ABC):
             yield connection
 
     @abstractmethod
+    def insert(
+        self, connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Rows as they are, in the order of the columns: SQLAlchemy would look at every value."""
+
+    @abstractmethod
     def lock(self, task: int) -> str:
         """Let nobody else append to this task until the transaction ends; the owner's wish."""
 
@@ -147,6 +153,13 @@ class Sqlite(Database):
 
     def count_on(self) -> None:
         """SQLite looks for the largest id by itself."""
+
+    def insert(
+        self, connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        marks = ", ".join(self.mark * len(table.columns))
+        statement = f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
+        connection.exec_driver_sql(statement, list(rows))
 
     def lock(self, task: int) -> str:
         """The transaction has the lock already: SQLite has one for all."""
@@ -206,6 +219,16 @@ class PostgreSql(Database):
         with self.writing() as connection:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATING})")
             yield connection
+
+    def insert(
+        self, connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """One statement with an array for each column, however many rows there are."""
+        kinds = [column.type.compile(connection.dialect) for column in table.columns]
+        arrays = ", ".join(f"%s::{kind}[]" for kind in kinds)
+        columns = tuple(list(column) for column in zip(*rows, strict=True))
+        statement = f"INSERT INTO {table.name} ({_names(table)}) SELECT * FROM unnest({arrays})"
+        connection.exec_driver_sql(statement, columns)
 
     def lock(self, task: int) -> str:
         # Not FOR UPDATE: that would also stop whoever refers to the task, say by enrolling.
@@ -298,6 +321,10 @@ def _migrate(database: Database) -> None:
         config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _names(table: sa.Table) -> str:
+    return ", ".join(column.name for column in table.columns)
 
 
 def _with_driver(url: str) -> str:

@@ -62,8 +62,6 @@ class Log:
     def __init__(self, database: Database, task: int) -> None:
         self._database = database
         self._task = task
-        self._append = _insert("checkins", STORED, database.mark)
-        self._tell = _insert("told", ("task", "seq", "told"), database.mark)
 
     def __iter__(self) -> Iterator[LogEntry]:
         return self.after(0)
@@ -100,10 +98,10 @@ class Log:
         """Add check-ins, all or none: the database refuses an id or a number of a device that it
         has, and a sequence number."""
         with self._database.writing() as connection:
-            # Rows as they are: SQLAlchemy's handling of values would cost more than SQLite.
-            connection.exec_driver_sql(self._append, [entry[:-2] for entry in entries])
+            insert = self._database.insert
+            insert(connection, schema.checkins, [entry[:-2] for entry in entries])
             told = [(entry.task, entry.seq, entry.told) for entry in entries]
-            connection.exec_driver_sql(self._tell, told)
+            insert(connection, schema.told, told)
             self._database.tell(self._task)
 
     def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
@@ -160,8 +158,3 @@ class Log:
         query = sa.select(c.seq, c.fold).where(c.task == self._task).order_by(c.seq.desc())
         with self._database.reading() as connection:
             return [(seq, fold) for seq, fold in connection.execute(query)]
-
-
-def _insert(table: str, columns: Sequence[str], mark: str) -> str:
-    values = ", ".join([mark] * len(columns))
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
