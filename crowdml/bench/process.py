@@ -22,6 +22,7 @@ from crowdml.server.serve import serve
 
 __all__ = ["BenchServer", "prepared_server"]
 
+FILE = "sqlite:///"
 LISTENS = "0A"
 
 
@@ -52,6 +53,9 @@ class BenchServer(ServerProcess):
 @contextmanager
 def prepared_server(database: str | None = None, tls: bool = False) -> Iterator[BenchServer]:
     """One that has the tasks and is still to be started."""
+    if database and database.startswith(FILE):
+        # The server runs in a folder of its own.
+        database = f"{FILE}{Path(database.removeprefix(FILE)).resolve()}"
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
         server = BenchServer(Path(folder), "self-signed" if tls else None, shared=database)
         with closing(Store(server.database)) as store:
