@@ -181,6 +181,12 @@ class Portal(ServerProcess):
         finally:
             wire.close()
 
+    @property
+    def complaints(self) -> list[str]:
+        """What it printed besides what every server says of itself."""
+        usual = ("INFO ", "listening on ", "certificate fingerprint ")
+        return [line for line in self.output.splitlines() if not line.startswith(usual)]
+
     @contextmanager
     def store(self) -> Iterator[Store]:
         """The database from another process, as the command line changes it."""

@@ -77,7 +77,7 @@ def test_server_with_several_workers(tmp_path: Path) -> None:
 
 def test_the_cpu_of_all_workers_counts() -> None:
     busy = "sum(range(10**7))"
-    program = f"import os, sys; os.fork(); {busy}; print('done', flush=True); sys.stdin.read()"
+    program = f"import os, sys; os.fork(); {busy}; os.write(1, b'done\\n'); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,

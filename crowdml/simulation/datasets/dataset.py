@@ -42,7 +42,7 @@ class Dataset:
         """As devices see them: a row that is longer than 1 in this norm is rescaled to 1.
 
         >>> from crowdml.simulation.datasets import load_digits
-        >>> float(np.linalg.norm(load_digits().bounded(2).x_test, axis=1).max())
+        >>> round(float(np.linalg.norm(load_digits().bounded(2).x_test, axis=1).max()), 9)
         1.0
         """
         if self.raw:
