@@ -11,7 +11,7 @@ from typing import Self
 from crowdml.errors import CrowdmlError
 from crowdml.server.serve import free_port
 
-__all__ = ["ServerProcess"]
+__all__ = ["PATIENCE", "ServerProcess"]
 
 PATIENCE = 30.0
 """Seconds after which a process on a busy machine counts as hung."""
