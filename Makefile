@@ -27,11 +27,10 @@ test: check chromium mosquitto nginx postgresql
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
 
-# What can be tested without a browser, crowds and the clock, in two minutes.
+# Style, types, and what can be tested without servers, crowds and the clock, in two minutes.
 quick: check
-	$(BIN)/pytest -q -n auto --dist loadgroup tests --ignore tests/browser --ignore tests/demo \
-		--ignore tests/integration --ignore tests/portal --ignore tests/server \
-		--ignore tests/reproduction --ignore tests/simulation $(ARGS)
+	$(BIN)/pytest -q -n auto --dist loadgroup crowdml tests/docs tests/models tests/optim \
+		tests/protocol tests/test_surfaces.py $(ARGS)
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff format --check .
