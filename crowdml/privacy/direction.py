@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy.chance import Chance
 from crowdml.privacy.choice import Choice
-from crowdml.privacy.codebook import VARIANCE, Codebook
+from crowdml.privacy.codebook import VARIANCE, Codebook, codewords
 from crowdml.privacy.events import CheckinEvent, DirectionEvent
 from crowdml.privacy.loss import Unit
 from crowdml.privacy.mechanism import Implausible, Place, Reading, require_own
@@ -203,12 +204,25 @@ class DirectionMechanism:
 
     def read(self, told: Directed, place: Place) -> Reading:
         """S·v_j/m, or the debiased report: both are right on average."""
-        if told.direction is not None:
-            v = self._codebook(place).codeword(told.direction)
-            size = self.length / (math.sqrt(VARIANCE) * self.choice.pull)
-            return Reading(g=v.astype(np.float64) * size)
-        assert told.report is not None
-        label, wrong = divmod(told.report, 2)
+        return next(self.read_all([told], [place]))
+
+    def read_all(self, told: Sequence[Directed], places: Sequence[Place]) -> Iterator[Reading]:
+        trained = [(t, p) for t, p in zip(told, places, strict=True) if t.direction is not None]
+        words = codewords(
+            [self._codebook(place) for _, place in trained],
+            [one.direction for one, _ in trained if one.direction is not None],
+        )
+        for one in told:
+            yield Reading(g=next(words) * self._step) if one.report is None else self._read_report(
+                one.report
+            )
+
+    @cached_property
+    def _step(self) -> float:
+        return self.length / (math.sqrt(VARIANCE) * self.choice.pull)
+
+    def _read_report(self, report: int) -> Reading:
+        label, wrong = divmod(report, 2)
         gain, other = self._gain, self._other
         labels = (
             tuple(((k == label) - 2 * other) / gain for k in range(self.n_classes))

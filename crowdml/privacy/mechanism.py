@@ -1,6 +1,6 @@
 """What a mechanism is: the only door through which anything leaves a device."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -23,8 +23,7 @@ class Place(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What the server takes from a check-in.
 
     Args:
@@ -104,6 +103,10 @@ class Mechanism(Protocol):
 
     def read(self, told: Any, place: Place) -> Reading:
         """What the server makes of it."""
+        ...
+
+    def read_all(self, told: Sequence[Any], places: Sequence[Place]) -> Iterator[Reading]:
+        """The same of each: many at once may cost less than one by one."""
         ...
 
     @property

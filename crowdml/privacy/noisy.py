@@ -1,6 +1,7 @@
 """Noise on the average gradient and on counts: the paper's mechanism, and its Gaussian sister."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar, NamedTuple
@@ -264,6 +265,9 @@ class NoiseMechanism:
             labels=told.labels,
             labelled=told.samples,
         )
+
+    def read_all(self, told: Sequence[Noisy], places: Sequence[Place]) -> Iterator[Reading]:
+        return map(self.read, told, places)
 
     # What is known beforehand
 

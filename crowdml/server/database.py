@@ -3,10 +3,10 @@
 import os
 import select
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
@@ -21,6 +21,10 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = max(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 MIGRATING = 0x63726F7764
 CHANNEL = "crowdml"
+LOCK = "SELECT state FROM tasks WHERE id = %s FOR NO KEY UPDATE"
+"""Not FOR UPDATE: that would also stop whoever refers to the task, say by enrolling."""
+
+Values: TypeAlias = tuple[Any, ...]
 
 
 class News(NamedTuple):
@@ -94,14 +98,20 @@ class Database(ABC):
             yield connection
 
     @abstractmethod
-    def insert(
-        self, connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]
-    ) -> None:
-        """Rows as they are, in the order of the columns: SQLAlchemy would look at every value."""
-
-    @abstractmethod
     def lock(self, task: int) -> str:
         """Let nobody else append to this task until the transaction ends; the owner's wish."""
+
+    def ask_locked(self, task: int, query: str, values: Values) -> tuple[str, Sequence[Values]]:
+        """Lock a task, and then ask: the owner's wish, and the rows."""
+        state = self.lock(task)
+        return state, self._connection.exec_driver_sql(query, values).all()
+
+    @abstractmethod
+    def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
+        """Add rows to the log of a task and tell the others, all or nothing.
+
+        The rows are as they are, in the order of the columns: SQLAlchemy would look at every value.
+        """
 
     @abstractmethod
     def tell(self, task: int | None = None) -> None:
@@ -154,17 +164,17 @@ class Sqlite(Database):
     def count_on(self) -> None:
         """SQLite looks for the largest id by itself."""
 
-    def insert(
-        self, connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]
-    ) -> None:
-        marks = ", ".join(self.mark * len(table.columns))
-        statement = f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
-        connection.exec_driver_sql(statement, list(rows))
+    def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
+        """SQLite counts the commits of others by itself, so there is nothing to tell."""
+        for table, values in rows.items():
+            marks = ", ".join(self.mark * len(table.columns))
+            statement = f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
+            self._connection.exec_driver_sql(statement, list(values))
 
     def lock(self, task: int) -> str:
         """The transaction has the lock already: SQLite has one for all."""
-        query = sa.text("SELECT state FROM tasks WHERE id = :task")
-        return str(self._connection.execute(query, {"task": task}).scalar_one())
+        query = "SELECT state FROM tasks WHERE id = ?"
+        return str(self._connection.exec_driver_sql(query, (task,)).scalar_one())
 
     def tell(self, task: int | None = None) -> None:
         """SQLite counts the commits of others by itself."""
@@ -195,6 +205,7 @@ class PostgreSql(Database):
             connect_args={"connect_timeout": PATIENCE, "prepare_threshold": 2},
         )
         super().__init__(engine)
+        self._insertions: dict[sa.Table, str] = {}
         self._listener: Any = None
         self._process = 0
         self._heard = {""}
@@ -220,24 +231,50 @@ class PostgreSql(Database):
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATING})")
             yield connection
 
-    def insert(
-        self, connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[Any, ...]]
-    ) -> None:
-        """One statement with an array for each column, however many rows there are."""
-        kinds = [column.type.compile(connection.dialect) for column in table.columns]
-        arrays = ", ".join(f"%s::{kind}[]" for kind in kinds)
-        columns = tuple(list(column) for column in zip(*rows, strict=True))
-        statement = f"INSERT INTO {table.name} ({_names(table)}) SELECT * FROM unnest({arrays})"
-        connection.exec_driver_sql(statement, columns)
+    def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
+        """One statement for each table, with an array for each column, all sent at once."""
+        with self._pipeline() as driver:
+            for table, values in rows.items():
+                columns = [list(column) for column in zip(*values, strict=True)]
+                driver.execute(self._insertion(table), columns)
+            driver.execute(_notification(task))
+            self._process = driver.info.backend_pid
+
+    def _insertion(self, table: sa.Table) -> str:
+        if table not in self._insertions:
+            dialect = self._engine.dialect
+            arrays = ", ".join(f"%b::{column.type.compile(dialect)}[]" for column in table.columns)
+            self._insertions[table] = (
+                f"INSERT INTO {table.name} ({_names(table)}) SELECT * FROM unnest({arrays})"
+            )
+        return self._insertions[table]
 
     def lock(self, task: int) -> str:
-        # Not FOR UPDATE: that would also stop whoever refers to the task, say by enrolling.
-        query = sa.text("SELECT state FROM tasks WHERE id = :task FOR NO KEY UPDATE")
-        return str(self._connection.execute(query, {"task": task}).scalar_one())
+        return str(self._connection.exec_driver_sql(LOCK, (task,)).scalar_one())
+
+    def ask_locked(self, task: int, query: str, values: Values) -> tuple[str, Sequence[Values]]:
+        with self._pipeline() as driver:
+            locked, asked = driver.execute(LOCK, (task,)), driver.execute(query, values)
+        return str(locked.fetchone()[0]), asked.fetchall()
+
+    @contextmanager
+    def _pipeline(self) -> Iterator[Any]:
+        """The driver itself, and statements whose answers are waited for together, at the end."""
+        import psycopg
+
+        try:
+            driver: Any = self._connection.connection.driver_connection
+            with driver.pipeline():
+                yield driver
+        except psycopg.IntegrityError as error:
+            raise sa.exc.IntegrityError(None, None, error) from error
+        except psycopg.Error as error:
+            if driver.closed:
+                self._connection.invalidate()
+            raise sa.exc.OperationalError(None, None, error) from error
 
     def tell(self, task: int | None = None) -> None:
-        payload = "" if task is None else str(task)
-        self._connection.exec_driver_sql(f"NOTIFY {CHANNEL}, '{payload}'")
+        self._connection.exec_driver_sql(_notification(task))
         driver: Any = self._connection.connection.dbapi_connection
         self._process = driver.info.backend_pid
 
@@ -321,6 +358,10 @@ def _migrate(database: Database) -> None:
         config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _notification(task: int | None) -> str:
+    return f"NOTIFY {CHANNEL}, '{'' if task is None else task}'"
 
 
 def _names(table: sa.Table) -> str:

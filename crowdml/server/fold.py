@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from crowdml.optim import State as OptimizerState
-from crowdml.privacy import Place, Unit
+from crowdml.privacy import Place, Reading, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.active import ActiveDevices
 from crowdml.server.entry import LogEntry
@@ -52,10 +52,19 @@ class Fold:
         self._terms_sha256 = terms_sha256
         self._z = NormalDist().inv_cdf(task.stop.confidence)
 
-    def apply(self, entry: LogEntry) -> None:
-        """Add the counts, take one step, and see whether the target is reached."""
-        place = Place(self._terms_sha256, entry.name, entry.number or 0)
-        reading = self.mechanism.read(self._told.decode(entry.told), place)
+    def apply(self, *entries: LogEntry) -> None:
+        """Of each in turn, add the counts, take one step, and see whether the target is reached.
+
+        Those that follow the end of the task are left out.
+        """
+        told = [self._told.decode(entry.told) for entry in entries]
+        places = [Place(self._terms_sha256, entry.name, entry.number or 0) for entry in entries]
+        for entry, reading in zip(entries, self.mechanism.read_all(told, places), strict=True):
+            if self.state.final:
+                return
+            self._apply(entry, reading)
+
+    def _apply(self, entry: LogEntry, reading: Reading) -> None:
         self.totals.add(entry, reading)
         self.active.add(entry.device)
         if reading.g is not None:

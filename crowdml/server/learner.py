@@ -4,20 +4,25 @@ import logging
 import time
 import zipfile
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 import msgspec
+import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
 from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
-from crowdml.server.log import NOTHING, Log, Mark, marks_of
+from crowdml.server.log import Log, Mark, marks_of
 from crowdml.server.published import Published
 from crowdml.server.store import DeviceRow, TaskRow
 from crowdml.server.throttle import BURST
 
 __all__ = ["Arrival", "Learner"]
+
+Answer: TypeAlias = CheckinAnswer | Rejected
+NOBODY: Counter[int] = Counter()
 
 log = logging.getLogger("crowdml.server")
 
@@ -59,7 +64,7 @@ class Learner:
         self._fold = self._restored()
         self._snapshot_at = self._fold.version
         self._fold_is_ahead = False
-        self._catch_up()
+        self._catch_up(self._log.after(self._fold.version))
         self._publish()
 
     def _restored(self) -> Fold:
@@ -91,56 +96,93 @@ class Learner:
         """Take in what other processes wrote."""
         self._owner_state = owner_state or self._owner_state
         self.settled()
-        self._catch_up()
+        self._catch_up(self._log.after(self._fold.version))
         self._publish()
 
-    def ingest(self, arrivals: list[Arrival]) -> list[CheckinAnswer | Rejected]:
+    def ingest(self, arrivals: Iterable[Arrival]) -> list[Answer]:
         """Append a group of check-ins in one commit and apply them; one answer for each.
 
-        No other process appends meanwhile, and what they appended before is taken in first. The
+        They are taken when the turn has come: those that arrive while it is waited for belong to
+        it. No other process appends meanwhile, and what they appended before is taken in first. The
         fold runs ahead of the commit, so that the stopping rule sees every check-in in turn;
         nothing is published before the commit, and after a failed one the fold is rebuilt.
         """
-        before = self.settled().version
-        with self._log.turn() as owner_state:
-            self._owner_state = State(owner_state)
-            self._catch_up()
-            self._fold_is_ahead = True
-            answers, entries = self._decide(arrivals)
-            if entries:
-                self._log.append(entries)
-        self._fold_is_ahead = False
+        before, group = self.settled().version, list[Arrival]()
+        try:
+            answers = self._take_turn(arrivals, group, look=False)
+        except sa.exc.IntegrityError:
+            # Somebody repeats something, which is rare: only now look for what is known.
+            answers = self._take_turn((), group, look=True)
         self._publish()
-        if entries:
+        if self._fold.version > before:
             self._snapshot_if_due(before)
         return answers
 
+    def _take_turn(
+        self, arrivals: Iterable[Arrival], group: list[Arrival], look: bool
+    ) -> list[Answer]:
+        """All or none: the database itself refuses an id or number that it has, before the fold
+        takes anything in."""
+        with self._log.turn(self._fold.version) as (owner_state, news):
+            self._owner_state = State(owner_state)
+            self._catch_up(news)
+            group += arrivals
+            keys = [(device.number, c.id, c.number) for device, c in group] if look else []
+            answers, entries = self._decide(group, self._log.seen(keys))
+            self._log.append(entries)
+            self._fold_is_ahead = True
+            self._apply(entries)
+            if entries and entries[-1].seq > self._fold.version:
+                answers = self._cut(answers)
+        self._fold_is_ahead = False
+        return answers
+
     def _decide(
-        self, arrivals: list[Arrival]
-    ) -> tuple[list[CheckinAnswer | Rejected], list[LogEntry]]:
-        """An answer for each, and what is to be appended: the fold has it already."""
-        seen = self._log.seen([(device.number, c.id, c.number) for device, c in arrivals])
-        answers: list[CheckinAnswer | Rejected] = []
+        self, arrivals: list[Arrival], seen: dict[Mark, int]
+    ) -> tuple[list[Answer], list[LogEntry]]:
+        """An answer for each, and what is to be appended, unless one of them ends the task."""
+        answers: list[Answer] = []
         entries: list[LogEntry] = []
+        closed = self._closed()
+        before = self._this_minute if self._minute == this_minute() else NOBODY
+        now: Counter[int] = Counter()
         for device, checkin in arrivals:
-            answer = _repeated(device, checkin, seen) or self._refusal(device, checkin)
+            version = self._fold.version + len(entries)
+            answer = (
+                _repeated(device, checkin, seen)
+                or closed
+                or self._too_old(checkin, version)
+                or self._too_frequent(before[device.number] + now[device.number])
+            )
             if answer is None:
-                entry = self._entry(device, checkin)
-                self._apply(entry)
+                entry = self._entry(device, checkin, version + 1)
                 entries.append(entry)
-                seen |= dict.fromkeys(marks_of(entry.device, entry.id, entry.number), entry.seq)
+                now[device.number] += 1
+                for mark in marks_of(entry.device, entry.id, entry.number):
+                    seen[mark] = entry.seq
                 answer = CheckinAnswer(entry.seq, "applied")
             answers.append(answer)
         return answers, entries
 
-    def _catch_up(self) -> None:
+    def _cut(self, answers: list[Answer]) -> list[Answer]:
+        """The task ended within the group: what follows the end does not belong to the log."""
+        version, closed = self._fold.version, self._closed()
+        assert closed is not None
+        self._log.cut(version)
+        return [
+            closed if isinstance(answer, CheckinAnswer) and answer.version > version else answer
+            for answer in answers
+        ]
+
+    def _catch_up(self, news: Iterator[list[LogEntry]]) -> None:
         """Apply what other processes appended; far behind, a snapshot of theirs is nearer."""
-        for entry in self._log.after(self._fold.version):
-            if entry.told == NOTHING:
-                self._leap(entry.seq)
-                self._catch_up()
+        for entries in news:
+            gone = next((entry.seq for entry in reversed(entries) if entry.told is None), None)
+            if gone is not None:
+                self._leap(gone)
+                self._catch_up(self._log.after(self._fold.version))
                 return
-            self._apply(entry)
+            self._apply(entries)
 
     def _leap(self, seq: int) -> None:
         log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
@@ -152,12 +194,13 @@ class Learner:
                 f"{seq} told is no longer kept. Restore a backup."
             )
 
-    def _apply(self, entry: LogEntry) -> None:
-        self._fold.apply(entry)
-        if entry.at != self._minute:
-            self._minute = entry.at
-            self._this_minute.clear()
-        self._this_minute[entry.device] += 1
+    def _apply(self, entries: list[LogEntry]) -> None:
+        self._fold.apply(*entries)
+        for entry in entries:
+            if entry.at != self._minute:
+                self._minute = entry.at
+                self._this_minute.clear()
+            self._this_minute[entry.device] += 1
 
     def save_snapshot(self) -> None:
         """A shortcut for the next start. Without it that takes longer, so failing is no failure."""
@@ -189,15 +232,19 @@ class Learner:
         """The owner may pause or stop a task that the log alone would let run."""
         return fold.state if fold.state.final else self._owner_state
 
-    def _refusal(self, device: DeviceRow, checkin: Checkin) -> Rejected | None:
-        """What depends on the order of arrivals: state, staleness and pace."""
-        state, version = self._state_of(self._fold), self._fold.version
+    def _closed(self) -> Rejected | None:
+        """The refusal of everything, if the task takes nothing now."""
+        state = self._state_of(self._fold)
         if state.final:
             return rejected(
                 "task-finished", f"the task has ended: {state}. Stop collecting.", state=state
             )
         if state is State.PAUSED:
             return rejected("task-paused", "the task is paused. Try again later.", state=state)
+        return None
+
+    def _too_old(self, checkin: Checkin, version: int) -> Rejected | None:
+        """Or too new."""
         if checkin.version > version:
             return rejected(
                 "future-version",
@@ -212,24 +259,24 @@ class Learner:
                 f"{version - checkin.version}. Check out again.",
                 version=version,
             )
-        return self._too_frequent(device)
+        return None
 
-    def _too_frequent(self, device: DeviceRow) -> Rejected | None:
+    def _too_frequent(self, this_minute: int) -> Rejected | None:
         """Through whatever processes its check-ins came, the log has them all."""
-        most, now = self.task.enrolment.checkins_per_minute, time.time()
-        if self._minute != this_minute(now) or self._this_minute[device.number] < most + BURST:
+        most = self.task.enrolment.checkins_per_minute
+        if this_minute < most + BURST:
             return None
         return rejected(
             "too-frequent",
             f"at most {most:g} check-ins a minute are allowed, and this minute has them.",
-            retry_after=self._minute + 60 - now,
+            retry_after=60 - time.time() % 60,
         )
 
-    def _entry(self, device: DeviceRow, checkin: Checkin) -> LogEntry:
+    def _entry(self, device: DeviceRow, checkin: Checkin, seq: int) -> LogEntry:
         told = msgspec.convert(checkin, self._fold.mechanism.told, from_attributes=True)
         return LogEntry(
             task=self.id,
-            seq=self._fold.version + 1,
+            seq=seq,
             device=device.number,
             id=checkin.id,
             at=this_minute(),

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 
@@ -11,7 +11,7 @@ from crowdml.server import schema
 from crowdml.server.database import Database
 from crowdml.server.entry import LogEntry
 
-__all__ = ["NOTHING", "DeviceTotals", "Key", "Log", "Mark", "marks_of"]
+__all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
 
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
@@ -32,15 +32,16 @@ class DeviceTotals(NamedTuple):
     newest: int | None = None
 
 
-NOTHING = b""
-"""In the place of what was told, once snapshots cover it."""
+AFTER = (
+    "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
+    "told.told, devices.name FROM checkins log "
+    "JOIN devices ON devices.task = log.task AND devices.number = log.device "
+    "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
+    "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
+)
+"""Asked at every turn, so the driver gets it as it is: building it would take longer than the
+answer."""
 
-STORED = LogEntry._fields[:-2]
-COLUMNS = [
-    *(schema.checkins.c[name] for name in STORED),
-    sa.func.coalesce(schema.told.c.told, sa.literal(NOTHING, sa.LargeBinary)),
-    schema.devices.c.name,
-]
 WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
 SEEN = (
     "WITH wanted (device, id, number) AS (VALUES {}) "
@@ -64,7 +65,7 @@ class Log:
         self._task = task
 
     def __iter__(self) -> Iterator[LogEntry]:
-        return self.after(0)
+        return chain.from_iterable(self.after(0))
 
     def __len__(self) -> int:
         c = schema.checkins.c
@@ -72,37 +73,50 @@ class Log:
         with self._database.reading() as connection:
             return connection.execute(query).scalar() or 0
 
-    def after(self, seq: int, page: int = 1000) -> Iterator[LogEntry]:
-        """The entries that follow this one, in order."""
-        c, d, t = schema.checkins.c, schema.devices.c, schema.told.c
-        whose = sa.and_(d.task == c.task, d.number == c.device)
-        what = sa.and_(t.task == c.task, t.seq == c.seq)
-        log = schema.checkins.join(schema.devices, whose).outerjoin(schema.told, what)
-        while True:
-            query = sa.select(*COLUMNS).select_from(log)
-            query = query.where(c.task == self._task, c.seq > seq)
-            with self._database.reading() as connection:
-                rows = connection.execute(query.order_by(c.seq).limit(page)).all()
-            yield from (LogEntry(*row) for row in rows)
-            if len(rows) < page:
-                return
-            seq = rows[-1].seq
+    def after(self, seq: int, page: int = 1000) -> Iterator[list[LogEntry]]:
+        """The entries that follow this one, in order, a page at a time."""
+        query = AFTER.format(self._database.mark)
+        with self._database.reading() as connection:
+            rows = connection.exec_driver_sql(query, (self._task, seq, page)).all()
+        yield from self._pages(rows, page)
+
+    def _pages(self, rows: Sequence[Sequence[Any]], page: int) -> Iterator[list[LogEntry]]:
+        """This one, and those that follow it."""
+        entries = [LogEntry(*row) for row in rows]
+        if entries:
+            yield entries
+        if len(entries) == page:
+            yield from self.after(entries[-1].seq, page)
 
     @contextmanager
-    def turn(self) -> Iterator[str]:
-        """A transaction in which nobody else appends; gives the owner's wish for the task."""
+    def turn(self, seq: int, page: int = 1000) -> Iterator[tuple[str, Iterator[list[LogEntry]]]]:
+        """A transaction in which nobody else appends.
+
+        Gives the owner's wish for the task, and the entries that follow this one.
+        """
+        query = AFTER.format(self._database.mark)
         with self._database.writing():
-            yield self._database.lock(self._task)
+            state, rows = self._database.ask_locked(self._task, query, (self._task, seq, page))
+            yield state, self._pages(rows, page)
 
     def append(self, entries: Sequence[LogEntry]) -> None:
         """Add check-ins, all or none: the database refuses an id or a number of a device that it
         has, and a sequence number."""
+        if not entries:
+            return
+        rows = {
+            schema.checkins: [entry[:-2] for entry in entries],
+            schema.told: [(entry.task, entry.seq, entry.told) for entry in entries],
+        }
+        with self._database.writing():
+            self._database.append(self._task, rows)
+
+    def cut(self, seq: int) -> None:
+        """Take away what follows this one: only within the turn that appended it."""
         with self._database.writing() as connection:
-            insert = self._database.insert
-            insert(connection, schema.checkins, [entry[:-2] for entry in entries])
-            told = [(entry.task, entry.seq, entry.told) for entry in entries]
-            insert(connection, schema.told, told)
-            self._database.tell(self._task)
+            for table in (schema.told, schema.checkins):
+                gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
+                connection.execute(gone)
 
     def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
         """The marks of all entries that have the id or the number of one of these, each with its

@@ -4,7 +4,8 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -28,7 +29,15 @@ T = TypeVar("T")
 MOST_DEVICES = 65_536
 """Remembered by their tokens at once; memory must not grow with all who ever joined."""
 
+BREATH = 0.05
+"""Seconds between two looks at what others wrote: under load, every turn takes it in anyway."""
+
 log = logging.getLogger("crowdml.server")
+
+
+class Waiting(NamedTuple):
+    arrival: Arrival
+    answer: "asyncio.Future[CheckinAnswer]"
 
 
 class Live(NamedTuple):
@@ -39,18 +48,14 @@ class Live(NamedTuple):
         gate: What may be sent.
         throttle: How often.
         room: How many check-ins may be in memory at once; more wait unread.
+        waiting: Those that have arrived, and whose turn is to come.
     """
 
     learner: Learner
     gate: Gate
     throttle: Throttle
     room: asyncio.Semaphore
-
-
-class Waiting(NamedTuple):
-    learner: Learner
-    arrival: Arrival
-    answer: "asyncio.Future[CheckinAnswer]"
+    waiting: deque[Waiting]
 
 
 class Service:
@@ -67,7 +72,6 @@ class Service:
         self.counts = self.heartbeat.counts
         self._tasks: dict[str, Live] = {}
         self._devices: dict[bytes, DeviceRow] = {}
-        self._waiting: list[Waiting] = []
         self._arrived = asyncio.Event()
         self._changed = asyncio.Event()
         self.closing = asyncio.Event()
@@ -95,7 +99,7 @@ class Service:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        await self._commit(self._take_waiting())
+        await self._commit_waiting()
         for live in self._tasks.values():
             await self.in_store_thread(live.learner.save_snapshot)
         await self.in_store_thread(self._beat)
@@ -182,7 +186,7 @@ class Service:
         """Wait for the commit that holds this check-in."""
         live.gate.check(checkin, device.name)
         answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Waiting(live.learner, Arrival(device, checkin), answer))
+        live.waiting.append(Waiting(Arrival(device, checkin), answer))
         self._arrived.set()
         return await answer
 
@@ -209,57 +213,48 @@ class Service:
         """Whatever arrives during one commit shares the next."""
         while True:
             await self._arrived.wait()
-            await self._commit(self._take_waiting())
-
-    def _take_waiting(self) -> list[Waiting]:
-        size = self.settings.largest_batch
-        group, self._waiting = self._waiting[:size], self._waiting[size:]
-        if not self._waiting:
             self._arrived.clear()
-        return group
+            await self._commit_waiting()
 
-    async def _commit(self, group: list[Waiting]) -> None:
-        if not group:
-            return
-        answers = await self.in_store_thread(lambda: self._ingest(group))
-        for waiting, answer in zip(group, answers, strict=True):
-            if waiting.answer.done():
-                continue
-            if isinstance(answer, CheckinAnswer):
-                waiting.answer.set_result(answer)
-            else:
-                waiting.answer.set_exception(answer)
-        self.tell_listeners()
+    async def _commit_waiting(self) -> None:
+        for live in [live for live in self._tasks.values() if live.waiting]:
+            while live.waiting:
+                answers = await self.in_store_thread(partial(self._ingest, live))
+                for waiting, answer in answers:
+                    if waiting.answer.done():
+                        continue
+                    if isinstance(answer, CheckinAnswer):
+                        waiting.answer.set_result(answer)
+                    else:
+                        waiting.answer.set_exception(answer)
+                self.tell_listeners()
 
-    def _ingest(self, group: list[Waiting]) -> list[CheckinAnswer | Rejected]:
-        """Each learner takes its share of the group; the answers come back in the group's order."""
-        answers: dict[int, CheckinAnswer | Rejected] = {}
-        by_learner: dict[Learner, list[int]] = {}
-        for index, waiting in enumerate(group):
-            by_learner.setdefault(waiting.learner, []).append(index)
-        for learner, indexes in by_learner.items():
-            share = self._ingest_share(learner, [group[index].arrival for index in indexes])
-            answers.update(zip(indexes, share, strict=True))
-        return [answers[index] for index in range(len(group))]
-
-    def _ingest_share(
-        self, learner: Learner, arrivals: list[Arrival]
-    ) -> Sequence[CheckinAnswer | Rejected]:
-        began = time.perf_counter()
+    def _ingest(self, live: Live) -> list[tuple[Waiting, CheckinAnswer | Rejected]]:
+        """A group of those that wait, each with its answer."""
+        began, learner = time.perf_counter(), live.learner
+        group: list[Waiting] = []
+        taking = self._take(live.waiting, group)
         try:
-            answers = learner.ingest(arrivals)
+            answers = learner.ingest(taking)
         except Exception as error:
             self.heartbeat.failed(error, learner.task.name)
             words = "the check-in was not stored. Send the same bytes again."
-            return [rejected("unavailable", words) for _ in arrivals]
+            # Perhaps none was taken yet.
+            answers = [rejected("unavailable", words) for _ in [*group, *taking]]
         staleness = [
-            answer.version - 1 - arrival.checkin.version
-            for arrival, answer in zip(arrivals, answers, strict=True)
+            answer.version - 1 - waiting.arrival.checkin.version
+            for waiting, answer in zip(group, answers, strict=True)
             if isinstance(answer, CheckinAnswer) and answer.status == "applied"
         ]
         if staleness:
             self.counts.commit(learner.task.name, staleness, time.perf_counter() - began)
-        return answers
+        return list(zip(group, answers, strict=True))
+
+    def _take(self, waiting: deque[Waiting], group: list[Waiting]) -> Iterator[Arrival]:
+        """As many as may share a commit, noted in `group`."""
+        while waiting and len(group) < self.settings.largest_batch:
+            group.append(waiting.popleft())
+            yield group[-1].arrival
 
     # Other processes
 
@@ -279,6 +274,7 @@ class Service:
             try:
                 if await self.in_store_thread(self._take_in):
                     self.tell_listeners()
+                    await asyncio.sleep(BREATH)
             except Rejected:
                 continue
             except Exception:
@@ -308,6 +304,7 @@ class Service:
                 gate,
                 Throttle(row.task.enrolment.checkins_per_minute),
                 asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
+                deque(),
             )
         states = self._store.task_states()
         for name, live in self._tasks.items():
