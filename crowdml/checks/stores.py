@@ -57,14 +57,14 @@ def check_tasks(store: Store) -> None:
     first, second = (_task(store, name) for name in ("first", "second"))
     assert [row.task for row in store.tasks()] == [first, second], "tasks come in order"
     row = store.task("first")
-    assert (row.task, row.terms, row.state) == (first, first.terms.text, "running")
+    assert (row.task, row.terms, row.wish.state) == (first, first.terms.text, "running")
     _must_refuse(lambda: store.create_task(first), "a second task of the same name")
     _must_refuse(lambda: store.task("third"), "a task that does not exist")
     store.set_task_state("second", "paused")
-    assert store.task("second").state == "paused"
+    assert store.task("second").wish.state == "paused"
     store.set_task_state("second", "stopped")
     _must_refuse(lambda: store.set_task_state("second", "running"), "waking a stopped task")
-    assert [row.state for row in store.tasks()] == ["running", "stopped"]
+    assert [row.wish.state for row in store.tasks()] == ["running", "stopped"]
 
 
 def check_devices(store: Store) -> None:
@@ -201,7 +201,7 @@ def check_changes_are_noticed(store: Store, other: Store) -> None:
     assert not _news(store), "a store's own writes are no news to it"
     other.set_task_state("first", "paused")
     assert _news(store).tasks, "another process has written"
-    assert store.task("first").state == "paused"
+    assert store.task("first").wish.state == "paused"
     assert not _news(store), "news is told once"
     first = store.task("first").id
     other.enrol(first, None, False)

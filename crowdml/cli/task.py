@@ -19,6 +19,8 @@ from crowdml.errors import InvalidInput, Mistake
 if TYPE_CHECKING:
     from crowdml.protocol import Rule
     from crowdml.server import Store
+    from crowdml.server.learner import Learner
+    from crowdml.server.store import TaskRow
 
 __all__ = ["app"]
 
@@ -165,6 +167,20 @@ def stop(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 
 @app.command()
+def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+    """Go on with a task that ended at its target error, if you do not believe that error.
+
+    What was reported before counts no more; devices that stopped can be started again.
+    """
+    from crowdml.server.accounts import COMMAND_LINE
+
+    with open_store(database) as store:
+        learner = _learner(store, store.task(name))
+        learner.reopen(COMMAND_LINE)
+    print(f"{name} is {learner.state}")
+
+
+@app.command()
 def invite(
     name: NAME,
     uses: Annotated[int, typer.Option(help="How many devices may join with it.")] = 1,
@@ -208,12 +224,10 @@ def export(
     kind = out.suffix.lstrip(".")
     with open_store(database) as store:
         from crowdml.server.export import EXPORTS, export_model
-        from crowdml.server.learner import Learner
 
         if kind not in EXPORTS:
             raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
-        row = store.task(name)
-        fold = Learner(row, store.log(row.id), snapshot_every=1000).settled()
+        fold = _learner(store, store.task(name)).settled()
         model = export_model(fold, kind)
     try:
         out.write_bytes(model)
@@ -224,17 +238,27 @@ def export(
 
 def _set_state(database: str, name: str, state: str) -> None:
     with open_store(database) as store:
+        now = _learner(store, store.task(name)).state
+        if now in ("reached", "exhausted"):
+            remedy = "`crowdml task reopen` goes on." if now == "reached" else "Create a new one."
+            raise InvalidInput(f"the task {name!r} has ended: {now}. {remedy}")
         store.set_task_state(name, state)
     print(f"{name} is {state}")
 
 
-def _summary(store: "Store", row: Any, devices: int) -> dict[str, Any]:
+def _learner(store: "Store", row: "TaskRow") -> "Learner":
+    from crowdml.server.learner import Learner
+
+    return Learner(row, store.log(row.id), snapshot_every=1000)
+
+
+def _summary(store: "Store", row: "TaskRow", devices: int) -> dict[str, Any]:
     from crowdml.protocol import terms_hash
 
     return {
         "name": row.task.name,
         "title": row.task.title,
-        "state": row.state,
+        "state": _learner(store, row).state,
         "mechanism": row.task.terms.mechanism_name,
         "epsilon": row.task.terms.privacy.epsilon,
         "devices": devices,

@@ -50,7 +50,7 @@ __all__ = ["Device"]
 
 log = logging.getLogger("crowdml.device")
 
-GIVE_UP_ON = {"revoked", "task-finished", "unauthorized"}
+GIVE_UP_ON = {"revoked", "unauthorized"}
 """Refusals after which this device can never check in again."""
 
 
@@ -99,6 +99,7 @@ class Device:
         self._on_step = on_step
         self._lock = threading.RLock()
         self._said = ""
+        self._over: str | None = None
         self._identity = identity
         self._agreement = Agreement(identity)
         self._follows = transport is None
@@ -186,8 +187,8 @@ class Device:
 
     @property
     def ended(self) -> str | None:
-        """Why the device has stopped for good, if it has."""
-        return self._identity.ended
+        """Why the device has stopped, for good or because the task has ended, if it has."""
+        return self._identity.ended or self._over
 
     def position(self, path: str) -> Position | None:
         """How far a source of samples was taken."""
@@ -410,6 +411,10 @@ class Device:
     def _refused(self, error: Rejected) -> Outcome:
         """The server said no: end, ask, wait, or go on with the next minibatch."""
         self._say(f"the server refused: {error.detail}")
+        if error.kind == "task-finished":
+            # Its owner may reopen it: the next run asks again.
+            self._over = error.detail
+            return Outcome.ENDED
         if error.kind in GIVE_UP_ON:
             self._end(error.detail)
             return Outcome.ENDED

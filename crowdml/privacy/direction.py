@@ -213,8 +213,10 @@ class DirectionMechanism:
             [one.direction for one, _ in trained if one.direction is not None],
         )
         for one in told:
-            yield Reading(g=next(words) * self._step) if one.report is None else self._read_report(
-                one.report
+            yield (
+                Reading(g=next(words) * self._step)
+                if one.report is None
+                else self._read_report(one.report)
             )
 
     @cached_property
@@ -231,7 +233,11 @@ class DirectionMechanism:
         )
         errors = (wrong - self.reports / 2 * other) / gain
         return Reading(
-            evaluated=1, errors=errors, labels=labels, labelled=1 if self.n_classes else 0
+            evaluated=1,
+            errors=errors,
+            counted=wrong,
+            labels=labels,
+            labelled=1 if self.n_classes else 0,
         )
 
     @cached_property
@@ -266,6 +272,10 @@ class DirectionMechanism:
         """The same whether the prediction was right or wrong."""
         wrong = self.reports / 2 * self._other
         return wrong * (1 - wrong) / self._gain**2
+
+    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+        mean = self.reports / 2 * self._other + error * self._gain
+        return evaluated * mean, evaluated * mean * (1 - mean)
 
     @cached_property
     def label_variance(self) -> float:

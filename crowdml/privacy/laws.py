@@ -39,6 +39,10 @@ class Law(Protocol):
         """A k with P(|z| > k) ≤ probability."""
         ...
 
+    def excess(self, scale: float, k: float) -> tuple[float, float]:
+        """The means of max(z − k, 0) and of its square, k ≥ 0."""
+        ...
+
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
         """Noise at a scale that is certified to cost at most this level."""
         ...
@@ -78,6 +82,16 @@ class Laplace:
         k = scale * math.log(2.0 / (probability * (1.0 + math.exp(-1.0 / scale)))) - 1.0
         return max(0, math.ceil(k))
 
+    def excess(self, scale: float, k: float) -> tuple[float, float]:
+        """p^{k+1}/(1 − p²) and p^{k+1}/(1 − p)², p = e^{−1/s}.
+
+        >>> LAPLACE.excess(scale=10.0, k=0)             # half of the mean of |z|, and of z²
+        (4.99167..., 99.9167...)
+        """
+        p = math.exp(-1.0 / scale)
+        tail = math.exp(-(k + 1.0) / scale)
+        return tail / (1.0 - p * p), tail / (1.0 - p) ** 2
+
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
         start = sensitivity / self.strength(level)
         return noise.add_laplace(values, certified_scale(self.name, sensitivity, level, start))
@@ -116,6 +130,23 @@ class Gaussian:
     def tail(self, scale: float, probability: float) -> int:
         """From P(|z| ≥ k) ≤ 2e^{−k²/(2s²)}. Reference: the same, Corollary 9."""
         return math.ceil(scale * math.sqrt(2 * math.log(2 / probability)))
+
+    def excess(self, scale: float, k: float) -> tuple[float, float]:
+        """Summed by definition; as for a continuous normal where a step is small.
+
+        >>> GAUSSIAN.excess(scale=200.0, k=0)[1], round(GAUSSIAN.excess(scale=0.4, k=0)[1], 4)
+        (20000.0, 0.0404)
+        """
+        if scale > 100:
+            above = math.erfc(k / scale / math.sqrt(2)) / 2
+            density = math.exp(-((k / scale) ** 2) / 2) / math.sqrt(2 * math.pi)
+            mean = scale * density - k * above
+            return mean, (scale**2 + k**2) * above - k * scale * density
+        weights = [math.exp(-((z / scale) ** 2) / 2) for z in range(math.ceil(10 * scale) + 2)]
+        total = 2 * math.fsum(weights) - 1
+        beyond = [(max(z - k, 0.0), weight / total) for z, weight in enumerate(weights)]
+        mean = math.fsum(d * p for d, p in beyond)
+        return mean, math.fsum(d * d * p for d, p in beyond)
 
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
         start = sensitivity / self.strength(level)

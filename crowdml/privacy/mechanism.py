@@ -30,6 +30,7 @@ class Reading(NamedTuple):
         g: An estimate of the average gradient; None if the check-in does not train.
         evaluated: Predictions that were counted; 0 if the check-in does not evaluate.
         errors: An unbiased estimate of how many of them were wrong.
+        counted: How many were said to be wrong, noise and all, cut to 0 … `evaluated`.
         labels: An unbiased estimate of how many samples had each label.
         labelled: Samples behind `labels`.
     """
@@ -37,6 +38,7 @@ class Reading(NamedTuple):
     g: Array | None = None
     evaluated: int = 0
     errors: float = 0.0
+    counted: int = 0
     labels: tuple[float, ...] = ()
     labelled: int = 0
 
@@ -122,6 +124,11 @@ class Mechanism(Protocol):
     @property
     def error_variance(self) -> float:
         """Of the noise in `errors` of a reading that evaluates."""
+        ...
+
+    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+        """The mean of `counted` if this share of so many predictions is wrong, and its variance,
+        if each is wrong by itself. A mean for a larger share, however dealt, is no lower."""
         ...
 
     @property

@@ -258,10 +258,12 @@ class NoiseMechanism:
 
     def read(self, told: Noisy, place: Place) -> Reading:
         g: Array = np.frombuffer(told.gradient, dtype="<i4") * 2.0**told.grid
+        evaluated = told.heldout or told.samples
         return Reading(
             g=g,
-            evaluated=told.heldout or told.samples,
+            evaluated=evaluated,
             errors=told.errors,
+            counted=min(max(told.errors, 0), evaluated),
             labels=told.labels,
             labelled=told.samples,
         )
@@ -321,6 +323,21 @@ class NoiseMechanism:
     @cached_property
     def error_variance(self) -> float:
         return self._variance(ONE_SAMPLE, self.levels.errors)
+
+    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+        """Cut noise pushes a count towards the middle, and the more the nearer it is to an end:
+        below half of n the mean is convex in the true count, so that devices which differ have a
+        higher mean than if all were alike."""
+        n, m = evaluated, error * evaluated
+        sampling = n * error * (1 - error)
+        if math.isinf(self.levels.errors):
+            return m, sampling
+        scale = ONE_SAMPLE / self.law.strength(self.levels.errors)
+        low, low_square = self.law.excess(scale, m)
+        high, high_square = self.law.excess(scale, n - m)
+        mean = m + low - high
+        square = m**2 + self.error_variance - low_square - high_square - 2 * n * high
+        return mean, max(square - mean**2, 0.0) + sampling
 
     @cached_property
     def label_variance(self) -> float:

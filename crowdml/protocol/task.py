@@ -160,7 +160,8 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     The estimate comes from noisy counts, so "surely" means: over the last `window` check-ins
     with at least `samples` samples, the upper end of a one-sided interval with this
-    `confidence` is at most `error`.
+    `confidence` is at most `error`. Some devices may lie: each counts the same, one in twenty is
+    taken to have counted no errors, and there must be at least so many `devices`.
     """
 
     updates: Annotated[int, msgspec.Meta(ge=1, le=10**12)] | None = None
@@ -168,6 +169,7 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     window: Annotated[int, msgspec.Meta(ge=10, le=100_000)] = 200
     samples: Annotated[int, msgspec.Meta(ge=1)] | None = None
     confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.999
+    devices: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 20
 
 
 class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, InvalidInput
 
-__all__ = ["Database", "News", "open_database"]
+__all__ = ["Database", "News", "Wish", "open_database"]
 
 PATIENCE = 10
 """Seconds for which another process may hold a lock before this one gives up."""
@@ -21,7 +21,7 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = max(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 MIGRATING = 0x63726F7764
 CHANNEL = "crowdml"
-LOCK = "SELECT state FROM tasks WHERE id = %s FOR NO KEY UPDATE"
+LOCK = "SELECT state, reopened FROM tasks WHERE id = %s FOR NO KEY UPDATE"
 """Not FOR UPDATE: that would also stop whoever refers to the task, say by enrolling."""
 
 Values: TypeAlias = tuple[Any, ...]
@@ -38,6 +38,13 @@ class News(NamedTuple):
 
 
 EVERYTHING = News(True, None)
+
+
+class Wish(NamedTuple):
+    """What the owner wants of a task: its state, and after which check-ins it was reopened."""
+
+    state: str = "running"
+    reopened: str = ""
 
 
 class Database(ABC):
@@ -98,13 +105,13 @@ class Database(ABC):
             yield connection
 
     @abstractmethod
-    def lock(self, task: int) -> str:
+    def lock(self, task: int) -> Wish:
         """Let nobody else append to this task until the transaction ends; the owner's wish."""
 
-    def ask_locked(self, task: int, query: str, values: Values) -> tuple[str, Sequence[Values]]:
+    def ask_locked(self, task: int, query: str, values: Values) -> tuple[Wish, Sequence[Values]]:
         """Lock a task, and then ask: the owner's wish, and the rows."""
-        state = self.lock(task)
-        return state, self._connection.exec_driver_sql(query, values).all()
+        wish = self.lock(task)
+        return wish, self._connection.exec_driver_sql(query, values).all()
 
     @abstractmethod
     def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
@@ -171,10 +178,10 @@ class Sqlite(Database):
             statement = f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
             self._connection.exec_driver_sql(statement, list(values))
 
-    def lock(self, task: int) -> str:
+    def lock(self, task: int) -> Wish:
         """The transaction has the lock already: SQLite has one for all."""
-        query = "SELECT state FROM tasks WHERE id = ?"
-        return str(self._connection.exec_driver_sql(query, (task,)).scalar_one())
+        query = "SELECT state, reopened FROM tasks WHERE id = ?"
+        return Wish(*self._connection.exec_driver_sql(query, (task,)).one())
 
     def tell(self, task: int | None = None) -> None:
         """SQLite counts the commits of others by itself."""
@@ -249,13 +256,13 @@ class PostgreSql(Database):
             )
         return self._insertions[table]
 
-    def lock(self, task: int) -> str:
-        return str(self._connection.exec_driver_sql(LOCK, (task,)).scalar_one())
+    def lock(self, task: int) -> Wish:
+        return Wish(*self._connection.exec_driver_sql(LOCK, (task,)).one())
 
-    def ask_locked(self, task: int, query: str, values: Values) -> tuple[str, Sequence[Values]]:
+    def ask_locked(self, task: int, query: str, values: Values) -> tuple[Wish, Sequence[Values]]:
         with self._pipeline() as driver:
             locked, asked = driver.execute(LOCK, (task,)), driver.execute(query, values)
-        return str(locked.fetchone()[0]), asked.fetchall()
+        return Wish(*locked.fetchone()), asked.fetchall()
 
     @contextmanager
     def _pipeline(self) -> Iterator[Any]:

@@ -1,7 +1,6 @@
 """The fold: the whole state of a task as a function of its log, and of nothing else."""
 
 import io
-from statistics import NormalDist
 from typing import Any
 
 import msgspec
@@ -12,8 +11,9 @@ from crowdml.privacy import Place, Reading, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.active import ActiveDevices
 from crowdml.server.entry import LogEntry
+from crowdml.server.evidence import Evidence
 from crowdml.server.history import History, Point
-from crowdml.server.totals import TWO_SIDED_95, Totals, error_estimate
+from crowdml.server.totals import Totals, error_estimate
 from crowdml.server.window import Window
 from crowdml.types import Array
 
@@ -45,12 +45,13 @@ class Fold:
         self.history = History()
         self.staleness_max = 0
         self.reached = False
+        self._reopened: frozenset[int] = frozenset()
         self.mechanism = task.terms.mechanism()
         untold = self.mechanism.unit is Unit.CHECKIN
         self.totals = Totals([0.0] * self.model.n_classes, None if untold else 0)
         self._told = msgspec.msgpack.Decoder(self.mechanism.told)
         self._terms_sha256 = terms_sha256
-        self._z = NormalDist().inv_cdf(task.stop.confidence)
+        self.evidence = None if task.stop.error is None else Evidence(task, self.mechanism)
 
     def apply(self, *entries: LogEntry) -> None:
         """Of each in turn, add the counts, take one step, and see whether the target is reached.
@@ -60,9 +61,11 @@ class Fold:
         told = [self._told.decode(entry.told) for entry in entries]
         places = [Place(self._terms_sha256, entry.name, entry.number or 0) for entry in entries]
         for entry, reading in zip(entries, self.mechanism.read_all(told, places), strict=True):
+            self._reopen()
             if self.state.final:
                 return
             self._apply(entry, reading)
+        self._reopen()
 
     def _apply(self, entry: LogEntry, reading: Reading) -> None:
         self.totals.add(entry, reading)
@@ -74,7 +77,9 @@ class Fold:
         self.staleness_max = max(self.staleness_max, entry.staleness)
         if reading.evaluated:
             self.window.add(reading.errors, reading.evaluated)
-            self.reached = self.reached or self._target_met()
+            if self.evidence is not None:
+                self.evidence.add(entry.device, reading.counted, reading.evaluated)
+                self.reached = self.reached or self.evidence.conclusive
         self.version = entry.seq
         self.history.count(entry.at)
         if self.history.wants(entry.seq):
@@ -110,18 +115,22 @@ class Fold:
         """The model to export: w, or the average of iterates where the task asks for it."""
         return self.optimizer.model(self.optimizer_state, self.w)
 
-    def recent_error(self, z: float = TWO_SIDED_95) -> Estimate | None:
+    def recent_error(self) -> Estimate | None:
         """The error over the window of the last check-ins that evaluate."""
         errors, evaluated = self.window.sum
-        return error_estimate(errors, evaluated, len(self.window), self.mechanism.error_variance, z)
+        return error_estimate(errors, evaluated, len(self.window), self.mechanism.error_variance)
 
-    def _target_met(self) -> bool:
-        """Whether the error is at most ρ even at the upper end of its confidence interval."""
-        stop = self.task.stop
-        if stop.error is None or self.window.sum[1] < self.task.fewest_evaluated:
-            return False
-        recent = self.recent_error(self._z)
-        return recent is not None and recent.value + recent.margin <= stop.error
+    def reopen_at(self, places: str) -> None:
+        """After these check-ins the owner did not believe that the target was reached."""
+        self._reopened = frozenset(map(int, places.split()))
+        self._reopen()
+
+    def _reopen(self) -> None:
+        """Look at new reports alone, if this is such a place."""
+        if self.version in self._reopened:
+            self.reached = False
+            if self.evidence is not None:
+                self.evidence.clear()
 
     def to_bytes(self) -> bytes:
         """A snapshot: an npz archive of plain arrays, no pickle."""
@@ -133,6 +142,8 @@ class Fold:
             "window": self.window.to_array(),
             "numbers": np.array([self.version, self.staleness_max, self.reached]),
         }
+        if self.evidence is not None:
+            arrays["evidence"] = self.evidence.to_array()
         arrays |= {f"history_{k}": v for k, v in self.history.to_arrays().items()}
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
@@ -148,6 +159,8 @@ class Fold:
             fold.totals = Totals.from_array(arrays["totals"])
             fold.active = ActiveDevices(arrays["active"])
             fold.window = Window.from_array(task.stop.window, arrays["window"])
+            if fold.evidence is not None and "evidence" in arrays:
+                fold.evidence.restore(arrays["evidence"])
             numbers = [int(number) for number in arrays["numbers"]]
         fold.version, fold.staleness_max = numbers[:2]
         fold.reached = bool(numbers[2])

@@ -2,7 +2,6 @@
 
 import logging
 import time
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
@@ -10,8 +9,9 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 import sqlalchemy as sa
 
-from crowdml.errors import CrowdmlError, Rejected
+from crowdml.errors import CrowdmlError, InvalidInput, Rejected
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
+from crowdml.server.database import Wish
 from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
 from crowdml.server.log import Log, Mark, marks_of
@@ -51,7 +51,8 @@ class Learner:
         self.devices = 0
         self._about = {"task": row.task.name}
         self._etag = ""
-        self._owner_state = State(row.state)
+        self._wish = row.wish
+        self._owner_state = State(row.wish.state)
         self._log = entries
         self._snapshot_every = snapshot_every
         self._keep_told = keep_told
@@ -61,11 +62,15 @@ class Learner:
 
     def recover(self) -> None:
         """Rebuild the fold: the newest snapshot, then the rest of the log."""
-        self._fold = self._restored()
-        self._snapshot_at = self._fold.version
+        self._restore()
         self._fold_is_ahead = False
         self._catch_up(self._log.after(self._fold.version))
         self._publish()
+
+    def _restore(self) -> None:
+        self._fold = self._restored()
+        self._snapshot_at = self._fold.version
+        self._fold.reopen_at(self._wish.reopened)
 
     def _restored(self) -> Fold:
         """A snapshot that cannot be read, say a damaged one, costs time and nothing else: the one
@@ -73,8 +78,10 @@ class Learner:
         for seq, snapshot in self._log.snapshots():
             try:
                 return Fold.from_bytes(self.task, self.terms_sha256, snapshot)
-            except (KeyError, TypeError, ValueError, zipfile.BadZipFile):
-                log.warning("the snapshot at %d cannot be read", seq, extra=self._about)
+            except Exception as error:
+                # Damaged bytes can raise anything that archives, arrays and numbers can.
+                why = f"{type(error).__name__}: {error}"
+                log.warning("the snapshot at %d cannot be read: %s", seq, why, extra=self._about)
         return Fold(self.task, self.terms_sha256)
 
     def settled(self) -> Fold:
@@ -92,9 +99,15 @@ class Learner:
     def version(self) -> int:
         return self.published.version
 
-    def refresh(self, owner_state: State | None = None) -> None:
+    def _heed(self, wish: Wish) -> None:
+        self._wish = wish
+        self._owner_state = State(wish.state)
+        self._fold.reopen_at(wish.reopened)
+
+    def refresh(self, wish: Wish | None = None) -> None:
         """Take in what other processes wrote."""
-        self._owner_state = owner_state or self._owner_state
+        if wish is not None:
+            self._heed(wish)
         self.settled()
         self._catch_up(self._log.after(self._fold.version))
         self._publish()
@@ -123,8 +136,9 @@ class Learner:
     ) -> list[Answer]:
         """All or none: the database itself refuses an id or number that it has, before the fold
         takes anything in."""
-        with self._log.turn(self._fold.version) as (owner_state, news):
-            self._owner_state = State(owner_state)
+        with self._log.turn(self._fold.version) as (wish, news):
+            if wish != self._wish:
+                self._heed(wish)
             self._catch_up(news)
             group += arrivals
             keys = [(device.number, c.id, c.number) for device, c in group] if look else []
@@ -184,10 +198,26 @@ class Learner:
                 return
             self._apply(entries)
 
+    def reopen(self, by: str) -> None:
+        """The owner does not believe that the target was reached: go on until it is again.
+
+        The decision has its place in the log, so that whoever folds that comes to the same.
+        """
+        self.settled()
+        with self._log.turn(self._fold.version) as (wish, news):
+            self._heed(wish)
+            self._catch_up(news)
+            if not self._fold.reached:
+                raise InvalidInput(
+                    f"only a task that has reached its target error can be reopened, and "
+                    f"{self.task.name} is {self._state_of(self._fold)}."
+                )
+            self._log.reopen(self._fold.version, by)
+        self.refresh(Wish(wish.state, f"{wish.reopened} {self._fold.version}"))
+
     def _leap(self, seq: int) -> None:
         log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
-        self._fold = self._restored()
-        self._snapshot_at = self._fold.version
+        self._restore()
         if self._fold.version < seq:
             raise CrowdmlError(
                 f"the snapshots of {self.task.name} cannot be read, and what its check-ins up to "

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from crowdml.server import schema
-from crowdml.server.database import Database
+from crowdml.server.accounts import record
+from crowdml.server.database import Database, Wish
 from crowdml.server.entry import LogEntry
 
 __all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
@@ -89,15 +90,15 @@ class Log:
             yield from self.after(entries[-1].seq, page)
 
     @contextmanager
-    def turn(self, seq: int, page: int = 1000) -> Iterator[tuple[str, Iterator[list[LogEntry]]]]:
+    def turn(self, seq: int, page: int = 1000) -> Iterator[tuple[Wish, Iterator[list[LogEntry]]]]:
         """A transaction in which nobody else appends.
 
         Gives the owner's wish for the task, and the entries that follow this one.
         """
         query = AFTER.format(self._database.mark)
         with self._database.writing():
-            state, rows = self._database.ask_locked(self._task, query, (self._task, seq, page))
-            yield state, self._pages(rows, page)
+            wish, rows = self._database.ask_locked(self._task, query, (self._task, seq, page))
+            yield wish, self._pages(rows, page)
 
     def append(self, entries: Sequence[LogEntry]) -> None:
         """Add check-ins, all or none: the database refuses an id or a number of a device that it
@@ -117,6 +118,17 @@ class Log:
             for table in (schema.told, schema.checkins):
                 gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
                 connection.execute(gone)
+
+    def reopen(self, seq: int, by: str) -> None:
+        """After this check-in, the owner did not believe that the target was reached."""
+        c = schema.tasks.c
+        with self._database.writing() as connection:
+            row = connection.execute(sa.select(c.name, c.reopened).where(c.id == self._task)).one()
+            reopened = f"{row.reopened} {seq}".strip()
+            change = sa.update(schema.tasks).where(c.id == self._task).values(reopened=reopened)
+            connection.execute(change)
+            record(connection, by, "reopened", row.name, f"after check-in {seq}")
+            self._database.tell()
 
     def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
         """The marks of all entries that have the id or the number of one of these, each with its

@@ -41,8 +41,11 @@ tasks = Table(
     Column("terms", Text, nullable=False),
     Column("state", String(16), nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("reopened", Text, nullable=False, server_default=""),
 )
-"""`document` is the whole task as JSON; `state` is the owner's wish: running, paused, stopped."""
+"""`document` is the whole task as JSON; `state` is the owner's wish: running, paused, stopped.
+`reopened` has the numbers of the check-ins after which the owner reopened it, with blanks between
+them: every node forgets at these places of the log that the target was reached."""
 
 devices = Table(
     "devices",

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from crowdml.errors import Rejected
-from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, State, rejected
+from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, rejected
 from crowdml.server.admission import Gate
 from crowdml.server.heartbeat import Heartbeat
 from crowdml.server.learner import Arrival, Learner
@@ -306,9 +306,9 @@ class Service:
                 asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
                 deque(),
             )
-        states = self._store.task_states()
+        wishes = self._store.wishes()
         for name, live in self._tasks.items():
-            live.learner.refresh(State(states[name]))
+            live.learner.refresh(wishes[name])
             live.learner.devices = self._store.count_devices(live.learner.id)
         self._devices.clear()
 

@@ -11,7 +11,7 @@ from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, name_is_taken, rejected
 from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
-from crowdml.server.database import open_database
+from crowdml.server.database import Wish, open_database
 from crowdml.server.log import Log
 from crowdml.server.nodes import Nodes
 from crowdml.server.tokens import new_token, token_sha256
@@ -26,7 +26,7 @@ class TaskRow(NamedTuple):
     id: int
     task: Task
     terms: str
-    state: str
+    wish: Wish
 
 
 class DeviceRow(NamedTuple):
@@ -81,20 +81,21 @@ class Store:
             return row
         raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
 
-    def task_states(self) -> dict[str, str]:
+    def wishes(self) -> dict[str, Wish]:
         """The owner's wish for every task."""
-        query = sa.select(schema.tasks.c.name, schema.tasks.c.state)
+        c = schema.tasks.c
+        query = sa.select(c.name, c.state, c.reopened)
         with self._database.reading() as connection:
-            return {row[0]: row[1] for row in connection.execute(query)}
+            return {name: Wish(*wish) for name, *wish in connection.execute(query)}
 
     def _tasks(self, which: "sa.ColumnElement[bool]") -> list[TaskRow]:
         c = schema.tasks.c
-        query = sa.select(c.id, c.document, c.terms, c.state).where(which).order_by(c.id)
+        query = sa.select(c.id, c.document, c.terms, c.state, c.reopened).where(which)
         with self._database.reading() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(query.order_by(c.id)).all()
         return [
-            TaskRow(task_id, msgspec.json.decode(document, type=Task), terms, state)
-            for task_id, document, terms, state in rows
+            TaskRow(task_id, msgspec.json.decode(document, type=Task), terms, Wish(*wish))
+            for task_id, document, terms, *wish in rows
         ]
 
     def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:

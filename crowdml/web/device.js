@@ -24,7 +24,7 @@ import { Waiting } from "./waiting.js";
 /** @import { Terms } from "./terms.js" */
 /** @import { Identity, Letter, Limits, Options, Transport, Wishes } from "./types.js" */
 
-/** Refusals after which this device can never check in again. */
+/** Refusals after which this device stops; all but the end of a task are for good. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
@@ -47,6 +47,9 @@ const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
 export class Device extends EventTarget {
   #store;
   #identity;
+
+  /** @type {string | null} */
+  #over = null;
   #agreement;
   #transport;
   #chance;
@@ -145,9 +148,9 @@ export class Device extends EventTarget {
     return this.#identity;
   }
 
-  /** Why the device has stopped for good, or null. */
+  /** Why the device has stopped, for good or because the task has ended; or null. */
   get ended() {
-    return this.#identity.ended;
+    return this.#identity.ended ?? this.#over;
   }
 
   /** The last sentence for the participant. */
@@ -467,6 +470,11 @@ export class Device extends EventTarget {
    */
   async #refused(error) {
     this.#say(`the server refused: ${error.detail}`);
+    if (error.kind === "task-finished") {
+      // Its owner may reopen it: when the page is opened again, it asks again.
+      this.#over = error.detail;
+      return Outcome.ENDED;
+    }
     if (GIVE_UP_ON.includes(error.kind)) {
       await this.#end(error.detail);
       return Outcome.ENDED;

@@ -42,6 +42,31 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
     assert "stopped for good" in quick("task", "resume", "steps").error()
 
 
+def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
+    """And until then, no command says that it runs."""
+    task = make_task(
+        "walks", privacy__epsilon=float("inf"), stop__error=0.9, stop__samples=3, stop__devices=1
+    )
+    create("sqlite:///crowdml.db", task)
+    assert "walks is running" in quick("task", "reopen", "walks").error()
+    with closing(Store("sqlite:///crowdml.db")) as store:
+        row = store.task("walks")
+        learner = Learner(row, store.log(row.id), snapshot_every=1000)
+        read = msgspec.json.Decoder(checkin_type(task.terms.mechanism()))
+        for seed in range(20):
+            device, _ = store.enrol(row.id, None, invite_required=False)
+            sent = msgspec.structs.replace(read.decode(checkin(task, seed)), errors=0)
+            learner.ingest([Arrival(device, sent)])
+        assert learner.state == "reached"
+    for command in ("resume", "pause", "stop"):
+        sentence = quick("task", command, "walks").error()
+        assert "has ended: reached. `crowdml task reopen` goes on." in sentence
+    (listed,) = quick("task", "list", "--json").json()["tasks"]
+    assert listed["state"] == quick("task", "show", "walks", "--json").json()["state"] == "reached"
+    assert quick("task", "reopen", "walks").said() == "walks is running\n"
+    assert quick("task", "show", "walks", "--json").json()["state"] == "running"
+
+
 def _filled_in(starter: str) -> str:
     return starter.replace('"Say ', '"We say ')
 

@@ -508,6 +508,31 @@ def test_a_finished_task_ends_the_device(
         assert device.n_samples == 3, "collection has stopped"
         assert (transport.bodies, device.ledger.events) == ([], ())
         assert str(state) in (device.ended or "")
+    assert transport.checkouts == 1
+
+
+def test_a_device_comes_back_to_a_task_that_was_reopened(
+    file: Path, transport: MemoryTransport
+) -> None:
+    """Within a run the end is the end; the next run asks again, and no sample is lost."""
+    with join(file, transport) as device:
+        transport.state = State.REACHED
+        assert fill(device, 3)[-1] is Outcome.ENDED
+        transport.state = State.RUNNING
+        assert device.sync() is device.add(X, 0) is Outcome.ENDED
+    with join(file, transport) as device:
+        assert (device.ended, device.n_samples) == (None, 3)
+        assert device.sync() is Outcome.CHECKED_IN
+        assert device.n_samples == 0
+
+
+@pytest.mark.parametrize("kind", ["revoked", "unauthorized"])
+def test_a_device_that_is_unwanted_asks_no_more(
+    file: Path, transport: MemoryTransport, kind: str
+) -> None:
+    with join(file, transport) as device:
+        transport.before = [Rejected(kind, 409, "it is over")]
+        assert fill(device, 3)[-1] is Outcome.ENDED
     with join(file, transport) as device:
         assert device.add(X, 0) is Outcome.ENDED
     assert transport.checkouts == 1

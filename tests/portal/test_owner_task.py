@@ -32,6 +32,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "other": {},
     "many": {},
     "short": {"stop__updates": 1},
+    "reached": {
+        "privacy__epsilon": float("inf"),
+        "stop__error": 0.9,
+        "stop__samples": 3,
+        "stop__devices": 1,
+    },
     "weights": {"model__intercept": True, "features__count": 6},
     "people": {"privacy__mechanism": "direction", "privacy__epsilon": 4.0},
     "number": {"target__labels": None, "model__kind": "ridge", "model__clip": 1.0},
@@ -103,6 +109,28 @@ def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browse
     assert log(portal, "states")[:3] == done
     shown = text_of(owner.get("/owner/tasks/states"))
     assert shown.index("stopped") < shown.rindex("paused")
+
+
+def test_a_task_that_stopped_in_error_is_reopened(portal: Portal, owner: Browser) -> None:
+    address = "/owner/tasks/reached/state"
+    early = owner.send(address, {"state": "reopened"})
+    assert early.status == 400, "it runs"
+    for seed in range(30):
+        token = enrol(owner.wire, "reached")
+        body = json.loads(checkin(TASKS["reached"], seed)) | {"errors": 0}
+        reply = owner.wire.call(
+            "POST", "/v1/tasks/reached/checkins", json.dumps(body).encode(), token
+        )
+        assert reply.status == 200
+        if b">Reopen<" in owner.get("/owner/tasks/reached").body:
+            break
+    assert problem_kind(send(owner, "reached", token, 99)) == "task-finished"
+    assert owner.send(address, {"state": "running"}).status == 409
+    reply = owner.send(address, {"state": "reopened"})
+    assert reply.headers["location"] == "/owner/tasks/reached?done=reopened"
+    assert "The task goes on" in text_of(owner.get(reply.headers["location"]))
+    assert send(owner, "reached", token, 99).status == 200
+    assert log(portal, "reached")[0] == (NAME, "reopened", f"after check-in {seed + 1}")
 
 
 def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:

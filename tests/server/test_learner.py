@@ -275,9 +275,9 @@ def test_a_commit_that_failed_after_all_was_stored(
     turn = Log.turn
 
     @contextmanager
-    def broken(log: Log) -> Iterator[str]:
-        with turn(log) as state:
-            yield state
+    def broken(log: Log, seq: int) -> Iterator[object]:
+        with turn(log, seq) as given:
+            yield given
         raise Broken
 
     with monkeypatch.context() as patch:

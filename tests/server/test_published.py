@@ -8,8 +8,9 @@ from itertools import count
 import msgspec
 import pytest
 
-from crowdml.protocol import Checkout, State, encode_parameters, terms_hash
+from crowdml.protocol import Checkout, encode_parameters, terms_hash
 from crowdml.server import Store
+from crowdml.server.database import Wish
 from crowdml.server.entry import LogEntry
 from crowdml.server.fold import Fold
 from tests.server.learning import arrivals, changed, new_learner
@@ -62,8 +63,8 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
         while not readers_done.is_set():
             new_id = f"checkin-{learner.version:08}"
             learner.ingest([changed(first, id=new_id)])
-            for state in (State.PAUSED, State.RUNNING):
-                learner.refresh(state)
+            for state in ("paused", "running"):
+                learner.refresh(Wish(state))
 
     def read(seen: Seen) -> None:
         for n in count():

@@ -56,7 +56,7 @@ def test_a_state_that_no_owner_can_wish_is_refused(store: Store, state: str) -> 
     store.create_task(make_task())
     with pytest.raises(InvalidInput):
         store.set_task_state("activity", state)
-    assert store.task("activity").state == "running"
+    assert store.task("activity").wish.state == "running"
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "crowd.db", "", "sqlite"])

@@ -264,6 +264,7 @@ GROUPS = [
                 "Empty: 1,000, or 200 where each of these check-ins tells of one.",
             ),
             Field("stop.confidence", "At this confidence"),
+            Field("stop.devices", "From at least so many devices"),
         ),
     ),
     Group(

@@ -10,6 +10,7 @@ from crowdml.portal.context import learner_of, service_of
 from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import redirect, render
+from crowdml.protocol import State
 from crowdml.server import reports
 from crowdml.server.accounts import Action
 from crowdml.server.export import EXPORTS
@@ -25,6 +26,7 @@ DONE = {
     "created": "The task is created, and open for check-ins.",
     "paused": "The task is paused: it takes no check-ins until you resume it.",
     "running": "The task takes check-ins again.",
+    "reopened": "The task goes on. What was reported of its error before counts no more.",
     "stopped": "The task has ended for good. Its model stays.",
     "revoked": "The device is excluded. What it sent before stays in the model.",
 }
@@ -38,6 +40,8 @@ async def task(request: Request) -> Response:
 @on_post
 async def set_state(request: Request, posted: Posted) -> Response:
     learner, state = learner_of(request), posted.get("state", "")
+    if learner.state is State.REACHED and state == "reopened":
+        return await _steer(request, lambda _: learner.reopen(request.state.owner.name), state)
     if learner.state.final:
         return await _page(request, wrong=f"The task has ended: {learner.state}.", status=409)
     if state == "stopped" and posted.get("confirm", "").strip() != learner.task.name:
