@@ -9,6 +9,7 @@ from crowdml.optim.optimizer import Optimizer, State
 from crowdml.optim.projection import project
 from crowdml.optim.rates import Rate, audible, constant, inverse, inverse_sqrt, planned_rate
 from crowdml.optim.sgd import sgd
+from crowdml.optim.usual_length import UsualLength
 
 __all__ = [
     "OPTIMIZERS",
@@ -18,6 +19,7 @@ __all__ = [
     "Rate",
     "RateKind",
     "State",
+    "UsualLength",
     "adagrad",
     "audible",
     "average_gradient",

@@ -49,6 +49,9 @@ FILE = "the task file"
 T_MAX = 1_000_000
 """Check-ins after which a task ends, where it does not say."""
 
+USUAL_PACE = 60.0
+"""Check-ins a minute of one device at most, where neither the task nor a sensor says."""
+
 EVALUATORS = 0.2
 AVERAGING = 3.0
 """The power of the average of iterates that the planned rate is made for."""
@@ -176,7 +179,7 @@ class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[enrolment]: who may join, how often a device may check in, how late it may be."""
 
     mode: Literal["open", "invite"] = "open"
-    checkins_per_minute: Annotated[float, msgspec.Meta(gt=0, le=1e12)] = 60.0
+    checkins_per_minute: Annotated[float, msgspec.Meta(gt=0, le=1e12)] | None = None
     max_staleness: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
@@ -221,6 +224,14 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def t_max(self) -> int:
         """T_max, the check-ins after which the task ends."""
         return self.stop.updates or T_MAX
+
+    @property
+    def checkins_per_minute(self) -> float:
+        """The most of one device: what is said, or twice what its sensor can honestly give."""
+        said, sensor = self.enrolment.checkins_per_minute, self.terms.features.sensor
+        if said is not None or sensor is None or sensor.kind == "manual" or not sensor.every:
+            return USUAL_PACE if said is None else said
+        return min(USUAL_PACE, 2 * 60 / (sensor.every * self.terms.collection.batch))
 
     @property
     def fewest_evaluated(self) -> int:

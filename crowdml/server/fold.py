@@ -1,13 +1,15 @@
 """The fold: the whole state of a task as a function of its log, and of nothing else."""
 
 import io
+import math
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from crowdml.optim import State as OptimizerState
-from crowdml.privacy import Place, Reading, Unit
+from crowdml.optim import UsualLength
+from crowdml.privacy import Mechanism, Place, Reading, Unit
 from crowdml.protocol import Estimate, State, Task
 from crowdml.server.active import ActiveDevices
 from crowdml.server.entry import LogEntry
@@ -17,7 +19,7 @@ from crowdml.server.totals import Totals, error_estimate
 from crowdml.server.window import Window
 from crowdml.types import Array
 
-__all__ = ["Fold"]
+__all__ = ["Fold", "first_limit"]
 
 
 class Fold:
@@ -48,6 +50,7 @@ class Fold:
         self._reopened: frozenset[int] = frozenset()
         self.mechanism = task.terms.mechanism()
         untold = self.mechanism.unit is Unit.CHECKIN
+        self.usual = None if untold else UsualLength(first_limit(self.mechanism))
         self.totals = Totals([0.0] * self.model.n_classes, None if untold else 0)
         self._told = msgspec.msgpack.Decoder(self.mechanism.told)
         self._terms_sha256 = terms_sha256
@@ -70,9 +73,11 @@ class Fold:
     def _apply(self, entry: LogEntry, reading: Reading) -> None:
         self.totals.add(entry, reading)
         self.active.add(entry.device)
-        if reading.g is not None:
+        g = reading.g
+        if g is not None:
+            g = g if self.usual is None else self.usual.shortened(g)
             self.optimizer_state, self.w = self.optimizer.update(
-                self.optimizer_state, self.w, reading.g, entry.device
+                self.optimizer_state, self.w, g, entry.device
             )
         self.staleness_max = max(self.staleness_max, entry.staleness)
         if reading.evaluated:
@@ -144,6 +149,8 @@ class Fold:
         }
         if self.evidence is not None:
             arrays["evidence"] = self.evidence.to_array()
+        if self.usual is not None:
+            arrays["lengths"] = self.usual.to_array()
         arrays |= {f"history_{k}": v for k, v in self.history.to_arrays().items()}
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
@@ -161,10 +168,17 @@ class Fold:
             fold.window = Window.from_array(task.stop.window, arrays["window"])
             if fold.evidence is not None and "evidence" in arrays:
                 fold.evidence.restore(arrays["evidence"])
+            if fold.usual is not None and "lengths" in arrays:
+                fold.usual.restore(arrays["lengths"])
             numbers = [int(number) for number in arrays["numbers"]]
         fold.version, fold.staleness_max = numbers[:2]
         fold.reached = bool(numbers[2])
         return fold
+
+
+def first_limit(mechanism: Mechanism) -> float:
+    """No honest gradient is longer at the start, but for a noise that is three times the usual."""
+    return mechanism.length + 3 * math.sqrt(mechanism.noise_energy)
 
 
 def _prefixed(prefix: str, arrays: Any) -> dict[str, Any]:

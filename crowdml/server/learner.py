@@ -16,6 +16,7 @@ from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
 from crowdml.server.log import Log, Mark, marks_of
 from crowdml.server.published import Published
+from crowdml.server.shares import Shares
 from crowdml.server.store import DeviceRow, TaskRow
 from crowdml.server.throttle import BURST
 
@@ -64,6 +65,7 @@ class Learner:
         """Rebuild the fold: the newest snapshot, then the rest of the log."""
         self._restore()
         self._fold_is_ahead = False
+        self._shares = Shares(self._log.newest(self._fold.version))
         self._catch_up(self._log.after(self._fold.version))
         self._publish()
 
@@ -125,6 +127,7 @@ class Learner:
             answers = self._take_turn(arrivals, group, look=False)
         except sa.exc.IntegrityError:
             # Somebody repeats something, which is rare: only now look for what is known.
+            self._shares = Shares(self._log.newest(self._fold.version))
             answers = self._take_turn((), group, look=True)
         self._publish()
         if self._fold.version > before:
@@ -167,11 +170,13 @@ class Learner:
                 or closed
                 or self._too_old(checkin, version)
                 or self._too_frequent(before[device.number] + now[device.number])
+                or self._too_large_a_share(device.number)
             )
             if answer is None:
                 entry = self._entry(device, checkin, version + 1)
                 entries.append(entry)
                 now[device.number] += 1
+                self._shares.add(entry.device, entry.at)
                 for mark in marks_of(entry.device, entry.id, entry.number):
                     seen[mark] = entry.seq
                 answer = CheckinAnswer(entry.seq, "applied")
@@ -197,6 +202,8 @@ class Learner:
                 self._catch_up(self._log.after(self._fold.version))
                 return
             self._apply(entries)
+            for entry in entries:
+                self._shares.add(entry.device, entry.at)
 
     def reopen(self, by: str) -> None:
         """The owner does not believe that the target was reached: go on until it is again.
@@ -293,13 +300,22 @@ class Learner:
 
     def _too_frequent(self, this_minute: int) -> Rejected | None:
         """Through whatever processes its check-ins came, the log has them all."""
-        most = self.task.enrolment.checkins_per_minute
+        most = self.task.checkins_per_minute
         if this_minute < most + BURST:
             return None
         return rejected(
             "too-frequent",
             f"at most {most:g} check-ins a minute are allowed, and this minute has them.",
             retry_after=60 - time.time() % 60,
+        )
+
+    def _too_large_a_share(self, device: int) -> Rejected | None:
+        if not self._shares.used_up(device):
+            return None
+        return rejected(
+            "too-frequent",
+            "this device has sent its share of the newest check-ins. Let others send some.",
+            retry_after=60,
         )
 
     def _entry(self, device: DeviceRow, checkin: Checkin, seq: int) -> LogEntry:

@@ -11,6 +11,7 @@ from crowdml.server import schema
 from crowdml.server.accounts import record
 from crowdml.server.database import Database, Wish
 from crowdml.server.entry import LogEntry
+from crowdml.server.shares import NEWEST
 
 __all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
 
@@ -129,6 +130,14 @@ class Log:
             connection.execute(change)
             record(connection, by, "reopened", row.name, f"after check-in {seq}")
             self._database.tell()
+
+    def newest(self, seq: int) -> list[tuple[int, int]]:
+        """Device and time of the last check-ins up to this one, the oldest first."""
+        c = schema.checkins.c
+        query = sa.select(c.device, c.at).where(c.task == self._task, c.seq <= seq)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(c.seq.desc()).limit(NEWEST)).all()
+        return [(device, at) for device, at in reversed(rows)]
 
     def seen(self, keys: Collection[Key]) -> dict[Mark, int]:
         """The marks of all entries that have the id or the number of one of these, each with its

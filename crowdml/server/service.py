@@ -302,7 +302,7 @@ class Service:
             self._tasks[row.task.name] = Live(
                 learner,
                 gate,
-                Throttle(row.task.enrolment.checkins_per_minute),
+                Throttle(row.task.checkins_per_minute),
                 asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
                 deque(),
             )

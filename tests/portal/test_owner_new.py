@@ -69,7 +69,7 @@ def test_a_full_form_is_the_same_as_its_task_file() -> None:
         "optimizer.kind": "sgd", "optimizer.rate": "inverse", "optimizer.c": "4",
         "optimizer.averaging": "2",
         "stop.error": "0.1", "stop.window": "100", "stop.samples": "50",
-        "stop.confidence": "0.99", "enrolment.mode": "invite",
+        "stop.confidence": "0.99", "stop.devices": "5", "enrolment.mode": "invite",
         "enrolment.checkins_per_minute": "5", "enrolment.max_staleness": "7",
     }  # fmt: skip
     document = tomllib.loads(task_toml(FORM | manual))
@@ -143,6 +143,7 @@ WRONG = {
     "stop.window": ["1"],
     "stop.samples": ["0"],
     "stop.confidence": ["0.5", "1"],
+    "stop.devices": ["0"],
     "enrolment.mode": ["closed"],
     "enrolment.checkins_per_minute": ["0"],
     "enrolment.max_staleness": ["-1", "1.5"],

@@ -86,6 +86,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     "stop.window": ("must be a whole number from 10 to 100,000", ["9", "100001"]),
     "stop.samples": ("must be a whole number of at least 1", ["0"]),
     "stop.confidence": ("must be a number above 0.5 and below 1", ["0.5", "1.0"]),
+    "stop.devices": ("must be a whole number from 1 to 100,000", ["0", "100001"]),
     "enrolment.mode": ("must be open or invite", ['"closed"']),
     "enrolment.checkins_per_minute": (
         "must be a number above 0 and at most 1,000,000,000,000",

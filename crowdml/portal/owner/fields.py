@@ -275,7 +275,7 @@ GROUPS = [
             Field(
                 "enrolment.checkins_per_minute",
                 "Check-ins a minute of a device",
-                "In bursts of up to ten.",
+                "In bursts of up to ten. Empty: twice what the sensor gives, or 60.",
             ),
             Field(
                 "enrolment.max_staleness",
