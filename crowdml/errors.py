@@ -39,6 +39,11 @@ __all__ = [
 class CrowdmlError(Exception):
     """The root of the tree above."""
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What it says, for people; a line break in a value that it quotes begins no line."""
+        return (str(self),)
+
 
 class InvalidInput(CrowdmlError, ValueError):
     """A value breaks a rule."""
@@ -85,8 +90,13 @@ class InvalidTask(InvalidInput):
     """
 
     def __init__(self, *mistakes: Mistake, start: str = ""):
-        super().__init__("\n".join(f"{start}{mistake}" for mistake in mistakes))
+        self._lines = tuple(f"{start}{mistake}" for mistake in mistakes)
+        super().__init__("\n".join(self._lines))
         self.mistakes = mistakes
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return self._lines
 
 
 class PrivacyError(CrowdmlError):

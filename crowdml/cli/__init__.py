@@ -3,6 +3,7 @@
 import sys
 
 from crowdml.cli.app import app
+from crowdml.cli.output import say
 from crowdml.errors import CrowdmlError
 
 __all__ = ["app", "main"]
@@ -16,8 +17,7 @@ def main() -> None:
     try:
         app()
     except CrowdmlError as error:
-        for line in str(error).splitlines():
-            print(f"crowdml: {line}", file=sys.stderr)
+        say(*(f"crowdml: {line}" for line in error.lines), err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -18,6 +18,7 @@ from crowdml.cli import (
     simulate,
     task,
 )
+from crowdml.cli.output import say
 
 __all__ = ["app"]
 
@@ -31,7 +32,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(crowdml.__version__)
+        say(crowdml.__version__)
         raise typer.Exit
 
 

@@ -3,13 +3,12 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json
 from crowdml.errors import InvalidInput
 
 __all__ = ["audit"]

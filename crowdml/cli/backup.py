@@ -7,6 +7,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE
+from crowdml.cli.output import say
 
 if TYPE_CHECKING:
     from crowdml.server.backup import Contents
@@ -20,14 +21,14 @@ def backup(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Write everything the server keeps to one file, also while it runs."""
     with needs("server"):
         from crowdml.server.backup import back_up
-    print(f"wrote {file}: {_in_words(back_up(database, file))}")
+    say(f"wrote {file}: {_in_words(back_up(database, file))}")
 
 
 def restore(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Put a backup into a new database, SQLite or PostgreSQL."""
     with needs("server"):
         from crowdml.server.backup import restore
-    print(f"restored {file}: {_in_words(restore(database, file))}")
+    say(f"restored {file}: {_in_words(restore(database, file))}")
 
 
 def _in_words(contents: "Contents") -> str:

@@ -6,7 +6,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
-from crowdml.cli.output import print_json
+from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput
 
 __all__ = ["app"]
@@ -55,7 +55,7 @@ def server(
         return
     for each in figures.get("settings", [figures]):
         for mechanism in MECHANISMS:
-            print(mechanism)
+            say(mechanism)
             _print(each[mechanism], json)
 
 
@@ -89,13 +89,13 @@ def simulator(
         return
     figures = bench_simulator(samples, rounds)
     if None in figures["seconds_over_c"].values():
-        typer.echo(
+        say(
             "no C program to compare with: that needs gcc, and a clone of the repository.", err=True
         )
     if json:
         print_json(figures)
     else:
-        print(table(figures))
+        say(*table(figures).splitlines())
 
 
 def _counts(text: str) -> list[int]:
@@ -111,4 +111,4 @@ def _print(figures: dict[str, float], json: bool) -> None:
         print_json(figures)
         return
     for name, value in figures.items():
-        print(f"{name:>22}  {value:,.3g}" if value < 1000 else f"{name:>22}  {value:,.0f}")
+        say(f"{name:>22}  {value:,.3g}" if value < 1000 else f"{name:>22}  {value:,.0f}")

@@ -1,34 +1,36 @@
 """What a participant agrees to, shown before it is asked."""
 
 import typer
-from rich.console import Console
 
+from crowdml.cli.output import Console, say
 from crowdml.device import Offer
 from crowdml.privacy import Limits
 from crowdml.protocol import Terms
+from crowdml.visible import visible
 
 __all__ = ["ask"]
 
 
-def ask(offer: Offer, limits: Limits, question: str, yes: bool, before: str = "") -> None:
+def ask(
+    offer: Offer, limits: Limits, question: str, yes: bool, before: tuple[str, ...] = ()
+) -> None:
     """Show the terms and their hash; end the command unless the participant says yes."""
-    # What a server says is text: its brackets must not hide anything.
-    console = Console(stderr=True, markup=False, highlight=False)
-    console.print(f"{before}{in_plain_words(offer.terms, limits)}")
-    console.print(f"\nterms {offer.sha256}", soft_wrap=True)
+    console = Console(stderr=True)
+    for line in (*before, *in_plain_words(offer.terms, limits), ""):
+        console.print(visible(line))
+    say(f"terms {offer.sha256}", err=True)
     if not yes and not typer.confirm(question, err=True):
         raise typer.Exit(1)
 
 
-def in_plain_words(terms: Terms, limits: Limits) -> str:
+def in_plain_words(terms: Terms, limits: Limits) -> list[str]:
     wanted = ", ".join(terms.target.labels) or terms.target.description or "a number"
-    lines = [
+    return [
         f"What is read:      {terms.sensors}",
         f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
         f"What is predicted: {wanted}",
         *(_whole(terms) if terms.epsilon_in_all else _samples(terms, limits)),
     ]
-    return "\n".join(lines)
 
 
 def _whole(terms: Terms) -> list[str]:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json
 
 if TYPE_CHECKING:
     from crowdml.demo import Result
@@ -35,7 +34,7 @@ def demo(
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
     with needs("server", "sim"):
         from crowdml.demo import Demo, run_demo
-    console = Console(stderr=json)
+    console = Console(stderr=json, markup=True, highlight=True)
 
     def show(result: "Result", portal: str) -> None:
         if json:

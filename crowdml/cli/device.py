@@ -1,16 +1,12 @@
 """crowdml device: what a participant does, with one file that holds everything."""
 
-import logging
 import shlex
-import sys
 from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from crowdml.cli import moving
@@ -18,7 +14,7 @@ from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, has_joined
 from crowdml.cli.listening import run_topic
 from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, JSON, SAMPLE_LIMIT
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json, say, say_what_is_logged
 from crowdml.device import (
     Device,
     DeviceStore,
@@ -37,6 +33,7 @@ from crowdml.device.address import is_address, read_address
 from crowdml.errors import DeviceError, InvalidInput, InvalidSample
 from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
 from crowdml.protocol import Terms
+from crowdml.visible import visible
 
 __all__ = ["app"]
 
@@ -78,7 +75,7 @@ def join(
         view = transport.task()
     offer = read_terms(view, name)
     limits = _changed(default_limits(offer.terms), sample_limit, device_limit)
-    ask(offer, limits, "Agree and join?", yes, before=f"{view.title}\n{view.objective}\n\n")
+    ask(offer, limits, "Agree and join?", yes, before=(view.title, view.objective, ""))
     path = file or default_file(name)
     already = "already " if path.exists() and has_joined(path) else ""
     with Device.join(
@@ -92,7 +89,7 @@ def join(
         accept_no_privacy=accept_no_privacy,
         insecure_http=insecure_http,
     ) as device:
-        print(f"{already}joined {name} as device {device.identity.device}")
+        say(f"{already}joined {name} as device {device.identity.device}")
 
 
 @app.command()
@@ -136,7 +133,7 @@ def run(
 ) -> None:
     """Feed samples to the device and let it check in. A file goes on where the last run ended, a
     topic is read until Ctrl-C or the end of the task."""
-    logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    say_what_is_logged()
     address = read_address(source) if is_address(source) else None
     for_files = {"--again": again, "--readings": readings, "--strict": strict}
     for_topics = {"--ca": ca, "--discovery": discovery}
@@ -147,7 +144,7 @@ def run(
 
     def on_skip(error: InvalidSample) -> None:
         if next(numbers) <= SHOWN:
-            print(f"skipped a sample: {error}", file=sys.stderr)
+            say(f"skipped a sample: {error}", err=True)
 
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if address:
@@ -163,7 +160,7 @@ def run(
                 on_skip=on_skip,
             )
         if fed.skipped > SHOWN:
-            print(f"… and {fed.skipped - SHOWN} more", file=sys.stderr)
+            say(f"… and {fed.skipped - SHOWN} more", err=True)
         where = f" --file {shlex.quote(str(file))}" if file else ""
         _report(fed, device, str(address or source), where, readings)
         if fed.found_nothing and not address:
@@ -178,30 +175,30 @@ def run(
 def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -> None:
     """What was done, what waits, and how to go on."""
     if fed.resumed_after:
-        print(f"went on after line {fed.resumed_after:,} of {source}")
-    print(
+        say(f"went on after line {fed.resumed_after:,} of {source}")
+    say(
         f"{fed.kept} samples kept, {fed.answered} check-ins answered, "
         f"{device.n_samples} samples in the buffer"
         + (", a check-in waits to be sent" if device.pending else "")
     )
     if fed.stopped and not device.ended:
-        print(f"the buffer was full: the rest of {_named(source)} is not taken yet")
+        say(f"the buffer was full: the rest of {_named(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
     waiting = f"{device.n_samples} samples wait on this device"
     match fed.outcome:
         case Outcome.LIMIT:
             limits = f"crowdml device limits{where}{_wider(device)}"
-            print(f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}.")
+            say(f"stopped at your limit on ε: {waiting}. To go on: `{limits}`, then {again}.")
         case Outcome.TERMS:
             agree = f"`crowdml device agree{where}`"
-            print(f"stopped, as the terms changed: {waiting}. To go on: {agree}, then {again}.")
+            say(f"stopped, as the terms changed: {waiting}. To go on: {agree}, then {again}.")
         case Outcome.PAUSED:
-            print(f"stopped, as the task is paused: {waiting}; run again later: {again}.")
+            say(f"stopped, as the task is paused: {waiting}; run again later: {again}.")
         case Outcome.WAITING:
-            print(f"stopped without the server's answer: {waiting}; run again later: {again}.")
+            say(f"stopped without the server's answer: {waiting}; run again later: {again}.")
     if device.ended:
-        print(f"the task is over for this device: {device.ended}")
+        say(f"the task is over for this device: {device.ended}")
 
 
 def _named(source: str) -> str:
@@ -262,10 +259,9 @@ def ledger(file: FILE = None, json: JSON = False) -> None:
     table = Table("check-in", "what it told", "ε", "for each", "answer")
     for (letter, said), event in told:
         cost = f"{event.loss.total:.4g}"
-        table.add_row(letter, _told(event), cost, event.unit, escape(said))
-    console = Console()
-    console.print(table)
-    console.print(_in_all(account, limits), highlight=False)
+        table.add_row(letter, _told(event), cost, event.unit, visible(said))
+    Console().print(table)
+    say(*_in_all(account, limits).splitlines())
 
 
 def _told(event: CheckinEvent) -> str:
@@ -299,7 +295,7 @@ def limits(
         new = _changed(old, sample_limit, device_limit)
         if new != old:
             device.set_limits(new)
-    print(f"limits: ε = {new.per_sample:g} for a sample, {new.per_device:g} for the device")
+    say(f"limits: ε = {new.per_sample:g} for a sample, {new.per_device:g} for the device")
 
 
 def _changed(limits: Limits, per_sample: float | None, per_device: float | None) -> Limits:
@@ -316,7 +312,7 @@ def agree(file: FILE = None, yes: YES = False) -> None:
         offer = device.current_terms()
         ask(offer, device.identity.limits, "Agree to these terms?", yes)
         device.agree(offer.sha256)
-    print(f"agreed to the terms of {offer.terms.task}")
+    say(f"agreed to the terms of {offer.terms.task}")
 
 
 @app.command()
@@ -331,10 +327,10 @@ def leave(
         store.close()
         if not keep:
             store.erase()
-        print("never joined" + ("" if keep else f"; {path} is erased"))
+        say("never joined" + ("" if keep else f"; {path} is erased"))
         return
     Device(store).leave(erase=not keep)
-    print("left" + ("" if keep else f"; {path} is erased"))
+    say("left" + ("" if keep else f"; {path} is erased"))
 
 
 app.command()(moving.move)

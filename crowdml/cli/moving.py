@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from crowdml.cli.device_file import FILE, YES, find
 from crowdml.cli.options import INSECURE_HTTP
+from crowdml.cli.output import say
 from crowdml.device import Device, DeviceStore, fingerprint_of, read_link
 from crowdml.errors import InvalidInput
 
@@ -52,11 +52,15 @@ def _move(
     """Show what is and what would be; end the command unless the participant says yes."""
     identity = device.identity
     pinned = identity.certificate and fingerprint_of(identity.certificate)
-    console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"task        {identity.task}, on the terms that were agreed to")
-    console.print(f"address     {identity.url}\n         to {url}")
-    console.print(f"certificate {pinned or ANY}\n         to {fingerprint or ANY}")
+    say(
+        f"task        {identity.task}, on the terms that were agreed to",
+        f"address     {identity.url}",
+        f"         to {url}",
+        f"certificate {pinned or ANY}",
+        f"         to {fingerprint or ANY}",
+        err=True,
+    )
     if not yes and not typer.confirm("Trust this server from now on?", err=True):
         raise typer.Exit(1)
     device.move(url, fingerprint, insecure_http)
-    print(f"device {device.identity.device} goes on at {url}")
+    say(f"device {device.identity.device} goes on at {url}")

@@ -8,7 +8,7 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
-from crowdml.cli.output import print_json
+from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def add(
     with open_store(database) as store, needs("server"):
         known = name in store.accounts.names()
         store.accounts.add(name, password)
-    print(f"changed the password of {name}" if known else f"added {name}")
+    say(f"changed the password of {name}" if known else f"added {name}")
 
 
 @app.command("list")
@@ -46,7 +46,7 @@ def list_owners(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> No
     if json:
         print_json({"owners": names})
     else:
-        print("\n".join(names) or "no owners; add one with: crowdml owner add NAME")
+        say(*names or ["no owners; add one with: crowdml owner add NAME"])
 
 
 @app.command()
@@ -54,7 +54,7 @@ def remove(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Remove an owner and end their sessions; tasks stay."""
     with open_store(database) as store:
         store.accounts.remove(name)
-    print(f"removed {name}")
+    say(f"removed {name}")
 
 
 def _typed() -> str:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Column, Table
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json, say
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, listed, set_fields
 
@@ -92,7 +91,7 @@ def plan(
         _show(advice, data or f"made-up data of {difficulty} difficulty")
     if write:
         file.write_text(_written(text, advice.recommended, devices), encoding="utf-8")
-        typer.echo(f"wrote the recommended settings to {file}", err=json)
+        say(f"wrote the recommended settings to {file}", err=json)
 
 
 def _read(file: Path) -> str:
@@ -139,7 +138,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 
 def _show(advice: "Advice", source: str) -> None:
-    console = Console(highlight=False)
+    console = Console()
     columns = [
         Column("mechanism", no_wrap=True),
         Column("for each", no_wrap=True),

@@ -5,13 +5,12 @@ from time import perf_counter
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json
 
 __all__ = ["reproduce"]
 
@@ -48,7 +47,7 @@ def reproduce(
     if json:
         print_json(found.summary())
         return
-    console = Console()
+    console = Console(markup=True)
     for name, curves in found.summary().items():
         table = Table(name, "ours", "paper")
         for key, errors in curves.items():
@@ -57,6 +56,6 @@ def reproduce(
         console.print(table)
     for claim in found.claims:
         verdict = "[green]holds[/green]" if claim.holds else "[yellow]does not hold[/yellow]"
-        console.print(f"{claim.figure}: {claim.text}: {verdict} ({claim.numbers})", highlight=False)
+        console.print(f"{claim.figure}: {claim.text}: {verdict} ({claim.numbers})")
     seconds = perf_counter() - started
-    console.print(f"{trials} trials in {seconds:.0f} s; open {report}", highlight=False)
+    console.print(f"{trials} trials in {seconds:.0f} s; open {report}")

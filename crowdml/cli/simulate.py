@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json, say
 from crowdml.cli.simulated import Simulated
 from crowdml.cli.sweep import (
     CHOOSING,
@@ -235,7 +234,7 @@ def simulate_command(
     if json:
         print_json(simulated.document())
     else:
-        print(simulated.table())
+        say(*simulated.table().splitlines())
 
 
 def _run(
@@ -292,7 +291,7 @@ def _warnings_told(console: Console) -> Iterator[None]:
         warnings.simplefilter("default")
         yield
     for message in dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning):
-        console.print(f"note: {message}", highlight=False)
+        console.print(f"note: {message}")
 
 
 def _delay(law: str, ticks: float) -> Any:

@@ -1,20 +1,18 @@
 """crowdml task: what an owner does with tasks, directly in the server's database."""
 
 import re
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
-from crowdml.cli.output import print_json
+from crowdml.cli.output import Console, print_json, say
 from crowdml.errors import InvalidInput, Mistake
+from crowdml.visible import visible
 
 if TYPE_CHECKING:
     from crowdml.protocol import Rule
@@ -71,7 +69,7 @@ mode = "open"               # or "invite"
 @app.command()
 def new(name: NAME = "my-task") -> None:
     """Print a task file to start from."""
-    print(STARTER.format(name=name), end="")
+    say(*STARTER.format(name=name).splitlines())
 
 
 @app.command()
@@ -89,11 +87,11 @@ def create(
     task = Task.from_toml(text, *_own_words())
     with open_store(database) as store:
         row = store.create_task(task)
-    print(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
+    say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
     if not task.terms.private:
-        print("WARNING: this task is NOT PRIVATE, and devices must say that they accept it")
+        say("WARNING: this task is NOT PRIVATE, and devices must say that they accept it")
     if task.terms.features.sensor is None:
-        print("phones cannot take part: no [features.sensor]")
+        say("phones cannot take part: no [features.sensor]")
 
 
 def _own_words() -> "Iterator[Rule]":
@@ -122,7 +120,7 @@ def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> Non
     table = Table("name", "title", "state", "mechanism", "ε", "devices", "check-ins")
     for row in rows:
         keys = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
-        table.add_row(*(escape(str(row[key])) for key in keys))
+        table.add_row(*(visible(row[key]) for key in keys))
     Console().print(table if rows else "no tasks; create one with: crowdml task create FILE.toml")
 
 
@@ -139,13 +137,13 @@ def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) 
     if json:
         print_json(document)
         return
-    console = Console(markup=False)
+    console = Console()
     keys = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
     for key in (*keys, "terms_sha256"):
-        console.print(f"{key:>13}  {document[key]}", highlight=False, soft_wrap=True)
+        console.print(f"{key:>13}  {visible(document[key])}", soft_wrap=True)
     console.print_json(row.terms)
     for device in devices:
-        console.print(f"device {device.name}  {device.status}", highlight=False)
+        console.print(f"device {device.name}  {device.status}")
 
 
 @app.command()
@@ -195,11 +193,11 @@ def invite(
                 f"may join {name} without one."
             )
         code = store.create_invite(row.id, uses)
-    print(code)
-    print(
+    say(code)
+    say(
         f"for {uses} {'device' if uses == 1 else 'devices'}: "
         f"crowdml device join https://HOST:PORT/join/{name} --invite {code}",
-        file=sys.stderr,
+        err=True,
     )
 
 
@@ -211,7 +209,7 @@ def revoke(
     """Exclude a device; what it sent before stays in the model."""
     with open_store(database) as store:
         store.set_device_status(device, "revoked")
-    print(f"revoked {device}")
+    say(f"revoked {device}")
 
 
 @app.command()
@@ -233,7 +231,7 @@ def export(
         out.write_bytes(model)
     except OSError as error:
         raise InvalidInput(f"cannot write the model to {out}: {error.strerror}.") from error
-    print(f"wrote version {fold.version} of {name} to {out}")
+    say(f"wrote version {fold.version} of {name} to {out}")
 
 
 def _set_state(database: str, name: str, state: str) -> None:
@@ -243,7 +241,7 @@ def _set_state(database: str, name: str, state: str) -> None:
             remedy = "`crowdml task reopen` goes on." if now == "reached" else "Create a new one."
             raise InvalidInput(f"the task {name!r} has ended: {now}. {remedy}")
         store.set_task_state(name, state)
-    print(f"{name} is {state}")
+    say(f"{name} is {state}")
 
 
 def _learner(store: "Store", row: "TaskRow") -> "Learner":

@@ -37,7 +37,7 @@ from crowdml.protocol.sensor import Sensor
 from crowdml.protocol.task import OptimizerSpec, Task
 from crowdml.protocol.terms import Features, ModelTerms, Terms, make_model, terms_hash
 from crowdml.protocol.toml import set_fields
-from crowdml.protocol.wording import listed, visible
+from crowdml.protocol.wording import listed
 
 __all__ = [
     "MECHANISMS",
@@ -83,5 +83,4 @@ __all__ = [
     "rule",
     "set_fields",
     "terms_hash",
-    "visible",
 ]

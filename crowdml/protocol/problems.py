@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crowdml.errors import Rejected
+from crowdml.visible import visible
 
 __all__ = ["MEDIA_TYPE", "PROBLEMS", "Problem", "problem_document", "read_problem", "rejected"]
 
@@ -68,8 +69,8 @@ def read_problem(status: int, body: bytes) -> Rejected:
         document: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         document = {}
-    kind = str(document.pop("type", None) or "").removeprefix(PREFIX)
-    detail = str(document.pop("detail", f"the server answered with status {status}"))
+    kind = visible(document.pop("type", None) or "").removeprefix(PREFIX)
+    detail = visible(document.pop("detail", f"the server answered with status {status}"))
     return Rejected(kind or "unknown", status, detail, document)
 
 

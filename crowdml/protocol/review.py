@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.protocol.wording import in_words, listed, shown, visible
+from crowdml.protocol.wording import cut, in_words, listed, shown
 
 __all__ = ["MISSING", "Review", "Rule", "fields_of", "read", "rule"]
 
@@ -137,7 +137,7 @@ def _unknown(
             if meant
             else f"Remove it. Known here: {listed(known, 'and')}."
         )
-        yield Mistake(inside + visible(name), "is not known here", remedy=remedy), meant
+        yield Mistake(inside + cut(name), "is not known here", remedy=remedy), meant
 
 
 def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:

@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 
-__all__ = ["in_words", "listed", "number", "shown", "visible"]
+from crowdml.visible import visible
+
+__all__ = ["cut", "in_words", "listed", "number", "shown"]
 
 LONGEST = 60
 NO_META = Meta()
@@ -68,7 +70,7 @@ def shown(value: Any) -> str:
             return str(value).lower()
         case str():
             length = f" of {len(value):,} characters" if len(value) > LONGEST else ""
-            return f'"{visible(value)}"{length}'
+            return f'"{cut(value)}"{length}'
         case list():
             return "a list"
         case dict():
@@ -78,17 +80,12 @@ def shown(value: Any) -> str:
         case int() if value.bit_length() > 128:
             return "a huge number"
         case _:
-            return visible(str(value))
+            return cut(str(value))
 
 
-def visible(text: str) -> str:
-    r"""A text from elsewhere: cut where it is long, with control characters made visible.
-
-    >>> visible("\x1b[8m")
-    '\\x1b[8m'
-    """
-    cut = text if len(text) <= LONGEST else text[:LONGEST] + "…"
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut)
+def cut(text: str) -> str:
+    """A text from elsewhere, of which so much is shown."""
+    return visible(text if len(text) <= LONGEST else text[:LONGEST] + "…")
 
 
 def _range(meta: Meta) -> str:

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from crowdml.visible import visible, visible_json
+
 __all__ = ["Announce", "announcer", "start_logging"]
 
 Announce: TypeAlias = Callable[[str], None]
@@ -27,7 +29,7 @@ class Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         told = fields_of(record)
         about = f"{told['task']}: " if "task" in told else ""
-        line = f"{record.levelname} {record.name}: {about}{told['message']}"
+        line = visible(f"{record.levelname} {record.name}: {about}{told['message']}")
         return "\n".join([line, *told.get("exception", [])])
 
 
@@ -35,7 +37,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = {"time": time, "level": record.levelname, "logger": record.name}
-        return msgspec.json.encode(told | fields_of(record)).decode()
+        return visible_json(msgspec.json.encode(told | fields_of(record)).decode())
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
