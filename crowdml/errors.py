@@ -6,7 +6,7 @@ CrowdmlError
 │   └── InvalidTask       a task or its terms with wrong fields, each a Mistake
 ├── PrivacyError          continuing would break a promise made to the participant
 │   ├── LimitReached      the ledger has no ε left for this release
-│   ├── NotPrivate        the task adds no noise and nobody agreed to that
+│   ├── NotPrivate        the task protects nobody and that was not agreed to
 │   └── TermsChanged      the server's terms are not the ones that were agreed to
 ├── DeviceError           the local device file cannot be used as asked
 ├── Unreachable           the network or the server failed; try again later
@@ -108,7 +108,7 @@ class LimitReached(PrivacyError):
 
 
 class NotPrivate(PrivacyError):
-    """The task adds no noise and nobody agreed to that."""
+    """The task protects nobody, by no noise or too little, and that was not agreed to."""
 
 
 class TermsChanged(PrivacyError):

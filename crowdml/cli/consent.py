@@ -29,40 +29,47 @@ def in_plain_words(terms: Terms, limits: Limits) -> list[str]:
         f"What is read:      {terms.sensors}",
         f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
         f"What is predicted: {wanted}",
-        *(_whole(terms) if terms.epsilon_in_all else _samples(terms, limits)),
+        f"What leaves:       {_leaving(terms)}",
+        f"How it is hidden:  {_hiding(terms, limits) if terms.private else _not_at_all(terms)}",
     ]
 
 
-def _whole(terms: Terms) -> list[str]:
+def _leaving(terms: Terms) -> str:
     collection = terms.collection
-    times = "once" if collection.checkins == 1 else f"at most {collection.checkins} times"
-    return [
-        f"What leaves:       {times}, after {collection.batch} samples: one small number. Either "
-        "it names a direction in which to change the model, or it says whether one prediction was "
-        "right; which of the two is not for the device to choose. Never a sample.",
-        f"How it is hidden:  the number is chosen by chance, so that whatever you contribute, "
-        f"nobody can be sure of any of it. Whatever you contribute, in all: "
-        f"ε = {terms.epsilon_in_all:g}.",
-    ]
-
-
-def _samples(terms: Terms, limits: Limits) -> list[str]:
+    if terms.epsilon_in_all:
+        times = "once" if collection.checkins == 1 else f"at most {collection.checkins} times"
+        return (
+            f"{times}, after {collection.batch} samples: one small number. "
+            "Either it names a direction in which to change the model, or it says whether one "
+            "prediction was right; which of the two is not for the device to choose. Never a "
+            "sample."
+        )
     noise = (
         "all with random noise. Never a sample."
-        if terms.private
+        if terms.hides
         else "all without any noise: samples could be worked out from them."
     )
-    leaves = (
-        f"What leaves:       after every {terms.collection.batch} samples: the average of what "
-        "they suggest to change, how many were predicted wrongly and how many had each label, "
+    return (
+        f"after every {collection.batch} samples: the average of what they "
+        "suggest to change, how many were predicted wrongly and how many had each label, "
         f"{noise}"
     )
-    if not terms.private:
-        return [leaves, "How it is hidden:  NOT AT ALL. THIS TASK IS NOT PRIVATE."]
-    return [
-        leaves,
-        f"How it is hidden:  whatever anyone does with it, one sample changes the chance of any "
+
+
+def _hiding(terms: Terms, limits: Limits) -> str:
+    if terms.epsilon_in_all:
+        return (
+            "the number is chosen by chance, so that whatever you contribute, "
+            "nobody can be sure of any of it. Whatever you contribute, in all: "
+            f"ε = {terms.epsilon_in_all:g}."
+        )
+    return (
+        "whatever anyone does with it, one sample changes the chance of any "
         f"message by a factor of at most e^{terms.epsilon_per_sample:g}. You allow "
         f"ε = {limits.per_sample:g} for a sample and {limits.per_device:g} for all check-ins "
-        "together. The promise is for samples, not for you as a whole.",
-    ]
+        "together. The promise is for samples, not for you as a whole."
+    )
+
+
+def _not_at_all(terms: Terms) -> str:
+    return f"NOT AT ALL. THIS TASK IS NOT PRIVATE. {terms.why_not_private}"

@@ -11,6 +11,7 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import Console, print_json
+from crowdml.privacy import PRIVATE_UP_TO
 
 if TYPE_CHECKING:
     from crowdml.demo import Result
@@ -78,8 +79,12 @@ def _explain(result: "Result", task: str, console: Console) -> None:
 
 def _privacy(result: "Result") -> str:
     spent = result.epsilon
-    if math.isinf(spent.per_sample):
-        return "[bold red]no privacy: ε = ∞[/bold red]"
+    lost = spent.per_person if result.mechanism == "direction" else spent.per_sample
+    if lost > PRIVATE_UP_TO:
+        told = "∞" if math.isinf(lost) else f"{lost:g}"
+        return (
+            f"[bold red]no privacy: ε = {told}, and above {PRIVATE_UP_TO:g} it is none[/bold red]"
+        )
     if result.mechanism == "direction":
         return (
             f"privacy: whatever a person contributed, in all: ε = {spent.per_person:g}. The whole "

@@ -64,7 +64,7 @@ def join(
     device_limit: DEVICE_LIMIT = None,
     yes: YES = False,
     accept_no_privacy: Annotated[
-        bool, typer.Option("--accept-no-privacy", help="Join even a task that adds no noise.")
+        bool, typer.Option("--accept-no-privacy", help="Join even a task that is NOT PRIVATE.")
     ] = False,
     insecure_http: INSECURE_HTTP = False,
 ) -> None:

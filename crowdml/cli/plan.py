@@ -69,7 +69,7 @@ def plan(
         )
     gathering, text = Gathering(devices, samples, delay, skew), _read(file)
     task = _task(text, devices)
-    if not task.terms.private:
+    if not task.terms.hides:
         raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
     similar = load_dataset(data) if data else None
     with _progress() as progress:

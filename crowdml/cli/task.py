@@ -89,7 +89,10 @@ def create(
         row = store.create_task(task)
     say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
     if not task.terms.private:
-        say("WARNING: this task is NOT PRIVATE, and devices must say that they accept it")
+        say(
+            f"WARNING: this task is NOT PRIVATE. {task.terms.why_not_private} Devices must say "
+            "that they accept it."
+        )
     if task.terms.features.sensor is None:
         say("phones cannot take part: no [features.sensor]")
 

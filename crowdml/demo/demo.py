@@ -185,7 +185,9 @@ def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:
         + f"{task.terms.collection.batch} samples{'' if once else ', and uses each once'}."
     )
     if not task.terms.private:
-        console.print("[bold red]ε = ∞: THIS TASK IS NOT PRIVATE. No noise is added.[/bold red]")
+        console.print(
+            f"[bold red]THIS TASK IS NOT PRIVATE. {task.terms.why_not_private}[/bold red]"
+        )
 
 
 @contextmanager

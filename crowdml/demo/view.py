@@ -76,7 +76,7 @@ def draw(progress: Progress) -> RenderableType:
     if progress.central_error is not None:
         table.add_row("central batch", f"{progress.central_error:.3f}  with all data in one place")
     table.add_row("guessing", f"{progress.guess_error:.3f}")
-    table.add_row("ε so far", f"{_epsilon(progress.per_person)} by any person, in all")
+    table.add_row("ε so far", f"{_epsilon(progress)} by any person, in all")
     title = f"[bold]crowdml[/bold] · {progress.task.title}"
     return Group(Panel(table, title=title, subtitle=progress.portal, expand=False))
 
@@ -96,5 +96,7 @@ def _estimate(estimate: Estimate | None) -> str:
     return f"{estimate.value:.2f} ± {estimate.margin:.2f}" if estimate else "–"
 
 
-def _epsilon(value: float) -> str:
-    return "∞ (NOT PRIVATE)" if math.isinf(value) else f"{value:g}"
+def _epsilon(progress: Progress) -> str:
+    value = progress.per_person
+    told = "∞" if math.isinf(value) else f"{value:g}"
+    return told if progress.task.terms.private else f"{told} (NOT PRIVATE)"

@@ -298,7 +298,8 @@ class Device:
             terms, old = offer.terms, self._agreement.terms
             if not terms.private and old.private:
                 raise NotPrivate(
-                    f"the task {terms.task} no longer adds noise. Leave it, or join it anew."
+                    f"the task {terms.task} is no longer private. {terms.why_not_private} Leave "
+                    "it, or join it anew."
                 )
             if self._store.n_samples and not _same_samples(terms, old):
                 raise InvalidInput(

@@ -84,6 +84,6 @@ def report(device: Device, outcome: Outcome) -> dict[str, Any]:
         "samples": device.n_samples,
         "checkins": device.n_answered,
         "epsilon": device.ledger.per_device,
-        "for": WHOM[terms.mechanism().unit] if terms.private else "nobody: no noise is added",
+        "for": WHOM[terms.mechanism().unit] if terms.private else "nobody: the task is not private",
         "limit": device.identity.limits.per_device,
     }

@@ -35,7 +35,7 @@ class Wishes(TypedDict, total=False):
         terms_sha256: The hash of the terms that were shown: others are not joined.
         limits: On ε; by default one check-in's cost per sample, and for the device what the terms
             say, or twenty check-ins if they say nothing.
-        accept_no_privacy: Join even a task that adds no noise.
+        accept_no_privacy: Join even a task that is not private: no noise, or an ε above 20.
         insecure_http: Allow plain HTTP beyond loopback.
     """
 
@@ -85,9 +85,8 @@ def enrol(
             )
         if not offer.terms.private and not wishes.get("accept_no_privacy"):
             raise NotPrivate(
-                f"the task {task} is NOT PRIVATE: it adds no noise, and the server could learn "
-                "your samples. To join all the same, say --accept-no-privacy (in Python, "
-                "accept_no_privacy=True)."
+                f"the task {task} is NOT PRIVATE. {offer.terms.why_not_private} To join all the "
+                "same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
             )
         enrolled = server.enrol(Enrol(offer.sha256, wishes.get("invite")))
     return Identity(

@@ -44,6 +44,7 @@ STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
 LATER = {"not-found", "method-not-allowed", "task-paused", "too-frequent", "unavailable", "unknown"}
 OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
 NEXT = {"stale-version", "future-version", "implausible", "repeated-number"}
+PRIVATE_UP_TO = 20  # a larger ε protects nobody
 MINE = 0x63726F77  # marks the files of this program
 ONES = [bin(byte).count("1") - 4 for byte in range(256)]
 
@@ -393,7 +394,7 @@ class Server:
 # A device's life
 
 
-def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool) -> str:
+def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, naked: bool) -> str:
     """Show the terms, and pin what was shown."""
     found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
     if not found or "device" in memory.read():
@@ -409,6 +410,8 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool) ->
     # Below the terms, so that a long text cannot push it out of sight.
     sure = math.ceil(1e4 / (1 + math.exp(-terms.in_all))) / 1e2
     weak = " THAT IS NEXT TO NO PROTECTION." * (terms.in_all > 10)
+    if terms.in_all > PRIVATE_UP_TO:
+        weak = f"\nTHIS TASK IS NOT PRIVATE: above ε = {PRIVATE_UP_TO} nothing is protected."
     print(f"""
 What leaves:   {terms.checkins} times at most, after {terms.batch} samples or more, one number:
                one of {terms.k} public directions, more likely one that improves the model;
@@ -418,6 +421,8 @@ What you lose: at most ε = {terms.in_all:g}, for all that you sense together, w
                who guesses about you at fifty-fifty becomes at most {sure:g} % sure.{weak}
 What you lost: ε = {spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
+    if terms.in_all > PRIVATE_UP_TO and not naked:
+        raise Problem("not joined. To join what is NOT PRIVATE, say --accept-no-privacy.")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")
     request = {"terms": terms.sha256, **({"invite": invite} if invite else {})}
@@ -569,6 +574,9 @@ def main() -> int:
     parser.add_argument("--fingerprint", default="", help="join: SHA-256 of its certificate")
     parser.add_argument("--invite", default="", help="join: a code, if the task asks for one")
     parser.add_argument("--yes", action="store_true", help="join: agree without being asked")
+    parser.add_argument(
+        "--accept-no-privacy", action="store_true", help="join: with ε above 20 too"
+    )
     parser.add_argument("--source", default="-", help="run: a CSV file, or - for standard input")
     parser.add_argument("--wait", type=float, default=300.0, help="run: seconds to try again")
     parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
@@ -580,7 +588,8 @@ def main() -> int:
             raise Problem(f"there is no {args.file}. Join a task first.")
         memory = Memory(args.file)
         if args.command == "join":
-            print(join(memory, args.link, args.fingerprint, args.invite, args.yes))
+            naked = args.accept_no_privacy
+            print(join(memory, args.link, args.fingerprint, args.invite, args.yes, naked))
         elif args.command == "ledger":
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))

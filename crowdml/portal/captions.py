@@ -29,7 +29,7 @@ def note_error(task: Task) -> str:
             f"prediction was right, with chance in the answer, so {band}{edges}"
         )
     counts = f"{how_often} on the devices’ own new samples"
-    if not task.terms.private:
+    if not task.terms.hides:
         return f"{counts}: {band}."
     return f"{counts}. Devices send these counts with noise, so {band}{edges}"
 
@@ -38,7 +38,7 @@ def note_labels(task: Task) -> str:
     divide = "How the samples of the crowd divide over the labels, from"
     if Promise.of(task.terms).whole:
         return f"{divide} the same reports. A bar below zero is chance."
-    if not task.terms.private:
+    if not task.terms.hides:
         return f"{divide} exact counts."
     return f"{divide} noisy counts. A bar below zero is noise."
 

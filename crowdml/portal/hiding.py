@@ -60,7 +60,7 @@ class Slider(NamedTuple):
 
 def sliders(terms: Terms) -> tuple[Slider, ...]:
     """What can be changed in the picture of this task, each at the task's own value."""
-    own = terms.epsilon_per_sample if terms.private else 1.0
+    own = terms.epsilon_per_sample if terms.hides else 1.0
     low = min(0.01, _power_of_ten(math.floor, own))
     if isinstance(terms.mechanism(), DirectionMechanism):
         return (Slider("epsilon", "ε of a check-in", low, LARGEST_CHOICE, own),)

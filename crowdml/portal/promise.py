@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crowdml.portal import words
+from crowdml.privacy import PRIVATE_UP_TO
 from crowdml.protocol import Terms
 
 __all__ = ["LEVELS", "Level", "Promise"]
@@ -31,8 +32,8 @@ LEVELS = [
     Level(1.0, "Strong", "strong", "Little can be learnt about {whom}."),
     Level(4.0, "Moderate", "medium", "A guess about {whom} can become much better."),
     Level(10.0, "Weak", "weak", "A guess about {whom} can become nearly certain."),
-    Level(1e9, "Very weak", "weak", "Hardly any protection for {whom}."),
-    Level(math.inf, "Not private", "none", "No noise is added, and samples can be reconstructed."),
+    Level(PRIVATE_UP_TO, "Very weak", "weak", "Hardly any protection for {whom}."),
+    Level(math.inf, "Not private", "none", "Nothing is protected."),
 ]
 
 
@@ -65,7 +66,7 @@ class Promise:
 
     @property
     def private(self) -> bool:
-        return math.isfinite(self.epsilon)
+        return self.level.key != "none"
 
     @property
     def level(self) -> Level:

@@ -9,7 +9,7 @@ from crowdml.privacy.features import bound_features, bound_rows, check_target
 from crowdml.privacy.grid import choose_grid, dequantize, quantize, sensitivity_steps
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
-from crowdml.privacy.loss import Loss, Unit
+from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit
 from crowdml.privacy.mechanism import Implausible, Mechanism, Place, Reading
 from crowdml.privacy.minibatch import Minibatch, choose
 from crowdml.privacy.noise import ExactNoise, NoiseSource
@@ -20,6 +20,7 @@ __all__ = [
     "GAUSSIAN",
     "LAPLACE",
     "LARGEST_CHOICE",
+    "PRIVATE_UP_TO",
     "Chance",
     "CheckinEvent",
     "Choice",

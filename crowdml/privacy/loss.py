@@ -7,7 +7,13 @@ from enum import StrEnum
 
 from crowdml.privacy.zcdp import epsilon_of
 
-__all__ = ["Loss", "Unit"]
+__all__ = ["PRIVATE_UP_TO", "Loss", "Unit"]
+
+PRIVATE_UP_TO = 20.0
+"""The largest ε that is called private, of a person in all or of a sample.
+
+The factor e^20 is half a billion: beyond it a guess becomes certain, and ε is a number only.
+"""
 
 
 class Unit(StrEnum):

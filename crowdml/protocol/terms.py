@@ -11,7 +11,7 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
-from crowdml.privacy import CheckinEvent, Mechanism, Place, Unit
+from crowdml.privacy import PRIVATE_UP_TO, CheckinEvent, Mechanism, Place, Unit
 from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
@@ -134,8 +134,28 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return len(self.target.labels)
 
     @property
-    def private(self) -> bool:
+    def hides(self) -> bool:
+        """Whether chance has a part in what is sent; how much it hides is another question."""
         return self.epsilon_per_sample != float("inf")
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise, for a person in all or for a sample, is worth the name."""
+        return (self.epsilon_in_all or self.epsilon_per_sample) <= PRIVATE_UP_TO * (1 + 1e-9)
+
+    @property
+    def why_not_private(self) -> str:
+        """As a sentence; empty for what is private."""
+        if self.private:
+            return ""
+        if not self.hides:
+            return "It adds no noise (ε = ∞), and samples could be worked out from what is sent."
+        whole = self.epsilon_in_all
+        epsilon, whom = whole or self.epsilon_per_sample, "a person" if whole else "a sample"
+        return (
+            f"It has ε = {epsilon:g} for {whom}, and above {PRIVATE_UP_TO:g} nothing is protected: "
+            "a guess can become certain."
+        )
 
     @property
     def epsilon_per_sample(self) -> float:

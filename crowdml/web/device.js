@@ -292,9 +292,7 @@ export class Device extends EventTarget {
       }
       const old = this.terms;
       if (!terms.private && old.private) {
-        throw new NotPrivate(
-          `the task ${terms.task} no longer adds noise. Leave it, or join it anew.`,
-        );
+        throw new NotPrivate(`the task ${terms.task} is no longer private. Leave it, or join anew.`);
       }
       await this.#remember((identity, nSamples) => {
         if (nSamples && !sameShape(terms, old)) {

@@ -63,8 +63,7 @@ export async function enrol(transport, url, task, wishes) {
   }
   if (!terms.private && !acceptNoPrivacy) {
     throw new NotPrivate(
-      `the task ${task} is NOT PRIVATE: it adds no noise, and the server could learn your ` +
-        "samples. To join all the same, accept that by name.",
+      `the task ${task} is NOT PRIVATE: its ε is above 20. To join all the same, accept that by name.`,
     );
   }
   const message = { terms: termsSha256, ...(invite ? { invite } : {}) };

@@ -105,8 +105,9 @@ export class Terms {
     return this.target.labels.length;
   }
 
+  /** Above ε = 20 for a person, or a sample, nothing is protected. */
   get private() {
-    return this.epsilonPerSample !== Infinity;
+    return (this.epsilonInAll ?? this.epsilonPerSample) <= 20 * (1 + 1e-9);
   }
 
   /** What one check-in costs each of its samples, computed and not merely claimed. */

@@ -346,7 +346,7 @@ export interface Wishes {
   termsSha256?: string;
   /** By default one check-in's cost, and all check-ins of the terms, or twenty. */
   limits?: Limits;
-  /** Join even a task that adds no noise. */
+  /** Join even a task that is not private. */
   acceptNoPrivacy?: boolean;
 }
 

@@ -19,7 +19,7 @@ from crowdml.protocol import terms_hash
 from tests.brokers import broker_in
 from tests.cli.command import Command, Here, Ran, soon
 from tests.device.puppet import Puppet, serving
-from tests.servers import PATIENCE, Process, create, free_port, make_task
+from tests.servers import PATIENCE, Process, create, free_port, make_directed, make_task
 
 ROW = "0.1,0.2,-0.3,0.1,walk\n"
 SENSOR: dict[str, Any] = {
@@ -40,6 +40,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_task("brackets", __title="Steps [per hour] [/or] more", __sensors="Pace [step/s]"),
         make_task("guests", enrolment__mode="invite"),
         make_task("naked", privacy__epsilon=float("inf")),
+        make_task("nearly", privacy__epsilon=20.5),
+        make_directed("nobody-s", privacy__epsilon=40.0, collection__checkins=4),
         make_task("number", target__labels=None, model__kind="huber"),
         make_task("resting"),
         make_task("sensed", **SENSOR),
@@ -156,6 +158,24 @@ def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> No
     document = quick("device", "ledger", "--json").json()
     assert document["epsilon"] == {"per_sample": "inf", "per_device": "inf", "whole_device": "inf"}
     assert document["limits"] == {"per_sample": "inf", "per_device": "inf"}
+
+
+@pytest.mark.parametrize(
+    ("task", "epsilon"), [("nearly", "20.5 for a sample"), ("nobody-s", "40 for a person")]
+)
+def test_an_epsilon_that_protects_nobody_is_no_privacy(
+    quick: Here, server: Process, task: str, epsilon: str
+) -> None:
+    arguments = ("device", "join", f"{server.url}/join/{task}", "--yes")
+    refused = quick(*arguments)
+    assert refused.code == 1
+    assert f"THIS TASK IS NOT PRIVATE. It has ε = {epsilon}" in refused.err
+    for claim in ("no noise", "nobody can be sure", "factor of at most"):
+        assert claim not in refused.err
+    assert "--accept-no-privacy" in refused.err.splitlines()[-1]
+    quick(*arguments, "--accept-no-privacy").said()
+    with server.connected() as wire:
+        assert wire.get(f"/v1/tasks/{task}").json()["private"] is False
 
 
 def test_only_for_the_invited(quick: Here, owner: Here, server: Process) -> None:

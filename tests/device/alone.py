@@ -57,7 +57,7 @@ class Alone:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def join(self, link: str, *options: str) -> "subprocess.CompletedProcess[str]":
-        return self.run("join", link, "--yes", *options)
+        return self.run("join", link, "--yes", "--accept-no-privacy", *options)
 
     def feed(self, *lines: str, wait: float = 0.0) -> "subprocess.CompletedProcess[str]":
         """Append lines to the samples, and run."""

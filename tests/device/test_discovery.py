@@ -108,7 +108,7 @@ def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
 
 @pytest.mark.parametrize(
     ("epsilon", "whom"),
-    [(1.0, "one sample in every check-in"), (float("inf"), "nobody: no noise is added")],
+    [(1.0, "one sample in every check-in"), (float("inf"), "nobody: the task is not private")],
 )
 def test_whom_noise_protects(
     tmp_path: Path, mosquitto: Mosquitto, epsilon: float, whom: str

@@ -189,9 +189,12 @@ def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
 
 
 def test_a_weak_promise_is_named_so(alone: Alone, server: Process) -> None:
-    link = f"{server.url}/join/softmax-true"
-    shown = alone.run("join", link, "--fingerprint", server.fingerprint)
-    assert "at most 100 % sure. THAT IS NEXT TO NO PROTECTION." in shown.stdout
+    arguments = ("join", f"{server.url}/join/softmax-true", "--fingerprint", server.fingerprint)
+    shown = alone.run(*arguments, "--yes")
+    assert "at most 100 % sure.\nTHIS TASK IS NOT PRIVATE: above ε = 20" in shown.stdout
+    assert (shown.returncode, "--accept-no-privacy" in shown.stderr) == (1, True)
+    assert "device" not in alone.state
+    assert alone.run(*arguments, "--yes", "--accept-no-privacy").returncode == 0
 
 
 def test_whom_it_trusts(alone: Alone, server: Process) -> None:

@@ -31,7 +31,7 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
             stack.enter_context(
                 Device.join(
                     server.url, "activity", file=tmp_path / str(i), limits=LIMITS,
-                    fingerprint=server.fingerprint,
+                    fingerprint=server.fingerprint, accept_no_privacy=True,
                 )
             )
             for i in range(3)
@@ -65,7 +65,7 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
             stack.enter_context(
                 Device.join(
                     server.url, "activity", file=tmp_path / str(i), limits=LIMITS,
-                    fingerprint=server.fingerprint,
+                    fingerprint=server.fingerprint, accept_no_privacy=True,
                 )
             )
             for i in range(6)

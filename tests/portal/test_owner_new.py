@@ -166,7 +166,7 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
             (mistake,) = refused.value.mistakes
             assert mistake.field == key
             for do in ("preview", "create"):
-                ticked = {"not_private": "on"} if value == "inf" else {}
+                ticked = {"not_private": "on"} if value in ("inf", "41", "1e7") else {}
                 reply = browser.send("/owner/new", form | ticked | {"do": do})
                 assert reply.status == 400
                 missing = mistake.rule == MISSING
@@ -201,8 +201,8 @@ def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: P
             "features.count": 'This must be a whole number from 1 to 100,000, found "many".',
             "privacy.epsilon_e": "This must be left out where privacy.epsilon is inf, which means "
             "no noise at all, found 0.1. Remove it.",
-            "not_private": "This must be ticked where ε is inf, for then no noise is added. "
-            "Tick “I know that this task is NOT PRIVATE”, or choose a finite ε.",
+            "not_private": "This must be ticked where ε is above 20, for then nothing is "
+            "protected. Tick “I know that this task is NOT PRIVATE”, or choose a smaller ε.",
             "collection.buffer": "This must hold a whole batch of 50 samples, found 3. Raise it, "
             "or lower the batch.",
             "stop.error": "This must be a number above 0 and below 1, found 2.",

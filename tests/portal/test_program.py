@@ -5,12 +5,14 @@ import subprocess
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.device.alone import PROGRAM, Alone, line
-from tests.servers import Portal, create, make_task
+from tests.servers import Portal, create, make_directed, make_task
 
+SENSED: dict[str, Any] = {"features__sensor.kind": "motion"}
 NAME = "With nothing but Python"
 
 
@@ -20,7 +22,9 @@ def portal(
 ) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"), request.param)
     direction = make_task(privacy__mechanism="direction", privacy__epsilon=4.0)
-    create(portal.database, direction, make_task("noisy", privacy__mechanism="laplace"))
+    bare = make_directed("bare", collection__checkins=1, **SENSED)
+    loud = make_task("loud", privacy__epsilon=100.0, **SENSED)
+    create(portal.database, direction, make_task("noisy"), bare, loud)
     portal.start()
     try:
         yield portal
@@ -86,3 +90,24 @@ def test_a_file_that_is_another_is_not_run(portal: Portal, tmp_path: Path) -> No
 def test_only_where_it_can_take_part(portal: Portal) -> None:
     assert NAME in page(portal, "activity")
     assert NAME not in page(portal, "noisy")
+
+
+@pytest.mark.parametrize(("task", "epsilon"), [("bare", 40), ("loud", 100)])
+def test_an_epsilon_that_protects_nobody_is_called_so(
+    portal: Portal, task: str, epsilon: int
+) -> None:
+    """On all pages about the task, and where a phone is asked for consent."""
+    with portal.connected() as wire:
+        pages = [wire.get(path + task).body.decode() for path in ("/tasks/", "/join/")]
+    for text in map(unescape, (*pages, page(portal, task))):
+        assert "THIS TASK IS NOT PRIVATE.</strong> It has ε = " + str(epsilon) in text
+        for false in (
+            "no noise",
+            "without any noise",
+            "hides them all",
+            "any samples",
+            " privacy ",
+        ):
+            assert false not in text
+    assert 'id="accept-no-privacy" required' in pages[1]
+    assert page(portal, task).count("--accept-no-privacy") == (2 if task == "bare" else 1)

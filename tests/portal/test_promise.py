@@ -56,8 +56,10 @@ def test_nobody(mechanism: str) -> None:
 @pytest.mark.parametrize(
     ("epsilon", "name"),
     [(0.1, "Very strong"), (1.0, "Strong"), (1.1, "Moderate"), (4.0, "Moderate"),
-     (10.0, "Weak"), (11.0, "Very weak"), (1e6, "Very weak")],
+     (10.0, "Weak"), (11.0, "Very weak"), (20.0, "Very weak"),
+     (20.1, "Not private"), (1e6, "Not private")],
 )  # fmt: skip
 def test_a_large_epsilon_is_called_what_it_is(epsilon: float, name: str) -> None:
     assert Promise(False, epsilon).level.name == name
     assert Promise(True, epsilon).level.name == name
+    assert Promise(True, epsilon).private == (epsilon <= 20)

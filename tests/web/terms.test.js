@@ -131,6 +131,14 @@ test("what a check-in costs is computed", () => {
   assert.deepEqual(all.map((terms) => terms.private), costs.map((cost) => cost < Infinity));
 });
 
+test("an ε that protects nobody is no privacy", () => {
+  for (const [epsilon, holds] of /** @type {[number, boolean][]} */ ([[20, true], [20.5, false]])) {
+    assert.equal(Terms.parse(changed(DIRECTION, "privacy", { epsilon })).private, holds);
+  }
+  const loud = { epsilon: 100, epsilon_g: 90 };
+  assert.equal(Terms.parse(changed(LAPLACE, "privacy", loud)).private, false);
+});
+
 test("check-ins with Gaussian noise cost less together than one by one", () => {
   const laplace = Terms.parse(TEXTS[LAPLACE]);
   const direction = Terms.parse(TEXTS[DIRECTION]);

@@ -1,6 +1,5 @@
 """Creating a task: a form or a task file, a preview of what participants will see, and done."""
 
-import math
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
@@ -17,6 +16,7 @@ from crowdml.portal.owner.posted import Posted
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import redirect, render
 from crowdml.portal.planner import Forecast
+from crowdml.privacy import PRIVATE_UP_TO
 from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule
 
 __all__ = ["form", "submit"]
@@ -47,7 +47,7 @@ async def submit(request: Request, posted: Posted) -> Response:
     except InvalidTask as error:
         return _page(request, posted, error.mistakes, status=400)
     forecast = None
-    if posted.get("do") == "plan" and task.terms.private:
+    if posted.get("do") == "plan" and task.terms.hides:
         forecast = await portal_of(request).planner.plan(task, text, service.closing)
     return _page(request, posted, text=text, task=task, forecast=forecast)
 
@@ -61,13 +61,15 @@ def _rules(names: Set[str], confirmed: bool) -> tuple[Rule, ...]:
             yield name_is_taken(name)
 
     @rule("privacy.epsilon")
-    def no_noise_is_meant(epsilon: float) -> Iterator[Mistake]:
-        if math.isinf(epsilon) and not confirmed:
-            must = "must be ticked where ε is inf, for then no noise is added"
-            remedy = f"Tick “{LABELS[CONSENT]}”, or choose a finite ε."
+    def no_privacy_is_meant(epsilon: float) -> Iterator[Mistake]:
+        if epsilon > PRIVATE_UP_TO and not confirmed:
+            must = (
+                f"must be ticked where ε is above {PRIVATE_UP_TO:g}, for then nothing is protected"
+            )
+            remedy = f"Tick “{LABELS[CONSENT]}”, or choose a smaller ε."
             yield Mistake(CONSENT, must, remedy=remedy)
 
-    return name_is_new, no_noise_is_meant
+    return name_is_new, no_privacy_is_meant
 
 
 def _page(
