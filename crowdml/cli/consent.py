@@ -1,5 +1,7 @@
 """What a participant agrees to, shown before it is asked."""
 
+from collections.abc import Sequence
+
 import typer
 
 from crowdml.cli.output import Console, say
@@ -12,11 +14,16 @@ __all__ = ["ask"]
 
 
 def ask(
-    offer: Offer, limits: Limits, question: str, yes: bool, before: tuple[str, ...] = ()
+    offer: Offer,
+    limits: Limits,
+    question: str,
+    yes: bool,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
 ) -> None:
-    """Show the terms and their hash; end the command unless the participant says yes."""
+    """Show the terms, lines around them, and their hash; end unless the participant says yes."""
     console = Console(stderr=True)
-    for line in (*before, *in_plain_words(offer.terms, limits), ""):
+    for line in (*before, *in_plain_words(offer.terms, limits), *after, ""):
         console.print(visible(line))
     say(f"terms {offer.sha256}", err=True)
     if not yes and not typer.confirm(question, err=True):

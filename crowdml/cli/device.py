@@ -4,17 +4,17 @@ import shlex
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from crowdml.cli import moving
 from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, has_joined
+from crowdml.cli.ledger import ledger, told_before
 from crowdml.cli.listening import run_topic
-from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, JSON, SAMPLE_LIMIT
-from crowdml.cli.output import Console, print_json, say, say_what_is_logged
+from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, SAMPLE_LIMIT
+from crowdml.cli.output import say, say_what_is_logged
 from crowdml.device import (
     Device,
     DeviceStore,
@@ -29,11 +29,11 @@ from crowdml.device import (
     read_link,
     read_terms,
 )
+from crowdml.device.account import Account
 from crowdml.device.address import is_address, read_address
-from crowdml.errors import DeviceError, InvalidInput, InvalidSample
-from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
+from crowdml.errors import InvalidInput, InvalidSample
+from crowdml.privacy import Limits
 from crowdml.protocol import Terms
-from crowdml.visible import visible
 
 __all__ = ["app"]
 
@@ -75,8 +75,10 @@ def join(
         view = transport.task()
     offer = read_terms(view, name)
     limits = _changed(default_limits(offer.terms), sample_limit, device_limit)
-    ask(offer, limits, "Agree and join?", yes, before=(view.title, view.objective, ""))
     path = file or default_file(name)
+    with closing(Account(path.parent)) as account:
+        before = told_before(account.statement)
+    ask(offer, limits, "Agree and join?", yes, (view.title, view.objective, ""), before)
     already = "already " if path.exists() and has_joined(path) else ""
     with Device.join(
         root,
@@ -181,6 +183,8 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
         f"{device.n_samples} samples in the buffer"
         + (", a check-in waits to be sent" if device.pending else "")
     )
+    if fed.taken:
+        say(f"{fed.taken} more were taken by another run in the meantime")
     if fed.stopped and not device.ended:
         say(f"the buffer was full: the rest of {_named(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
@@ -222,67 +226,6 @@ def _wider(device: Device) -> str:
     if limits.per_device < total:
         options += f" --device-limit {total:.12g}"
     return options
-
-
-@app.command()
-def ledger(file: FILE = None, json: JSON = False) -> None:
-    """Show everything this device has told, and what it cost."""
-    store = DeviceStore(find(file))
-    identity, account, answers = store.identity, store.ledger, store.answers
-    store.close()
-    if identity is None:
-        raise DeviceError(f"{store.file} has not joined a task. Join one first.")
-    limits = identity.limits
-    told = list(zip(answers.items(), account.events, strict=True))
-    if json:
-        document: dict[str, Any] = {
-            "task": identity.task,
-            "epsilon": {
-                "per_sample": account.per_sample,
-                "per_device": account.per_device,
-                "whole_device": account.whole_device,
-            },
-            "limits": limits,
-            "checkins": [
-                {
-                    "id": letter,
-                    "epsilon": event.loss.total,
-                    "unit": event.unit,
-                    "samples": None if isinstance(event, DirectionEvent) else event.n_samples,
-                    "answer": said,
-                }
-                for (letter, said), event in told
-            ],
-        }
-        print_json(document)
-        return
-    table = Table("check-in", "what it told", "ε", "for each", "answer")
-    for (letter, said), event in told:
-        cost = f"{event.loss.total:.4g}"
-        table.add_row(letter, _told(event), cost, event.unit, visible(said))
-    Console().print(table)
-    say(*_in_all(account, limits).splitlines())
-
-
-def _told(event: CheckinEvent) -> str:
-    if isinstance(event, DirectionEvent):
-        return f"one {event.what}"
-    parts = [release.what for release in event.releases]
-    return f"{', '.join(parts)} of {event.n_samples} samples, with noise"
-
-
-def _in_all(account: Ledger, limits: Limits) -> str:
-    if all(event.unit is Unit.CHECKIN for event in account.events):
-        return (
-            f"Whatever you contributed, in all: ε = {account.whole_device:g} "
-            f"of {limits.per_device:g}."
-        )
-    return (
-        f"any one sample: ε = {account.per_sample:g} of {limits.per_sample:g}\n"
-        f"all check-ins:  ε = {account.per_device:g} of {limits.per_device:g}\n"
-        f"everything at once: at most ε = {account.whole_device:g} "
-        "(the promise is for samples, not for the whole person)"
-    )
 
 
 @app.command()
@@ -333,5 +276,6 @@ def leave(
     say("left" + ("" if keep else f"; {path} is erased"))
 
 
+app.command()(ledger)
 app.command()(moving.move)
 app.command()(moving.repin)

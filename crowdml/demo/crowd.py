@@ -52,7 +52,7 @@ def run_crowd(
         url: The server's root.
         task: The task's name.
         fingerprint: Of the server's certificate.
-        folder: Where the devices' files go.
+        folder: Where the devices' files go, a folder for each person.
         accept_no_privacy: Whether the person behind the demo asked for ε = ∞.
         start: The moment, on the clock of `time.time`, that `joins_at` counts from.
         reports: Where ledgers are reported to.
@@ -67,7 +67,7 @@ def run_crowd(
             devices[member.number] = Device.join(
                 url,
                 task,
-                file=folder / f"{member.number}.device",
+                file=folder / f"{member.number}" / "demo.device",
                 fingerprint=fingerprint,
                 accept_no_privacy=accept_no_privacy,
             )

@@ -11,6 +11,7 @@ from typing import Unpack
 
 import numpy.typing as npt
 
+from crowdml.device.account import Account, Trail
 from crowdml.device.agreement import Agreement
 from crowdml.device.enrolment import Offer, Wishes, enrol, moved, read_terms
 from crowdml.device.outcome import Outcome
@@ -20,6 +21,7 @@ from crowdml.device.store import (
     Letter,
     Position,
     Standing,
+    TakenBefore,
     default_file,
 )
 from crowdml.device.transport import HttpTransport, Transport
@@ -142,6 +144,11 @@ class Device:
                     f"{store.file} has joined {known.task} at {known.url}. Leave that, or use "
                     "another file."
                 )
+            elif not known.token:
+                raise DeviceError(
+                    f"{store.file} has left {task}, and keeps its ledger only. Use another file, "
+                    "or leave once more to erase it."
+                )
             return cls(store, transport, chance, waiting, on_step)
         except BaseException:
             refused = created and store.identity is None
@@ -190,6 +197,15 @@ class Device:
         """Why the device has stopped, for good or because the task has ended, if it has."""
         return self._identity.ended or self._over
 
+    @property
+    def account(self) -> Account:
+        """What all devices of this one's folder told, over all tasks."""
+        return self._store.account
+
+    def trail(self, again: bool = False) -> Trail:
+        """Which lines of files this task has taken; they may be taken again if that is asked."""
+        return Trail(self._store.account, self._identity.task, again)
+
     def position(self, path: str) -> Position | None:
         """How far a source of samples was taken."""
         return self._store.position(path)
@@ -223,12 +239,15 @@ class Device:
             if self.ended:
                 return Outcome.ENDED
             most = self._agreement.terms.collection.buffer
-            standing = self._store.add(features, target, most, position, durable)
-            if standing is None:
-                outcome = self._sync(self._store.standing)
-                if self.ended:
-                    return Outcome.ENDED
+            try:
                 standing = self._store.add(features, target, most, position, durable)
+                if standing is None:
+                    outcome = self._sync(self._store.standing)
+                    if self.ended:
+                        return Outcome.ENDED
+                    standing = self._store.add(features, target, most, position, durable)
+            except TakenBefore:
+                return Outcome.TAKEN
             if standing is None:
                 self._say(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL
@@ -331,17 +350,25 @@ class Device:
             self._remember(moved(self._identity, url, fingerprint, insecure_http))
 
     def leave(self, erase: bool = True) -> None:
-        """Tell the server, as well as it can be told, and forget everything here."""
+        """Tell the server, as well as it can be told, and forget everything here.
+
+        What was told stays in the account, and with `erase=False` the ledger in the file too.
+        """
         with self._lock:
             try:
                 if self.ended in (None, ALL_MADE):
                     self._transport.leave(self._identity.token)
             except CrowdmlError as error:
                 self._say(f"left without telling the server: {error}")
-            self._end("left")
-            self.close()
+            left = replace(self._identity, ended="left", token="", certificate=None)
+            self._transport.close()
             if erase:
+                self._remember(left)
                 self._store.erase()
+            else:
+                self._store.keep_ledger(left)
+                self._store.close()
+            self._identity = left
 
     def close(self) -> None:
         self._transport.close()

@@ -21,6 +21,7 @@ class Fed:
         lines: Read so far, those of earlier runs included.
         kept: Samples in this run.
         skipped: Samples that broke a rule.
+        taken: Samples that another run took in the meantime.
         stopped: Whether the device took no more before the source ended.
         answered: Check-ins that the server answered in this run.
         outcome: Of the last attempt to check in.
@@ -30,6 +31,7 @@ class Fed:
     lines: int = 0
     kept: int = 0
     skipped: int = 0
+    taken: int = 0
     stopped: bool = False
     answered: int = 0
     outcome: Outcome = Outcome.COLLECTED
@@ -38,7 +40,7 @@ class Fed:
     def found_nothing(self) -> bool:
         """Nothing was kept, although there was something to read; nothing new is no mistake."""
         new = self.skipped or (self.lines and not self.resumed_after)
-        return bool(new and not self.kept and not self.stopped)
+        return bool(new and not (self.kept or self.taken or self.stopped))
 
 
 def feed(
@@ -63,7 +65,7 @@ def feed(
         on_skip: Called with what was wrong with a skipped sample.
     """
     path = None if again else Place.path(source)
-    place = Place(source, device.position(path) if path else None)
+    place = Place(source, device.position(path) if path else None, device.trail(again))
     fed, before = Fed(place.start), device.n_answered
     labels = device.terms.target.labels
     samples = (
@@ -83,7 +85,10 @@ def feed(
         if outcome in (Outcome.FULL, Outcome.ENDED):
             fed.stopped = True
             break
-        fed.kept += 1
+        if outcome is Outcome.TAKEN:
+            fed.taken += 1
+        else:
+            fed.kept += 1
     fed.outcome = device.flush(wait)
     fed.lines, fed.answered = place.lines, device.n_answered - before
     return fed
@@ -92,7 +97,7 @@ def feed(
 def _add(device: Device, sample: Sample | InvalidSample, place: Place, wait: float) -> Outcome:
     if isinstance(sample, InvalidSample):
         raise sample
-    position = place.position
+    position = place.next_position()
     try:
         outcome = device.add(*sample, position)
         if outcome is Outcome.FULL and device.flush(wait) is Outcome.CHECKED_IN:

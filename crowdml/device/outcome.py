@@ -8,7 +8,7 @@ __all__ = ["Outcome"]
 class Outcome(StrEnum):
     """What became of a sample, or of an attempt to check in.
 
-    The sample was kept in all cases but `FULL` and `ENDED`.
+    The sample was kept in all cases but `FULL`, `TAKEN` and `ENDED`.
     """
 
     COLLECTED = "collected"
@@ -18,4 +18,5 @@ class Outcome(StrEnum):
     LIMIT = "privacy limit reached"
     TERMS = "terms changed"
     FULL = "buffer full"
+    TAKEN = "taken before"
     ENDED = "ended"

@@ -4,12 +4,13 @@ import csv
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
+from crowdml.device.account import Trail
 from crowdml.device.store import Position
 from crowdml.errors import InvalidInput, InvalidSample
 
@@ -39,15 +40,21 @@ class Place:
     Args:
         source: A file, or `-` for standard input.
         before: How far the file was taken before; its samples would count, and cost, twice.
+        trail: What is known of its lines under other names.
     """
 
-    def __init__(self, source: str, before: Position | None = None) -> None:
+    def __init__(
+        self, source: str, before: Position | None = None, trail: Trail | None = None
+    ) -> None:
         self.source = source
-        self.start = before.lines if before else 0
         self.lines = 0
         self._before = before
+        self._trail = trail
         self._path = self.path(source)
         self._hash = hashlib.sha256()
+        self._newest = (0, 0)
+        known = trail.last(self._hashes()) if trail and self._path else 0
+        self.start = max(known, before.lines if before else 0)
 
     @staticmethod
     def path(source: str) -> str | None:
@@ -55,30 +62,40 @@ class Place:
         path = Path(source)
         return str(path.resolve()) if source != "-" and path.is_file() else None
 
-    @property
-    def position(self) -> Position | None:
-        """How far it is taken by now, if that is to be remembered."""
+    def next_position(self) -> Position | None:
+        """That of the next sample, if it is to be remembered; several may end with one line."""
+        line, nth = self._newest
+        self._newest = (self.lines, nth + 1 if line == self.lines else 0)
         if self._path is None:
             return None
-        return Position(self._path, self.lines, self._hash.hexdigest())
+        sha256 = self._hash.hexdigest()
+        mark = self._trail.mark(sha256, self._newest[1]) if self._trail else None
+        return Position(self._path, self.lines, sha256, mark)
 
     def follow(self, lines: Iterable[str]) -> Iterator[str]:
         """The lines that were not taken before."""
         for line in lines:
             self.lines += 1
-            # Without its end, so that a last line may be completed by appending to the file.
-            self._hash.update(line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n")
+            self._hash.update(_content(line))
+            if self._before and self.lines == self._before.lines:
+                self._check(self._before)
             if self.lines > self.start:
                 yield line
-            elif self.lines == self.start:
-                self._check()
-        if self.lines < self.start:
-            self._check()
+        if self._before and self.lines < self._before.lines:
+            self._check(self._before)
 
-    def _check(self) -> None:
-        if self._before and self._hash.hexdigest() != self._before.sha256:
+    def _hashes(self) -> Iterator[str]:
+        """Of all that is in the file up to each of its lines."""
+        found = hashlib.sha256()
+        with suppress(UnicodeDecodeError), _open(self.source) as lines:
+            for line in lines:
+                found.update(_content(line))
+                yield found.hexdigest()
+
+    def _check(self, before: Position) -> None:
+        if self._hash.hexdigest() != before.sha256:
             raise InvalidInput(
-                f"the first {self.start:,} lines of {self.source} were taken before, and must be "
+                f"the first {before.lines:,} lines of {self.source} were taken before, and must be "
                 "as they were, found others: its samples would count, and cost, twice. Put new "
                 "samples into a new file, or say --again to take all of this one."
             )
@@ -228,6 +245,11 @@ def _open(source: str) -> IO[str]:
         return Path(source).open(encoding="utf-8-sig", newline="")
     except OSError as error:
         raise InvalidInput(f"cannot read the source {source!r}: {error.strerror}.") from error
+
+
+def _content(line: str) -> bytes:
+    """Without its end, so that a last line may be completed by appending to the file."""
+    return line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n"
 
 
 def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:

@@ -7,12 +7,13 @@ sent. So a power cut undoes no cost and no agreement; what it may take is sample
 check-in, each with its place in its file, and the server's last answer, which is then given again.
 To wait for the disk at every sample would cost more than all the rest, and wear it out; it is done
 for samples that nobody has any more once they are acknowledged.
+
+Samples that were used are overwritten in the file, and the write-ahead log is emptied, before the
+letter is sent.
 """
 
 import os
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +21,20 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from crowdml.errors import DeviceError
-from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, NoiseEvent
+from crowdml.device.account import Account, Mark, Told, read_event
+from crowdml.device.database import Database
+from crowdml.privacy import CheckinEvent, Ledger, Limits
 from crowdml.types import Array
 
-__all__ = ["DeviceStore", "Identity", "Letter", "Position", "Standing", "default_file"]
+__all__ = [
+    "DeviceStore",
+    "Identity",
+    "Letter",
+    "Position",
+    "Standing",
+    "TakenBefore",
+    "default_file",
+]
 
 SCHEMAS = (
     """
@@ -51,6 +61,10 @@ CREATE TABLE sources (
 ) STRICT;
 PRAGMA user_version = 2;
 """,
+    """
+ALTER TABLE buffer ADD COLUMN followed INTEGER NOT NULL DEFAULT 0;
+PRAGMA user_version = 3;
+""",
 )
 """What makes a file of each version from one of the version before."""
 
@@ -58,7 +72,6 @@ N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer
 """Samples are added one by one and taken all at once, so their ids have no gaps."""
 
 STANDING = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
-ADD = f"INSERT INTO buffer (x, y) SELECT ?, ? WHERE {N_SAMPLES} < ? RETURNING {STANDING}"
 
 
 @dataclass(frozen=True)
@@ -86,11 +99,15 @@ class Letter:
 
 @dataclass(frozen=True)
 class Position:
-    """How far a source was taken: so many lines or messages, and the hash to know them by."""
+    """How far a source was taken: so many lines or messages, and the hash to know them by.
+
+    A mark, where there is one, tells a sample from those that were taken under another name.
+    """
 
     path: str
     lines: int
     sha256: str
+    mark: Mark | None = None
 
 
 class Standing(NamedTuple):
@@ -100,28 +117,18 @@ class Standing(NamedTuple):
     pending: bool
 
 
+class TakenBefore(Exception):
+    """A sample of a source was taken before; nothing is changed."""
+
+
 class DeviceStore:
-    """One file, private to its owner."""
+    """One file, private to its owner, and beside it the account of all devices there."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.touch(mode=0o600)
-            self._db = sqlite3.connect(
-                file, isolation_level=None, timeout=10.0, check_same_thread=False
-            )
-            self._db.execute("PRAGMA journal_mode = WAL")
-            with self._durable_transaction():
-                version = self._db.execute("PRAGMA user_version").fetchone()[0]
-                if not version and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise DeviceError(f"{file} is another database. Name a device file.")
-                for script in SCHEMAS[version:]:
-                    for statement in _statements(script):
-                        self._db.execute(statement)
-            self._version = self._external_version()
-        except (OSError, sqlite3.Error) as error:
-            raise DeviceError(f"cannot use the device file {file}: {error}.") from error
+        self.account = Account(file.parent)
+        self._db = Database(file, SCHEMAS, "device file")
+        self._version = self._external_version()
         self._charged = 0
         self._ledger = Ledger()
 
@@ -135,12 +142,22 @@ class DeviceStore:
 
     def close(self) -> None:
         self._db.close()
+        self.account.close()
 
     def erase(self) -> None:
-        """Forget everything, on disk too."""
-        self._db.close()
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{self.file}{suffix}").unlink(missing_ok=True)
+        """Forget everything, on disk too; the account stays."""
+        self._db.erase()
+        self.account.close()
+
+    def keep_ledger(self, identity: Identity) -> None:
+        """Forget everything but the ledger and this: samples, what waits, and where they were."""
+        with self._db.transaction(durable=True):
+            for table in ("buffer", "outbox", "sources"):
+                self._db.execute(f"DELETE FROM {table}")
+            self._write(identity)
+        # Deleted rows are zeros by now; a new file has no room that was ever used.
+        self._db.execute("VACUUM")
+        self._db.forget()
 
     # Identity
 
@@ -151,9 +168,12 @@ class DeviceStore:
 
     @identity.setter
     def identity(self, identity: Identity) -> None:
+        with self._db.transaction(durable=True):
+            self._write(identity)
+
+    def _write(self, identity: Identity) -> None:
         document = msgspec.msgpack.encode(identity)
-        with self._durable_transaction():
-            self._db.execute("INSERT OR REPLACE INTO identity VALUES (1, ?)", (document,))
+        self._db.execute("INSERT OR REPLACE INTO identity VALUES (1, ?)", (document,))
 
     # Buffer
 
@@ -177,24 +197,33 @@ class DeviceStore:
     ) -> Standing | None:
         """Keep a sample, unless there are so many already: another process may have added some.
 
-        Where it came from is written in the same transaction: no crash makes a later run take it
-        again. Of several samples that end at one line, a crash may lose those after the first.
-        If it is to be durable, it is on disk when this returns.
-        """
-        row = (x.astype("<f8", copy=False).tobytes(), y, most)
-        if position is None:
-            return self._add(row)
-        with self._durable_transaction() if durable else self._transaction():
-            kept = self._add(row)
-            if kept:
-                place = (position.path, position.lines, position.sha256)
-                self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
-        return kept
+        Whether its place in a source was taken before is asked, and that it is taken by now is
+        written, while no other process can do so: no two tell one line. A crash on the way may
+        lose the sample, and never tells it again. If it is to be durable, it is on disk when this
+        returns.
 
-    def _add(self, row: tuple[bytes, float, int]) -> Standing | None:
-        # Fetched to the end: that is when SQLite commits a statement outside a transaction.
-        found = self._db.execute(ADD, row).fetchall()
-        return Standing(*found[0]) if found else None
+        Raises:
+            TakenBefore: Its place was taken; nothing was kept.
+        """
+        with self._db.transaction(durable):
+            n_samples, pending = self.standing
+            if n_samples >= most:
+                return None
+            followed = self._take(position) if position else False
+            row = (x.astype("<f8", copy=False).tobytes(), y, followed)
+            self._db.execute("INSERT INTO buffer (x, y, followed) VALUES (?, ?, ?)", row)
+            return Standing(n_samples + 1, pending)
+
+    def _take(self, position: Position) -> bool:
+        """Whether the sample is known to be new."""
+        place = (position.path, position.lines, position.sha256)
+        self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
+        if position.mark is None:
+            return False
+        new = self.account.take(position.mark.mark)
+        if not new and not position.mark.again:
+            raise TakenBefore
+        return new
 
     def position(self, path: str) -> Position | None:
         """How far this file of samples was taken."""
@@ -212,21 +241,28 @@ class DeviceStore:
         The write lock is held from reading the samples to storing the letter, so no other
         process can use a sample again or spend the same ε.
         """
-        with self._durable_transaction():
-            rows = self._db.execute("SELECT id, x, y FROM buffer ORDER BY id").fetchall()
+        with self._db.transaction(durable=True):
+            rows = self._db.execute("SELECT id, x, y, followed FROM buffer ORDER BY id").fetchall()
             x = np.array([np.frombuffer(row[1], dtype="<f8") for row in rows])
             y = np.array([row[2] for row in rows])
             made = sanitize(x, y, self.ledger)
             if made is None:
                 return None
             letter, event = made
+            self._book(letter, event, all(row[3] for row in rows))
             self._db.execute("INSERT INTO outbox VALUES (?, ?)", (letter.id, letter.body))
             self._db.execute(
                 "INSERT INTO ledger (checkin, event) VALUES (?, ?)",
                 (letter.id, msgspec.msgpack.encode(event)),
             )
             self._db.execute("DELETE FROM buffer WHERE id <= ?", (rows[-1][0],))
+        self._db.forget()
         return letter
+
+    def _book(self, letter: Letter, event: CheckinEvent, followed: bool) -> None:
+        identity = self.identity
+        assert identity is not None, "who has joined no task has no letters"
+        self.account.book(letter.id, Told(identity.url, identity.task, followed, event))
 
     @property
     def pending(self) -> Letter | None:
@@ -236,7 +272,7 @@ class DeviceStore:
 
     def answered(self, letter: Letter, answer: str) -> None:
         """The server's word on a letter: it never needs to be sent again."""
-        with self._transaction():
+        with self._db.transaction():
             self._db.execute("DELETE FROM outbox WHERE id = ?", (letter.id,))
             self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (letter.id, answer))
 
@@ -247,7 +283,7 @@ class DeviceStore:
         rows = self._db.execute(query, (self._charged,)).fetchall()
         if rows:
             self._charged = rows[-1][0]
-            self._ledger = Ledger((*self._ledger.events, *(_event(row[1]) for row in rows)))
+            self._ledger = Ledger((*self._ledger.events, *(read_event(row[1]) for row in rows)))
         return self._ledger
 
     @property
@@ -255,44 +291,6 @@ class DeviceStore:
         """What the server said to each check-in of the ledger, in order."""
         query = "SELECT checkin, answer FROM ledger LEFT JOIN answers USING (checkin) ORDER BY seq"
         return {checkin: answer or "waiting" for checkin, answer in self._db.execute(query)}
-
-    @contextmanager
-    def _durable_transaction(self) -> Iterator[None]:
-        """When it ends it is on disk, with all that was written before it."""
-        self._db.execute("PRAGMA synchronous = FULL")
-        try:
-            with self._transaction():
-                yield
-        finally:
-            self._db.execute("PRAGMA synchronous = NORMAL")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-
-def _event(document: bytes) -> CheckinEvent:
-    """An event, told by its fields."""
-    told = msgspec.msgpack.decode(document)
-    if "releases" in told:
-        return msgspec.convert(told, NoiseEvent)
-    return msgspec.convert(told, DirectionEvent)
-
-
-def _statements(script: str) -> list[str]:
-    statements, current = [], ""
-    for line in script.strip().splitlines():
-        current += line + "\n"
-        if sqlite3.complete_statement(current):
-            statements.append(current)
-            current = ""
-    return statements
 
 
 def default_file(task: str) -> Path:

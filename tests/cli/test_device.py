@@ -549,7 +549,7 @@ def test_the_ledger(joined: Here) -> None:
         assert expected in table
 
 
-def test_leaving(joined: Here, owner: Here) -> None:
+def test_leaving(joined: Here, owner: Here, server: Process) -> None:
     file = joined.data / "activity.device"
     joined("device", "run", "--source", "-", typed=3 * ROW).said()
     with closing(DeviceStore(file)) as store:
@@ -561,8 +561,10 @@ def test_leaving(joined: Here, owner: Here) -> None:
     assert len(joined("device", "ledger", "--json").json()["checkins"]) == 1
     after = joined("device", "run", "--source", "-", typed=3 * ROW).said(3)
     assert "the task is over for this device: left" in after
+    refused = joined("device", "join", f"{server.url}/join/activity", "--yes")
+    assert "has left activity, and keeps its ledger only" in refused.err
     assert joined("device", "leave").said() == f"left; {file} is erased\n"
-    assert not list(joined.data.iterdir())
+    assert [path.name for path in joined.data.iterdir()] == ["participant.account"]
 
 
 def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:

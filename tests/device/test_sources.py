@@ -139,12 +139,12 @@ def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
     file.write_text("a,b,y\n0.5,0.25,walk\n0.125,-0.5,0")
     first, place = take(file, n=1)
     assert (first, place.lines) == (SAMPLES[:1], 2)
-    rest, place = take(file, place.position)
+    rest, place = take(file, place.next_position())
     assert (rest, place.lines) == (SAMPLES[1:], 3)
-    assert take(file, place.position)[0] == []
+    assert take(file, place.next_position())[0] == []
     with file.open("a") as lines:
         lines.write("\nno,1,1\n0.5,0.25,1\n")
-    bad, new = take(file, place.position)[0]
+    bad, new = take(file, place.next_position())[0]
     assert str(bad).startswith("line 4: features must be numbers")
     assert new == SAMPLES[0]
 
@@ -156,10 +156,10 @@ def test_a_file_that_changed_is_refused(tmp_path: Path, changed: str) -> None:
     _, place = take(file)
     file.write_text(changed)
     with pytest.raises(InvalidInput, match=r"first 2 lines of .* cost, twice.* say --again"):
-        take(file, place.position)
+        take(file, place.next_position())
 
 
 def test_standard_input_has_no_place() -> None:
-    assert Place("-").position is None
+    assert Place("-").next_position() is None
     assert Place.path("-") is None
     assert Place.path("/dev/null") is None

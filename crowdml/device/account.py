@@ -1,0 +1,215 @@
+"""The participant's account: what all devices of one folder told, and which samples they took.
+
+It survives leaving and joining again, so that what a person loses is added up over tasks. It holds
+no sample and no name of a file: lines that were taken are known by a hash with a key of its own.
+"""
+
+import hmac
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from crowdml.device.database import Database
+from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Loss, NoiseEvent
+
+__all__ = ["Account", "Mark", "Statement", "Told", "Trail", "read_event"]
+
+FILE = "participant.account"
+SCHEMA = """
+CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;
+CREATE TABLE told (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    checkin TEXT NOT NULL UNIQUE,
+    server TEXT NOT NULL,
+    task TEXT NOT NULL,
+    followed INTEGER NOT NULL,
+    event BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
+    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
+CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
+    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
+CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+
+
+class Told(NamedTuple):
+    """A check-in of a task.
+
+    Args:
+        server: Where the task is.
+        task: Its name.
+        followed: Whether each of its samples is known to be in no other check-in of the task.
+        event: What it told.
+    """
+
+    server: str
+    task: str
+    followed: bool
+    event: CheckinEvent
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a person has lost over all tasks that the account knows."""
+
+    told: tuple[Told, ...]
+
+    @property
+    def tasks(self) -> dict[tuple[str, str], Ledger]:
+        """What was told to each task, by its server and name."""
+        every = dict.fromkeys((told.server, told.task) for told in self.told)
+        return {
+            place: Ledger.of(told.event for told in self.told if (told.server, told.task) == place)
+            for place in every
+        }
+
+    @property
+    def n_not_followed(self) -> int:
+        return sum(not told.followed for told in self.told)
+
+    @property
+    def per_sample(self) -> float:
+        """Of one that every task has used, each of them once."""
+        return Loss.sum(_dearest(ledger) for ledger in self.tasks.values()).total
+
+    @property
+    def per_sample_at_worst(self) -> float:
+        """Of one that is also in every check-in whose samples could not be followed."""
+        losses = []
+        for place in self.tasks:
+            own = [told for told in self.told if (told.server, told.task) == place]
+            losses += [told.event.loss for told in own if not told.followed]
+            losses.append(_dearest(Ledger.of(told.event for told in own if told.followed)))
+        return Loss.sum(losses).total
+
+    @property
+    def per_device(self) -> float:
+        """Over all check-ins of all tasks."""
+        return Loss.sum(told.event.loss for told in self.told).total
+
+    @property
+    def whole_person(self) -> float:
+        """For replacing everything that was ever used, in all tasks."""
+        return Loss.sum(told.event.whole_loss for told in self.told).total
+
+
+def _dearest(ledger: Ledger) -> Loss:
+    return max((event.loss for event in ledger.events), key=lambda loss: loss.total, default=Loss())
+
+
+class Mark(NamedTuple):
+    """What a sample of a source is known by.
+
+    Args:
+        mark: A hash of all lines up to its own, with the account's key.
+        again: Whether it may be taken although it was taken before.
+    """
+
+    mark: bytes
+    again: bool
+
+
+class Account:
+    """A file beside those of the devices; there is none before something is to be remembered.
+
+    Args:
+        folder: That of the devices.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / FILE
+        self._opened: Database | None = None
+
+    @property
+    def statement(self) -> Statement:
+        if not self.exists:
+            return Statement(())
+        query = "SELECT server, task, followed, event FROM told ORDER BY seq"
+        rows = self._database.execute(query).fetchall()
+        return Statement(tuple(Told(a, b, bool(c), read_event(d)) for a, b, c, d in rows))
+
+    @property
+    def exists(self) -> bool:
+        return self._opened is not None or self.file.exists()
+
+    def book(self, checkin: str, told: Told) -> None:
+        """On disk before the check-in is: a crash between the two costs ε that nobody was told."""
+        row = (checkin, told.server, told.task, told.followed, msgspec.msgpack.encode(told.event))
+        with self._database.transaction(durable=True):
+            self._database.execute(
+                "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def take(self, mark: bytes) -> bool:
+        """Whether nobody had taken this sample; from now on somebody has."""
+        query = "INSERT INTO taken VALUES (?) ON CONFLICT DO NOTHING"
+        with self._database.transaction():
+            return self._database.execute(query, (mark,)).rowcount == 1
+
+    def took(self, mark: bytes) -> bool:
+        query = "SELECT 1 FROM taken WHERE mark = ?"
+        return self._database.execute(query, (mark,)).fetchone() is not None
+
+    @cached_property
+    def key(self) -> bytes:
+        """Random: without it the marks tell nothing, not even of samples that can be guessed."""
+        with self._database.transaction():
+            query = "INSERT INTO participant VALUES (1, ?) ON CONFLICT DO NOTHING"
+            self._database.execute(query, (secrets.token_bytes(32),))
+            key = self._database.execute("SELECT key FROM participant").fetchone()[0]
+        return bytes(key)
+
+    def close(self) -> None:
+        if self._opened:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def _database(self) -> Database:
+        if self._opened is None:
+            self._opened = Database(self.file, (SCHEMA,), "participant's account")
+        return self._opened
+
+
+class Trail:
+    """Which lines of files a task has taken, under whatever name.
+
+    Args:
+        account: Where that is known.
+        task: The task's name.
+        again: Whether lines may be taken again.
+    """
+
+    def __init__(self, account: Account, task: str, again: bool = False) -> None:
+        self._account = account
+        self._task = task
+        self._again = again
+
+    def mark(self, sha256: str, nth: int = 0) -> Mark:
+        """Of the nth sample that ends with the line up to which the file has this hash."""
+        known_by = f"{self._task}\n{sha256}\n{nth}".encode()
+        return Mark(hmac.digest(self._account.key, known_by, "sha256")[:16], self._again)
+
+    def last(self, hashes: Iterator[str]) -> int:
+        """The number of the last line, of those with these hashes, that has given a sample."""
+        if self._again or not self._account.exists:
+            return 0
+        took = self._account.took
+        found = (n for n, sha256 in enumerate(hashes, 1) if took(self.mark(sha256).mark))
+        return max(found, default=0)
+
+
+def read_event(document: bytes) -> CheckinEvent:
+    """An event, told by its fields."""
+    told = msgspec.msgpack.decode(document)
+    if "releases" in told:
+        return msgspec.convert(told, NoiseEvent)
+    return msgspec.convert(told, DirectionEvent)
