@@ -31,7 +31,9 @@ def main(url: str) -> None:
     transport = CountingTransport(url, "direction")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bench.device"
-        device = Device.join(url, "direction", file=file, transport=transport)
+        device = Device.join(
+            url, "direction", file=file, transport=transport, accept_no_privacy=True
+        )
         for _ in range(WARM_UP):
             _check_in(device)
         sent = transport.sent

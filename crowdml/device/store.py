@@ -72,6 +72,8 @@ N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer
 """Samples are added one by one and taken all at once, so their ids have no gaps."""
 
 STANDING = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
+ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?
+    RETURNING {STANDING}"""
 
 
 @dataclass(frozen=True)
@@ -205,14 +207,18 @@ class DeviceStore:
         Raises:
             TakenBefore: Its place was taken; nothing was kept.
         """
+        row = (x.astype("<f8", copy=False).tobytes(), y)
+        if position is None:
+            return self._add(*row, False, most)
         with self._db.transaction(durable):
-            n_samples, pending = self.standing
-            if n_samples >= most:
+            if self.standing.n_samples >= most:
                 return None
-            followed = self._take(position) if position else False
-            row = (x.astype("<f8", copy=False).tobytes(), y, followed)
-            self._db.execute("INSERT INTO buffer (x, y, followed) VALUES (?, ?, ?)", row)
-            return Standing(n_samples + 1, pending)
+            return self._add(*row, self._take(position), most)
+
+    def _add(self, x: bytes, y: float, followed: bool, most: int) -> Standing | None:
+        # Fetched to the end: that is when SQLite commits a statement outside a transaction.
+        found = self._db.execute(ADD, (x, y, followed, most)).fetchall()
+        return Standing(*found[0]) if found else None
 
     def _take(self, position: Position) -> bool:
         """Whether the sample is known to be new."""
