@@ -74,7 +74,16 @@ def _hiding(terms: Terms, limits: Limits) -> str:
         "whatever anyone does with it, one sample changes the chance of any "
         f"message by a factor of at most e^{terms.epsilon_per_sample:g}. You allow "
         f"ε = {limits.per_sample:g} for a sample and {limits.per_device:g} for all check-ins "
-        "together. The promise is for samples, not for you as a whole."
+        f"together. {_readings(terms)}The promise is for samples, not for you as a whole."
+    )
+
+
+def _readings(terms: Terms) -> str:
+    if terms.shared == 1:
+        return ""
+    return (
+        f"One reading of the sensor is in up to {terms.shared} samples: for a reading, "
+        f"ε = {terms.epsilon_per_reading:g}. "
     )
 
 

@@ -10,7 +10,7 @@ import typer
 
 from crowdml.cli import moving
 from crowdml.cli.consent import ask
-from crowdml.cli.device_file import FILE, YES, find, has_joined
+from crowdml.cli.device_file import FILE, YES, find, limits_in
 from crowdml.cli.ledger import ledger, told_before
 from crowdml.cli.listening import run_topic
 from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, SAMPLE_LIMIT
@@ -74,12 +74,12 @@ def join(
     with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
         view = transport.task()
     offer = read_terms(view, name)
-    limits = _changed(default_limits(offer.terms), sample_limit, device_limit)
     path = file or default_file(name)
+    known = limits_in(path)
+    limits = _changed(known or default_limits(offer.terms), sample_limit, device_limit)
     with closing(Account(path.parent)) as account:
         before = told_before(account.statement)
     ask(offer, limits, "Agree and join?", yes, (view.title, view.objective, ""), before)
-    already = "already " if path.exists() and has_joined(path) else ""
     with Device.join(
         root,
         name,
@@ -91,7 +91,9 @@ def join(
         accept_no_privacy=accept_no_privacy,
         insecure_http=insecure_http,
     ) as device:
-        say(f"{already}joined {name} as device {device.identity.device}")
+        say(f"{'already ' if known else ''}joined {name} as device {device.identity.device}")
+        if known and known != limits:
+            say(_in_words(limits))
 
 
 @app.command()
@@ -238,7 +240,11 @@ def limits(
         new = _changed(old, sample_limit, device_limit)
         if new != old:
             device.set_limits(new)
-    say(f"limits: ε = {new.per_sample:g} for a sample, {new.per_device:g} for the device")
+    say(_in_words(new))
+
+
+def _in_words(limits: Limits) -> str:
+    return f"limits: ε = {limits.per_sample:g} for a sample, {limits.per_device:g} for the device"
 
 
 def _changed(limits: Limits, per_sample: float | None, per_device: float | None) -> Limits:

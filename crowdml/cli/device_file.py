@@ -8,8 +8,9 @@ import typer
 
 from crowdml.device import DeviceStore, default_file
 from crowdml.errors import DeviceError
+from crowdml.privacy import Limits
 
-__all__ = ["FILE", "YES", "find", "has_joined"]
+__all__ = ["FILE", "YES", "find", "limits_in"]
 
 FILE = Annotated[Path | None, typer.Option(help="The device's file; found by itself if only one.")]
 YES = Annotated[bool, typer.Option("--yes", help="Agree without being asked.")]
@@ -20,7 +21,7 @@ def find(file: Path | None) -> Path:
     if file is None:
         folder = default_file("x").parent
         found = sorted(folder.glob("*.device"))
-        found = [path for path in found if has_joined(path)] or found
+        found = [path for path in found if _has_joined(path)] or found
         if len(found) != 1:
             names = ", ".join(path.name for path in found) or "none"
             raise DeviceError(f"which device? Say --file FILE; in {folder} there are: {names}.")
@@ -30,7 +31,16 @@ def find(file: Path | None) -> Path:
     return file
 
 
-def has_joined(file: Path) -> bool:
+def limits_in(file: Path) -> Limits | None:
+    """Those of the device that has joined with this file, if one has."""
+    if not file.exists():
+        return None
+    with closing(DeviceStore(file)) as store:
+        identity = store.identity
+    return identity.limits if identity else None
+
+
+def _has_joined(file: Path) -> bool:
     """Whether it is a device's file; one that cannot be used is, so that people are told."""
     try:
         with closing(DeviceStore(file)) as store:

@@ -13,6 +13,7 @@ from crowdml.device import DeviceStore, default_file
 from crowdml.device.account import Account, Statement
 from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
+from crowdml.protocol import Terms
 from crowdml.visible import visible
 
 __all__ = ["ledger", "told_before"]
@@ -50,7 +51,7 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
             cost = f"{event.loss.total:.4g}"
             table.add_row(letter, _told(event), cost, event.unit, visible(said))
         Console().print(table)
-        say(*_in_all(account, identity.limits))
+        say(*_in_all(account, identity.limits), *_readings(Terms.parse(identity.terms)))
     return {
         "task": identity.task,
         "epsilon": {
@@ -90,6 +91,15 @@ def _in_all(account: Ledger, limits: Limits) -> list[str]:
         f"all check-ins:  ε = {account.per_device:g} of {limits.per_device:g}",
         f"everything at once: at most ε = {account.whole_device:g} "
         "(the promise is for samples, not for the whole person)",
+    ]
+
+
+def _readings(terms: Terms) -> list[str]:
+    if terms.shared == 1 or terms.epsilon_in_all:
+        return []
+    return [
+        f"any one reading: at most ε = {terms.epsilon_per_reading:g}, as it is in up to "
+        f"{terms.shared} samples"
     ]
 
 

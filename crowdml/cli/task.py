@@ -93,6 +93,11 @@ def create(
             f"WARNING: this task is NOT PRIVATE. {task.terms.why_not_private} Devices must say "
             "that they accept it."
         )
+    if task.terms.shared > 1 and not task.terms.epsilon_in_all:
+        say(
+            f"one reading is in up to {task.terms.shared} samples, so that for a reading "
+            f"ε = {task.terms.epsilon_per_reading:g}: to lower it, raise features.sensor.every"
+        )
     if task.terms.features.sensor is None:
         say("phones cannot take part: no [features.sensor]")
 

@@ -34,6 +34,9 @@ from crowdml.types import Array, Flags
 __all__ = ["Demo", "Result", "run_demo"]
 
 PROCESSES = 2
+MARK = ".crowdml-demo"
+"""In a folder that a demo has made, and only there: such a folder may be erased."""
+
 CENTRAL_REGULARIZATION = 1e-6
 
 
@@ -159,6 +162,7 @@ def run_demo(
 def _serving(folder: Path, task: Task) -> ServerProcess:
     """A server with a fresh database that holds this task."""
     folder.mkdir(parents=True)
+    (folder / MARK).touch()
     server = ServerProcess(folder, tls="self-signed")
     with closing(Store(server.database)) as store:
         store.create_task(task)
@@ -296,8 +300,9 @@ def _clean(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise InvalidInput(f"{folder} is a file. Choose a folder with --folder.")
-    if not (folder / "server.db").exists() and any(folder.iterdir()):
+    if not (folder / MARK).exists() and any(folder.iterdir()):
         raise InvalidInput(
-            f"{folder} holds other files than an earlier demo's. Choose another with --folder."
+            f"{folder} holds other files than an earlier demo's, which has {MARK}. Choose another "
+            "with --folder."
         )
     shutil.rmtree(folder)

@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from crowdml.device.account import Account, Trail
 from crowdml.device.agreement import Agreement
-from crowdml.device.enrolment import Offer, Wishes, enrol, moved, read_terms
+from crowdml.device.enrolment import (
+    Offer,
+    Wishes,
+    enrol,
+    joined_again,
+    moved,
+    read_terms,
+)
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import (
     DeviceStore,
@@ -122,8 +129,8 @@ class Device:
     ) -> "Device":
         """Join a task, or go on with it if the file has joined it before.
 
-        The terms that the server shows are pinned: see `terms`. Joining again never changes
-        them, nor the identity, the ledger or what waits in the buffer.
+        The terms that the server shows are pinned: see `terms`. Joining again changes nothing but
+        the limits, if they are given, and is refused with other terms than the pinned ones.
 
         Args:
             url: The server's root.
@@ -137,18 +144,11 @@ class Device:
         store = DeviceStore(path)
         try:
             known = store.identity
-            if known is None:
-                store.identity = enrol(url, task, transport, **wishes)
-            elif (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
-                raise DeviceError(
-                    f"{store.file} has joined {known.task} at {known.url}. Leave that, or use "
-                    "another file."
-                )
-            elif not known.token:
-                raise DeviceError(
-                    f"{store.file} has left {task}, and keeps its ledger only. Use another file, "
-                    "or leave once more to erase it."
-                )
+            store.identity = (
+                joined_again(known, store.file, url, task, **wishes)
+                if known
+                else enrol(url, task, transport, **wishes)
+            )
             return cls(store, transport, chance, waiting, on_step)
         except BaseException:
             refused = created and store.identity is None
@@ -419,9 +419,10 @@ class Device:
             self._on_step("sanitised")
             return written
 
-        letter = self._store.release(write)
-        if letter:
-            self._on_step("stored")
+        with self._waiting.whole_slots():
+            letter = self._store.release(write)
+            if letter:
+                self._on_step("stored")
         return letter
 
     def _send(self, letter: Letter) -> Outcome:

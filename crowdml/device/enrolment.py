@@ -2,17 +2,27 @@
 
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from crowdml.device.certificate import fetch_pinned
 from crowdml.device.store import Identity
 from crowdml.device.transport import HttpTransport, Transport
-from crowdml.errors import InvalidInput, NotPrivate, TermsChanged
+from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
-__all__ = ["Offer", "Wishes", "default_limits", "enrol", "moved", "pin", "read_terms"]
+__all__ = [
+    "Offer",
+    "Wishes",
+    "default_limits",
+    "enrol",
+    "joined_again",
+    "moved",
+    "pin",
+    "read_terms",
+]
 
 DEFAULT_CHECKINS = 20
 """How many check-ins the device limit allows, where the participant does not say."""
@@ -99,6 +109,28 @@ def enrol(
         certificate=certificate,
         insecure_http=insecure_http,
     )
+
+
+def joined_again(
+    known: Identity, file: Path, url: str, task: str, **wishes: Unpack[Wishes]
+) -> Identity:
+    """The identity as it is, with the limits that are wished for; nothing else is changed."""
+    if (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
+        raise DeviceError(
+            f"{file} has joined {known.task} at {known.url}. Leave that, or use another file."
+        )
+    if not known.token:
+        raise DeviceError(
+            f"{file} has left {task}, and keeps its ledger only. Use another file, or leave once "
+            "more to erase it."
+        )
+    shown, agreed = wishes.get("terms_sha256"), terms_hash(known.terms)
+    if shown and shown != agreed:
+        raise TermsChanged(
+            f"{file} has joined on the terms {agreed}, and those shown are {shown}. Say `crowdml "
+            "device agree`, or leave first."
+        )
+    return replace(known, limits=wishes.get("limits") or known.limits)
 
 
 def moved(

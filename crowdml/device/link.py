@@ -4,6 +4,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from crowdml.errors import InvalidInput
+from crowdml.protocol import check_name
 
 __all__ = ["Link", "read_link"]
 
@@ -22,6 +23,8 @@ def read_link(url: str, task: str | None = None) -> Link:
     Link(root='https://crowd.example', task='activity')
     """
     try:
+        if not url.isprintable():
+            raise ValueError("it has characters that cannot be seen")
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
@@ -31,9 +34,9 @@ def read_link(url: str, task: str | None = None) -> Link:
     for marker in ("/join/", "/v1/tasks/"):
         prefix, found, name = parts.path.rstrip("/").partition(marker)
         if found and name:
-            return Link(f"{parts.scheme}://{parts.netloc}{prefix}", task or name)
+            return Link(f"{parts.scheme}://{parts.netloc}{prefix}", check_name(task or name))
     if not task:
         raise InvalidInput(
             f"which task? Give its link https://HOST/join/TASK, or --task, found {url!r}."
         )
-    return Link(url.rstrip("/"), task)
+    return Link(url.rstrip("/"), check_name(task))

@@ -7,14 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.protocol import Sensor
+from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, Sensor
 from crowdml.types import Array
 
 __all__ = ["Sensing", "Taken", "features_of"]
-
-GAP_SECONDS = 1.0
-GAP_TICKS = 5
-"""Readings further apart than either of these do not belong into one window."""
 
 FLOOR = 2.0**-40
 """A bin below this share of the largest reading, for each reading, is rounding: it counts as 0."""

@@ -24,6 +24,7 @@ import numpy as np
 from crowdml.device.account import Account, Mark, Told, read_event
 from crowdml.device.database import Database
 from crowdml.privacy import CheckinEvent, Ledger, Limits
+from crowdml.protocol import check_name
 from crowdml.types import Array
 
 __all__ = [
@@ -302,4 +303,4 @@ class DeviceStore:
 def default_file(task: str) -> Path:
     """Where a device of this task lives unless told otherwise."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "crowdml" / f"{task}.device"
+    return Path(base) / "crowdml" / f"{check_name(task)}.device"

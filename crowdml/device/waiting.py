@@ -1,7 +1,8 @@
 """When the next attempt may be made, and what is waited for until then."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from crowdml.device.outcome import Outcome
@@ -24,7 +25,10 @@ class Waiting:
         longest: The most seconds, before chance.
         jitter: Up to so many random seconds pass between the moment a minibatch is full and its
             check-in, so that the one does not tell the other.
+        slot: A check-in is sent when a whole number of so many seconds has passed since its
+            check-out, so that the time which exact chance and the samples took does not show.
         clock: Seconds that never go back.
+        sleep: Lets seconds pass.
         chance: Where random numbers come from.
 
     >>> now = [0.0]
@@ -42,13 +46,17 @@ class Waiting:
         base: float = 1.0,
         longest: float = 300.0,
         jitter: float = 0.0,
+        slot: float = 0.05,
         clock: Callable[[], float] = time.monotonic,
         chance: Below | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._base = base
         self._longest = longest
         self._jitter = jitter
+        self._slot = slot
         self._clock = clock
+        self._sleep = sleep
         self._chance = chance or SystemChance()
         self._batch_is_known = False
         self.clear()
@@ -81,6 +89,14 @@ class Waiting:
         if self._jitter and not self._batch_is_known:
             self._not_before = max(self._not_before, self._clock() + self._share() * self._jitter)
         self._batch_is_known = True
+
+    @contextmanager
+    def whole_slots(self) -> Iterator[None]:
+        """What is done inside takes a whole number of slots, by a rest at the end."""
+        started = self._clock()
+        yield
+        if self._slot:
+            self._sleep(self._slot - (self._clock() - started) % self._slot)
 
     def clear(self) -> None:
         """An attempt has succeeded, or what it failed on has changed: wait for nothing."""

@@ -45,6 +45,8 @@ class Promise:
         whole: Whether it is for all that a person contributes, and not for one sample.
         epsilon: ε of that, in all.
         delta: δ, where the promise has one.
+        shared: The most samples that one reading is in, if the promise is for samples.
+        per_reading: ε of a reading, where it is in several.
 
     >>> Promise(whole=True, epsilon=4.0).sentence
     'Whatever you contribute, in all: ε = 4.'
@@ -55,13 +57,16 @@ class Promise:
     whole: bool
     epsilon: float
     delta: float = 0.0
+    shared: int = 1
+    per_reading: float = 0.0
 
     @classmethod
     def of(cls, terms: Terms) -> "Promise":
         in_all = terms.epsilon_in_all
         delta = terms.event(terms.collection.batch).loss.delta
         if in_all is None:
-            return cls(False, terms.epsilon_per_sample, delta)
+            cost = terms.epsilon_per_sample
+            return cls(False, cost, delta, terms.shared, terms.epsilon_per_reading)
         return cls(True, in_all, delta)
 
     @property
@@ -70,7 +75,8 @@ class Promise:
 
     @property
     def level(self) -> Level:
-        found = next(level for level in LEVELS if self.epsilon <= level.most * (1 + 1e-9))
+        epsilon = max(self.epsilon, self.per_reading)
+        found = next(level for level in LEVELS if epsilon <= level.most * (1 + 1e-9))
         return found._replace(meaning=found.meaning.format(whom=self.whom))
 
     @property
@@ -86,7 +92,16 @@ class Promise:
     def sentence(self) -> str:
         unit = "Whatever you contribute, in all" if self.whole else "For each sample"
         delta = f", with δ = {self.delta:g}" if self.delta and self.private else ""
-        return f"{unit}: ε = {words.epsilon(self.epsilon)}{delta}."
+        return f"{unit}: ε = {words.epsilon(self.epsilon)}{delta}.{self._readings}"
+
+    @property
+    def _readings(self) -> str:
+        if self.shared == 1 or not math.isfinite(self.epsilon):
+            return ""
+        return (
+            f" One reading is in up to {self.shared} samples: for a reading, ε = "
+            f"{words.epsilon(self.per_reading)}."
+        )
 
     @property
     def guess(self) -> str:

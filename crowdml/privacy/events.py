@@ -74,19 +74,16 @@ class NoiseEvent:
         >>> NoiseEvent(8, 2, (gradient, Release("errors", Part.HELDOUT, 1, 0.25), labels)).loss
         Loss(epsilon=0.625, rho=0.0, delta=0.0)
         """
-        return self._loss(1)
-
-    @property
-    def whole_loss(self) -> Loss:
-        """When every sample of the check-in is replaced at once, by group privacy: nε, or n²ρ."""
-        return self._loss(self.n_samples)
-
-    def _loss(self, n: int) -> Loss:
         spent = dict.fromkeys(Part, 0.0)
         for release in self.releases:
             spent[release.part] += release.level
         level = max(spent[Part.TRAINING], spent[Part.HELDOUT]) + spent[Part.ALL]
-        return Loss(rho=n * n * level, delta=self.delta) if self.delta else Loss(epsilon=n * level)
+        return Loss(rho=level, delta=self.delta) if self.delta else Loss(epsilon=level)
+
+    @property
+    def whole_loss(self) -> Loss:
+        """When every sample of the check-in is replaced at once, by group privacy: nε, or n²ρ."""
+        return self.loss.group(self.n_samples)
 
 
 @dataclass(frozen=True)

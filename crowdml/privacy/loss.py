@@ -48,6 +48,10 @@ class Loss:
         """So many of the same together."""
         return Loss(n * self.epsilon, n * self.rho, self.delta)
 
+    def group(self, n: int) -> "Loss":
+        """Of n units that change at once, by group privacy."""
+        return Loss(n * self.epsilon, n * n * self.rho, self.delta)
+
     def __add__(self, other: "Loss") -> "Loss":
         return Loss.sum((self, other))
 

@@ -23,6 +23,7 @@ from crowdml.protocol.messages import (
     TaskView,
     checkin_type,
 )
+from crowdml.protocol.names import check_name
 from crowdml.protocol.openapi import openapi
 from crowdml.protocol.problems import (
     MEDIA_TYPE,
@@ -67,6 +68,7 @@ __all__ = [
     "TaskView",
     "Terms",
     "Wanted",
+    "check_name",
     "checkin_type",
     "decode_gradient",
     "decode_parameters",

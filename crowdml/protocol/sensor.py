@@ -1,10 +1,15 @@
 """[features.sensor]: how a device turns a sensor's readings into x, so that every device does."""
 
+import math
 from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["Sensor"]
+__all__ = ["GAP_SECONDS", "GAP_TICKS", "Sensor"]
+
+GAP_SECONDS = 1.0
+GAP_TICKS = 5
+"""Readings further apart than either of these do not belong into one window."""
 
 
 class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,3 +46,21 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
         msgspec.Meta(max_length=200),
     ] = ()
+
+    @property
+    def samples_per_reading(self) -> int:
+        """The most samples that one reading can be in.
+
+        Windows overlap where samples come faster than a window passes, and a sensor that is slower
+        than the rate leaves one reading at several ticks.
+
+        >>> Sensor("motion", rate=20, window=64, every=30).samples_per_reading
+        1
+        >>> Sensor("motion", rate=20, window=64, every=1).samples_per_reading
+        5
+        """
+        if self.kind == "manual" or self.trigger == "label-change":
+            return 1
+        apart = max(1, math.ceil(self.every * self.rate - 1e-9))
+        repeated = max(GAP_TICKS, math.ceil(GAP_SECONDS * self.rate))
+        return math.ceil((self.window + repeated - 1) / apart)

@@ -18,7 +18,7 @@ from crowdml.protocol.mechanisms import (
     levels_of,
     smallest_part,
 )
-from crowdml.protocol.messages import NO_NEWLINE
+from crowdml.protocol.names import TaskName
 from crowdml.protocol.review import Rule, read, rule
 from crowdml.protocol.rules import RULES, model_mistakes
 from crowdml.protocol.terms import (
@@ -186,13 +186,7 @@ class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a person writes, in the order of docs/tasks.md."""
 
-    name: Annotated[
-        str,
-        msgspec.Meta(
-            pattern=NO_NEWLINE + r"[a-z0-9][a-z0-9-]{0,62}$",
-            description="1 to 63 lower-case letters, digits and hyphens, with no hyphen first",
-        ),
-    ]
+    name: TaskName
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     objective: Text
     sensors: Text

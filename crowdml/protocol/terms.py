@@ -140,8 +140,8 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def private(self) -> bool:
-        """Whether the promise, for a person in all or for a sample, is worth the name."""
-        return (self.epsilon_in_all or self.epsilon_per_sample) <= PRIVATE_UP_TO * (1 + 1e-9)
+        """Whether the promise, for a person in all or for a reading, is worth the name."""
+        return (self.epsilon_in_all or self.epsilon_per_reading) <= PRIVATE_UP_TO * (1 + 1e-9)
 
     @property
     def why_not_private(self) -> str:
@@ -150,8 +150,8 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return ""
         if not self.hides:
             return "It adds no noise (ε = ∞), and samples could be worked out from what is sent."
-        whole = self.epsilon_in_all
-        epsilon, whom = whole or self.epsilon_per_sample, "a person" if whole else "a sample"
+        whole, unit = self.epsilon_in_all, "a sample" if self.shared == 1 else "a reading"
+        epsilon, whom = whole or self.epsilon_per_reading, "a person" if whole else unit
         return (
             f"It has ε = {epsilon:g} for {whom}, and above {PRIVATE_UP_TO:g} nothing is protected: "
             "a guess can become certain."
@@ -161,6 +161,17 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def epsilon_per_sample(self) -> float:
         """What one check-in costs each of its samples, computed and not merely claimed."""
         return self.event(self.collection.batch).loss.total
+
+    @property
+    def shared(self) -> int:
+        """The most samples that one reading of the sensor is in; 1 where there is none."""
+        sensor = self.features.sensor
+        return sensor.samples_per_reading if sensor else 1
+
+    @property
+    def epsilon_per_reading(self) -> float:
+        """What the samples that share a reading cost it together."""
+        return self.event(self.collection.batch).loss.group(self.shared).total
 
     @property
     def epsilon_in_all(self) -> float | None:

@@ -85,14 +85,18 @@ def look(page: Page) -> dict[str, Any]:
 def test_from_joining_to_a_check_in(profile: Tabs, page: Page, server: Process) -> None:
     run(page, JOIN)
     steps = run(page, """
-        const seen = { steps: [], changes: 0 };
-        device.addEventListener("step", (event) => seen.steps.push(event.detail));
+        const seen = { steps: [], times: [], changes: 0 };
+        device.addEventListener("step", (event) => {
+          seen.steps.push(event.detail);
+          seen.times.push(performance.now());
+        });
         device.addEventListener("change", () => seen.changes++);
         seen.outcomes = await fill(4);
         return seen;
     """)  # fmt: skip
     assert steps["outcomes"] == ["collected", "collected", "checked in", "collected"]
     assert steps["steps"] == ["checked out", "sanitised", "stored", "sent", "acknowledged"]
+    assert steps["times"][3] - steps["times"][0] >= 49, "it is sent at the end of a slot"
     assert steps["changes"] >= 5
     assert look(page) == {
         "samples": 1, "pending": False, "events": 1, "answers": ["applied"], "ended": None,

@@ -135,6 +135,55 @@ def test_links_that_lead_nowhere(quick: Here, server: Process, url: str, sentenc
     assert not quick.data.exists()
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["../../evil", "..", "/etc/evil", "a/../../evil", "%2e%2e%2fevil", "C:evil", "c:\\evil", "con",
+     "nul", "com1", "a.b", "a\x00b", "a\nb", "a" * 64, "A", "\u202eevil", "-a"],
+    ids=ascii,
+)  # fmt: skip
+def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) -> None:
+    for link in ([f"{server.url}/join/{name}"], [server.url, "--task", name]):
+        refused = quick("device", "join", *link, "--yes").error()
+        hidden = not link[0].isprintable()
+        must = "a link must be" if hidden else "a task's name must be 1 to 63 lower-case letters"
+        assert refused.startswith(must)
+        assert refused.isprintable()
+    assert list(quick.folder.iterdir()) == []
+
+
+def test_joining_again_with_other_limits(joined: Here, server: Process) -> None:
+    arguments = ("device", "join", f"{server.url}/join/activity", "--yes")
+    again = joined(*arguments, "--device-limit", 3)
+    assert again.out.splitlines()[1] == "limits: ε = 1 for a sample, 3 for the device"
+    assert "You allow ε = 1 for a sample and 3 for all check-ins" in again.err
+    assert (
+        joined(*arguments, "--sample-limit", 0.5)
+        .said()
+        .endswith("limits: ε = 0.5 for a sample, 3 for the device\n")
+    )
+    assert joined(*arguments).said().count("\n") == 1, "what is not said is as it was"
+    said = joined("device", "limits").said()
+    assert said == "limits: ε = 0.5 for a sample, 3 for the device\n"
+
+
+def test_joining_again_on_other_terms(quick: Here) -> None:
+    puppet = Puppet()
+    with serving(puppet) as url:
+        arguments = ("device", "join", f"{url}/join/activity", "--yes")
+        quick(*arguments).said()
+        puppet.memory.terms = make_task(privacy__epsilon=0.5).terms.text
+        refused = quick(*arguments)
+    assert (refused.code, refused.out) == (1, "")
+    assert "Say `crowdml device agree`" in refused.err.splitlines()[-1]
+
+
+def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
+    """Two readings in a window and five ticks for which one may stand, a sample at every tick."""
+    shown = quick("device", "join", f"{server.url}/join/sensed", "--yes").err
+    assert "One reading of the sensor is in up to 6 samples: for a reading, ε = 6." in shown
+    assert "any one reading: at most ε = 6, as it is in up to 6" in quick("device", "ledger").said()
+
+
 def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
     link = f"{server.url}/join/activity"
     sentence = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()

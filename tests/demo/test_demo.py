@@ -157,7 +157,9 @@ def test_a_folder_with_other_files_is_left_alone(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("and more")
-    for folder in ("mine", "file"):
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "server.db").write_text("another server's")
+    for folder in ("mine", "file", "served"):
         ran = Here(tmp_path, capsys=capsys)("demo", "--json", "--folder", folder)
         assert (ran.code, ran.out) == (1, "")
         last = ran.err.splitlines()[-1]
@@ -165,6 +167,7 @@ def test_a_folder_with_other_files_is_left_alone(
         assert "--folder" in last
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
     assert (tmp_path / "file").read_text() == "and more"
+    assert (tmp_path / "served" / "server.db").read_text() == "another server's"
 
 
 def test_an_earlier_demo_is_replaced(tmp_path: Path) -> None:
@@ -175,7 +178,7 @@ def test_an_earlier_demo_is_replaced(tmp_path: Path) -> None:
     _clean(tmp_path / "empty")
     old = tmp_path / "old"
     (old / "devices").mkdir(parents=True)
-    (old / "server.db").touch()
+    (old / ".crowdml-demo").touch()
     _clean(old)
     assert not old.exists()
     old.mkdir()

@@ -130,7 +130,7 @@ def join(
     **options: Any,
 ) -> Device:
     """A device of the server in memory, which retries without waiting."""
-    options.setdefault("waiting", Waiting(base=0.0))
+    options.setdefault("waiting", Waiting(base=0.0, slot=0.0))
     return Device.join(
         "https://crowd.example", transport.task_view.name, file=file,
         transport=transport, on_step=on_step, **options,

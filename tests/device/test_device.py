@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,10 @@ def test_joining_again_keeps_everything(file: Path, transport: MemoryTransport) 
         identity, ledger = device.identity, device.ledger
         assert (device.n_samples, len(ledger.events)) == (2, 1)
     transport.terms = make_task(privacy__epsilon=9.0).terms.text
-    with join(file, transport, limits=Limits(99.0, 99.0)) as device:
+    with join(file, transport) as device:
         assert device.identity == identity
+    with join(file, transport, limits=Limits(99.0, 99.0)) as device:
+        assert device.identity == replace(identity, limits=Limits(99.0, 99.0))
         assert device.ledger == ledger
         assert device.n_samples == 2
     assert transport.enrolled == 1
@@ -814,3 +817,23 @@ def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:
             device.add([3.0, 4.0, 0.0, 0.0], 0)
             (x,) = device._store._db.execute("SELECT x FROM buffer").fetchone()
         assert np.linalg.norm(np.frombuffer(x), length) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("took", [0.001, 0.03, 0.049])
+def test_when_it_is_sent_does_not_tell_how_long_it_took(
+    file: Path, transport: MemoryTransport, took: float
+) -> None:
+    now, steps = [0.0], dict[str, float]()
+
+    def step(name: str) -> None:
+        now[0] += took if name == "sanitised" else 0.0
+        steps[name] = now[0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    waiting = Waiting(clock=lambda: now[0], sleep=sleep)
+    with join(file, transport, on_step=step, waiting=waiting) as device:
+        fill(device, 3)
+    assert steps["stored"] - steps["checked out"] == pytest.approx(took)
+    assert steps["sent"] - steps["checked out"] == pytest.approx(0.05)

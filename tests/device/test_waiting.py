@@ -90,3 +90,19 @@ def test_jitter_never_shortens_a_wait() -> None:
     waiting.hold(Outcome.WAITING, at_least=100.0)
     waiting.batch_filled()
     assert waiting.seconds == 100.0
+
+
+def test_what_is_done_takes_whole_slots() -> None:
+    """A draw that takes longer is not sent later, unless it takes longer than a slot."""
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        assert 0 < seconds <= 0.25
+        now[0] += seconds
+
+    waiting = Waiting(slot=0.25, clock=lambda: now[0], sleep=sleep)
+    for took, ends in [(0.001, 0.25), (0.2, 0.25), (0.26, 0.5), (1.0, 1.25)]:
+        now[0] = 100.0
+        with waiting.whole_slots():
+            now[0] += took
+        assert now[0] == pytest.approx(100 + ends)

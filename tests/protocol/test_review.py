@@ -16,7 +16,10 @@ from tests.protocol.files import FIELDS, task_file
 from tests.protocol.test_messages import GOOD
 from tests.protocol.test_wording import BANNED
 
-NAME = "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first"
+NAME = (
+    "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name "
+    "that Windows reserves, such as con"
+)
 TEXT = "must be a text of at most 2,000 characters"
 LONG = '"' + "a" * 2001 + '"'
 BILLION = "must be a number from 1e-09 to 1,000,000,000"

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from crowdml.errors import InvalidInput, InvalidTask
-from crowdml.privacy import Loss, NoiseMechanism
+from crowdml.privacy import Loss, NoiseMechanism, epsilon_of
 from crowdml.protocol import Task, Terms, terms_hash
 from tests.protocol.files import REGRESSION, task_file
+from tests.servers import make_task
 
 TERMS = Task.from_toml(task_file()).terms
 GAUSSIAN = Task.from_toml(task_file({"privacy.mechanism": '"gaussian"'})).terms
@@ -176,3 +177,32 @@ def test_check_ins_add_up_as_their_ledger_adds_them() -> None:
 def test_a_direction_hides_at_any_small_epsilon() -> None:
     text = task_file({"privacy.mechanism": '"direction"', "privacy.epsilon": "1e-6"})
     assert Task.from_toml(text).terms.epsilon_in_all == pytest.approx(1e-6)
+
+
+def sensed(every: float, epsilon: float, **changes: Any) -> Terms:
+    sensor: dict[str, Any] = {"features__sensor.kind": "motion", "features__sensor.window": 64}
+    spacing: dict[str, Any] = {"features__sensor.rate": 20, "features__sensor.every": every}
+    return make_task(privacy__epsilon=epsilon, **sensor, **spacing, **changes).terms
+
+
+@pytest.mark.parametrize(
+    ("every", "shared"), [(30, 1), (4.15, 1), (4.1, 2), (3.2, 2), (1, 5), (0.05, 83), (0, 83)]
+)
+def test_readings_that_are_in_several_samples(every: float, shared: int) -> None:
+    """64 readings in a window, 20 a second, of which one may stand for the ticks of a second."""
+    terms = sensed(every, 0.125)
+    assert (terms.shared, terms.epsilon_per_reading) == (shared, 0.125 * shared)
+    changing = {"features__sensor.trigger": "label-change"}
+    assert sensed(every, 0.125, **changing).shared == 1
+
+
+def test_too_much_for_a_reading_is_not_private() -> None:
+    assert sensed(1, 4.0).private
+    terms = sensed(1, 4.1)
+    assert not terms.private
+    assert "It has ε = 20.5 for a reading" in terms.why_not_private
+    whole = sensed(1, 4.1, privacy__mechanism="direction")
+    assert whole.private, "a person's ε is for all readings"
+    spread = sensed(1, 1.0, privacy__mechanism="gaussian")
+    rho = spread.event(3).loss.rho
+    assert spread.epsilon_per_reading == pytest.approx(epsilon_of(25 * rho, 1e-6))

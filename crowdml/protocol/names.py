@@ -1,0 +1,40 @@
+"""What a task may be called, so that its name is safe in an address and as the name of a file."""
+
+import re
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from crowdml.errors import InvalidInput
+from crowdml.protocol.messages import NO_NEWLINE
+from crowdml.protocol.wording import shown
+
+__all__ = ["TaskName", "check_name"]
+
+NUMBERED = "|".join(f"com{k}|lpt{k}" for k in range(10))
+RESERVED = rf"(?!(?:aux|con|nul|prn|{NUMBERED})$)"
+"""Windows has devices of these names in every folder."""
+
+PATTERN = NO_NEWLINE + RESERVED + r"[a-z0-9][a-z0-9-]{0,62}$"
+RULE = (
+    "1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name that "
+    "Windows reserves, such as con"
+)
+TaskName: TypeAlias = Annotated[str, msgspec.Meta(pattern=PATTERN, description=RULE)]
+
+
+def check_name(name: str) -> str:
+    """The name, or `InvalidInput`: a link is text from elsewhere, and could leave a folder.
+
+    >>> check_name("../../etc/passwd")
+    Traceback (most recent call last):
+    crowdml.errors.InvalidInput: a task's name must be 1 to 63 lower-case letters, digits and \
+hyphens, with no hyphen first, and no name that Windows reserves, such as con, found \
+"../../etc/passwd". Ask whoever gave you the link for another.
+    """
+    if not re.search(PATTERN, name):
+        raise InvalidInput(
+            f"a task's name must be {RULE}, found {shown(name)}. Ask whoever gave you the link for "
+            "another."
+        )
+    return name
