@@ -11,6 +11,9 @@ from crowdml.protocol import Review, rejected
 __all__ = ["decode", "header", "read_body"]
 
 T = TypeVar("T", bound=msgspec.Struct)
+FEW_PARTS, SMALL_PART = 64, 512
+"""Each part costs about as much as a small request, and networks deliver larger ones."""
+
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -24,10 +27,16 @@ def header(scope: Scope, name: bytes) -> str:
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    with scope["app"].state.service.patience.waiting():
+        return await _read(scope, receive, limit)
+
+
+async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
     length = header(scope, b"content-length")
     size, read, more = int(length) if length.isdigit() else -1, 0, True
     parts: list[bytes] = []
-    while more and max(size, read) <= limit:
+    most_parts = FEW_PARTS + limit // SMALL_PART
+    while more and max(size, read) <= limit and len(parts) < most_parts:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
@@ -37,6 +46,8 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         more = message.get("more_body", False) and read != size
     if max(size, read) > limit:
         raise rejected("too-large", f"the body must be at most {limit} bytes.")
+    if more:
+        raise rejected("too-large", f"the body must come in at most {most_parts} parts.")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -1,6 +1,7 @@
 """Running the server: equal processes with an event loop each, TLS unless it talks to itself."""
 
 import asyncio
+import resource
 import signal
 import socket
 from collections.abc import Callable, Coroutine
@@ -24,6 +25,9 @@ from crowdml.server.workers import run_workers
 __all__ = ["Address", "free_port", "run_loop", "serve"]
 
 T = TypeVar("T")
+OWN_FILES = 128
+"""Open files that are no connections of the server."""
+
 MakeApp: TypeAlias = Callable[[Settings, Front], Starlette]
 """From the settings, and how the world reaches it, to an app."""
 
@@ -130,19 +134,23 @@ async def _run(
     announce: Announce,
 ) -> None:
     from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
     from granian.server.embed import Server
 
     settings: Settings = app.state.settings
+    connections = _connections(settings.most_connections)
     async with app.router.lifespan_context(app):
         server = Server(
             app,
             address=address.host,
             port=address.port,
             interface=Interfaces.ASGINL,
-            http=HTTPModes.auto,
+            # With HTTP/2 offered, it would wait for the first byte for ever.
+            http=HTTPModes.http1,
+            http1_settings=HTTP1Settings(header_read_timeout=int(1000 * settings.head_seconds)),
             websockets=False,
-            backlog=settings.most_connections,
-            backpressure=settings.most_connections,
+            backlog=connections,
+            backpressure=connections,
             log_enabled=False,
             ssl_cert=files[0] if files else None,
             ssl_key=files[1] if files else None,
@@ -160,6 +168,17 @@ async def _run(
             await server.serve()
         finally:
             announcing.cancel()
+
+
+def _connections(wanted: int) -> int:
+    """As many as are wanted, or as the system has files for: without one, nobody is let in."""
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = wanted + OWN_FILES
+    if least != resource.RLIM_INFINITY and least < files:
+        least = files if most == resource.RLIM_INFINITY else min(files, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (least, most))
+        return max(least - OWN_FILES, OWN_FILES)
+    return wanted
 
 
 def _check_free(address: Address) -> None:

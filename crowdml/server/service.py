@@ -18,6 +18,7 @@ from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, rejected
 from crowdml.server.admission import Gate
 from crowdml.server.heartbeat import Heartbeat
 from crowdml.server.learner import Arrival, Learner
+from crowdml.server.patience import Patience
 from crowdml.server.settings import Settings
 from crowdml.server.store import DeviceRow, Store
 from crowdml.server.throttle import Throttle
@@ -70,6 +71,7 @@ class Service:
         self.ready = False
         self.heartbeat = Heartbeat(settings.heartbeat_seconds)
         self.counts = self.heartbeat.counts
+        self.patience = Patience(settings.body_seconds)
         self._tasks: dict[str, Live] = {}
         self._devices: dict[bytes, DeviceRow] = {}
         self._arrived = asyncio.Event()
@@ -87,6 +89,7 @@ class Service:
             asyncio.create_task(self._beat_on()),
             asyncio.create_task(self._commit_groups()),
             asyncio.create_task(self._watch_store()),
+            asyncio.create_task(self.patience.watch()),
         ]
         # What is here now stays; the collector need not look at it again and again.
         gc.freeze()

@@ -25,6 +25,9 @@ class Settings:
         most_waiting_bytes: Check-ins of a task that are in memory at once, in bytes at most.
         most_listeners: Event streams open at once; more are told to ask for the statistics.
         most_connections: Connections open at once; more have to wait.
+        head_seconds: How long a connection may be open before the head of a request is there, the
+            first or the next.
+        body_seconds: How long the body of a request may take.
         heartbeat_seconds: How often a node tells the others that it lives, and what it counts.
         metrics_token: Who sends it may read the metrics; None lets this machine read them.
         log_format: `text`, or `json` for one object a line.
@@ -39,6 +42,8 @@ class Settings:
     most_waiting_bytes: int = 2**28
     most_listeners: int = 256
     most_connections: int = 4096
+    head_seconds: float = 10.0
+    body_seconds: float = 60.0
     heartbeat_seconds: float = 5.0
     metrics_token: str | None = field(default=None, repr=False)
     log_format: str = "text"

@@ -1,10 +1,11 @@
 """Behind nginx with TLS, set up as the documentation says, with and without a path."""
 
+import socket
 import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +113,32 @@ def test_an_owner_signs_in_through_a_proxy(tmp_path: Path) -> None:
         asked.add_header("Origin", "https://evil.example")
         with pytest.raises(urllib.error.HTTPError, match="403"):
             opener.open(asked, timeout=30)
+
+
+def test_one_address_does_not_take_all_connections(tmp_path: Path) -> None:
+    """A hundred requests at once are let through, and those who say nothing are shown out."""
+    with behind(tmp_path, "/", *PUBLIC) as (_, nginx), ExitStack() as stack:
+        context = ssl.create_default_context(cafile=str(nginx.folder / "crowdml-cert.pem"))
+        silent = stack.enter_context(socket.create_connection(("127.0.0.1", nginx.port)))
+        seen = []
+        for _ in range(101):
+            plain = socket.create_connection(("localhost", nginx.port))
+            wire = stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
+            wire.settimeout(30)
+            wire.sendall(b"GET /v1/tasks/activity/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            seen.append(wire.recv(12))
+        assert seen == [b"HTTP/1.1 200"] * 100 + [b"HTTP/1.1 429"]
+        silent.settimeout(30)
+        assert silent.recv(100) == b"", "after the ten seconds of client_header_timeout"
+
+
+def test_joining_is_limited_for_each_address(tmp_path: Path) -> None:
+    with behind(tmp_path, "/", *PUBLIC) as (_, nginx):
+        codes = []
+        for _ in range(70):
+            try:
+                read(nginx, "/v1/tasks/activity/devices", Accept="application/json")
+            except urllib.error.HTTPError as error:
+                codes.append(error.code)
+        assert codes[:60] == [405] * 60, "the server itself answers"
+        assert codes[-1] == 429

@@ -1,0 +1,53 @@
+"""How long the server waits for the body of a request."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crowdml.protocol import rejected
+
+__all__ = ["Patience"]
+
+
+class Patience:
+    """Requests whose bodies are being read, and since when.
+
+    A look at all of them now and then costs less than a timer for each.
+
+    Args:
+        seconds: How long a body may take, at most a half more.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._since: dict[asyncio.Task[object], float] = {}
+        self._given_up: set[asyncio.Task[object]] = set()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Within this, the request of the current task is waited for."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._since[task] = time.monotonic()
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task not in self._given_up:
+                raise
+            task.uncancel()
+            words = f"the body must arrive within {self._seconds:g} s. Send the same bytes again."
+            raise rejected("unavailable", words) from None
+        finally:
+            del self._since[task]
+            self._given_up.discard(task)
+
+    async def watch(self) -> None:
+        """Give up on those that take too long, until cancelled."""
+        while True:
+            await asyncio.sleep(self._seconds / 2)
+            latest = time.monotonic() - self._seconds
+            for task, since in self._since.items():
+                if since < latest and task not in self._given_up:
+                    self._given_up.add(task)
+                    task.cancel()
