@@ -1,82 +1,143 @@
-"""Pairs of data sets that are as hard to hide as any, and what check-ins of them tell."""
+"""Pairs of data sets that are as hard to hide as any, with the terms and the w to do it under."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
-from crowdml.models import Huber, Minibatch, Model, Softmax
-from crowdml.privacy import (
-    Chance,
-    DirectionMechanism,
-    Law,
-    Levels,
-    Mechanism,
-    NoiseMechanism,
-    Place,
-)
-from crowdml.types import Ints
+from crowdml.models import Minibatch
+from crowdml.privacy import CheckinEvent, DirectionEvent, Mechanism, Place, bound_features
+from crowdml.protocol import MECHANISMS, Features, ModelTerms, Terms, Wanted, terms_hash
+from crowdml.protocol.terms import CollectionTerms, Target
+from crowdml.types import Array
 
-__all__ = ["Pair", "Step", "opposites", "replaced"]
+__all__ = ["Pair", "Samples", "opposites", "replaced"]
 
-M = TypeVar("M", bound=Mechanism)
-Step = Callable[[int], None]
-"""Called with the number of check-ins that were drawn since the last call."""
+Samples: TypeAlias = tuple[tuple[float, float], ...]
+"""One x and its y for each sample, as they are taken: x may be longer than it should be."""
+
+FAR = 1e6
+LONG = 2.9
+"""An x that is too long, and yet three samples with it average to less than S."""
+
+CLIP = 0.5
+"""S: half of what the length of a gradient would be."""
+
+COUNTS = 0.2
+"""The share of ε for each count: with more of it for the gradient, they would hardly be seen."""
 
 
 @dataclass(frozen=True)
-class Pair(Generic[M]):
-    """Two minibatches that nobody must be able to tell apart by what is told."""
+class Pair:
+    """Two data sets that nobody must be able to tell apart by what leaves a device.
 
-    mechanism: M
-    place: Place
-    sides: tuple[Minibatch, Minibatch]
+    Args:
+        name: What they put to the test.
+        terms: What the device agreed to.
+        device: Its name, which decides its role and its codebook.
+        w: What a malicious server would send.
+        sides: The samples.
+    """
 
-    def draw(
-        self,
-        trials: int,
-        chance: Chance,
-        observe: Callable[[Any], list[int]],
-        step: Step = lambda drawn: None,
-    ) -> tuple[Ints, Ints]:
-        """What is observed of so many check-ins, half of them of either side."""
-        mechanism, place = self.mechanism, self.place
-        events = [mechanism.event(side.n_samples, place) for side in self.sides]
-        found: tuple[list[list[int]], list[list[int]]] = [], []
-        for _ in range(trials // 2):
-            for side, event, rows in zip(self.sides, events, found, strict=True):
-                rows.append(observe(mechanism.tell(side, event, place, chance)))
-            step(2)
-        return np.array(found[0]), np.array(found[1])
+    name: str
+    terms: Terms
+    device: str
+    w: tuple[float, ...]
+    sides: tuple[Samples, Samples]
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        return self.terms.mechanism()
+
+    @property
+    def place(self) -> Place:
+        return Place(terms_hash(self.terms.text), self.device, 1)
+
+    @property
+    def event(self) -> CheckinEvent:
+        return self.mechanism.event(len(self.sides[0]), self.place)
+
+    def rows(self, side: Samples) -> tuple[Array, Array]:
+        """The samples as a device keeps them."""
+        norm = self.mechanism.norm
+        x = np.array([bound_features([x], 1, norm) for x, _ in side])
+        return x, np.array([y for _, y in side], dtype=float)
+
+    def minibatches(self) -> tuple[Minibatch, ...]:
+        """Both sides, as the mechanism should see them."""
+        model, w = self.terms.make_model(), np.array(self.w)
+        return tuple(Minibatch(model, w, *self.rows(side)) for side in self.sides)
 
 
-def opposites(mechanism: DirectionMechanism, evaluates: bool) -> Pair[DirectionMechanism]:
-    """A check-in of this role with one sample: of the label that is predicted, or of the other.
+def opposites(name: str, epsilon: float, directions: int | None = None) -> Pair:
+    """A check-in with one sample, of the label that is predicted or of the other.
 
     The gradients are opposite, or the reports differ: no two check-ins are more different.
+
+    Args:
+        name: `direction` for one that trains, `report` for one that evaluates.
+        epsilon: ε.
+        directions: k; that of tasks by default.
     """
-    places = (Place("00" * 32, f"device-{i}", 1) for i in range(10**6))
-    place = next(place for place in places if mechanism.evaluates(place) == evaluates)
-    model, x = Softmax(1, 2), np.ones((1, 1))
-    right, wrong = (Minibatch(model, np.zeros(2), x, np.array([y])) for y in (0.0, 1.0))
-    return Pair(mechanism, place, (right, wrong))
+    terms = _terms(Wanted(epsilon, directions=directions), "direction", batch=1)
+    sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
+    pairs = (Pair(name, terms, f"device-{i}", (0.0, 0.0), sides) for i in range(10**6))
+    return next(pair for pair in pairs if pair.event == _role(pair, name))
 
 
-def replaced(law: Law, level: float, delta: float) -> Iterator[Pair[NoiseMechanism]]:
-    """Three samples of which one is replaced, with the w that a malicious server would send.
+def _role(pair: Pair, name: str) -> DirectionEvent:
+    return DirectionEvent(1, name, pair.event.loss.epsilon)
 
-    A real target that jumps from far below to far above turns a gradient from −S to +S. A label
-    that turns from right to wrong moves the error count by one and two label counts by one each.
-    Of the level the gradient has 60 %, each count 20 %.
+
+def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
+    """Samples of which one is replaced, so that all that it moves moves as far as it can.
+
+    - `gradient`: a real target that jumps from far below to far above turns the gradient from −S
+      to +S, with an x that the device must shorten first.
+    - `checkin`: a label that turns from right to wrong at w = 0 turns a gradient round that is
+      longer than the clip, moves the error count by one and two label counts by one each.
+    - `heldout`: where half of the samples are set aside, the jump among those that are left, and
+      the turn among those that are counted. Which ones is drawn; the promise is for every draw, so
+      the first are taken.
     """
-    zero, one, place = np.zeros(3), np.array([0.0, 0.0, 1.0]), Place("00" * 32, "device", 1)
-    jump: tuple[Model, tuple[float, ...]] = Huber(1), (0.0,)
-    turn: tuple[Model, tuple[float, ...]] = Softmax(1, 2), (40.0, -40.0)
-    for (model, w), targets in ((jump, (-1e6 * one, 1e6 * one)), (turn, (zero, one))):
-        levels = Levels(0.6 * level, 0.2 * level, 0.2 * level if model.n_classes else 0.0)
-        clip = model.bound(law.norm)
-        mechanism = NoiseMechanism(law, levels, clip, model.size, model.n_classes, delta=delta)
-        x = np.ones((3, 1))
-        this, other = (Minibatch(model, np.array(w), x, y) for y in targets)
-        yield Pair(mechanism, place, (this, other))
+    counts = COUNTS * epsilon
+    labels = Wanted(epsilon, errors=counts, labels=counts)
+    number = Wanted(epsilon, errors=counts, counted=False)
+    still = (0.0, 0.0)
+
+    def last(n: int, x: float) -> tuple[Samples, Samples]:
+        return (*n * (still,), (x, -FAR)), (*n * (still,), (x, FAR))
+
+    def turned(before: int, after: int) -> tuple[Samples, Samples]:
+        rest = before * (still,), after * (still,)
+        return (*rest[0], (1.0, 0.0), *rest[1]), (*rest[0], (1.0, 1.0), *rest[1])
+
+    def pair(name: str, wanted: Wanted, sides: tuple[Samples, Samples]) -> Pair:
+        terms = _terms(wanted, mechanism, len(sides[0]))
+        return Pair(name, terms, "device", (0.0,) * terms.make_model().size, sides)
+
+    yield pair("gradient", number, last(2, LONG))
+    yield pair("checkin", labels, turned(2, 0))
+    yield pair("heldout", Wanted(epsilon, heldout=True, counted=False), last(3, 1.0))
+    yield pair("heldout", Wanted(epsilon, labels=counts, heldout=True), turned(0, 3))
+
+
+def _terms(wanted: Wanted, mechanism: str, batch: int) -> Terms:
+    whole = mechanism == "direction"
+    return Terms(
+        task="audit",
+        sensors="none",
+        features=Features(1),
+        target=Target(("a", "b") if wanted.counted else ()),
+        model=ModelTerms("softmax" if wanted.counted else "huber", clip=None if whole else CLIP),
+        privacy=MECHANISMS[mechanism].terms.of(wanted),
+        collection=CollectionTerms(
+            batch,
+            buffer=10 * batch,
+            heldout=0.5 if wanted.heldout else 0.0,
+            checkins=1 if whole else None,
+            evaluators=0.5 if whole else 0.0,
+        ),
+    )

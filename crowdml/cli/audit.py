@@ -1,6 +1,7 @@
 """crowdml audit."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import Progress
@@ -20,11 +21,21 @@ def audit(
     trials: Annotated[
         int | None, typer.Option(help="How many check-ins are drawn for each pair of data sets.")
     ] = None,
+    language: Annotated[
+        Literal["python", "javascript"],
+        typer.Option(help="Whose device: javascript is the browser's, and needs node."),
+    ] = "python",
+    plot: Annotated[Path | None, typer.Option(help="Draw the bounds: .png, .svg or .pdf.")] = None,
     json: JSON = False,
 ) -> None:
-    """Try to tell two data sets apart by what a mechanism sends, and compare with its claim."""
+    """Try to tell two data sets apart by what a device sends, and compare with the claim."""
     with needs("sim"):
         from crowdml.checks.audit import audit_mechanism
+        from crowdml.checks.doors import JavaScript
+        from crowdml.checks.picture import save_audit
+        from crowdml.simulation.plot import check_format
+    if plot is not None:
+        check_format(plot)
     if not 0 < epsilon < float("inf"):
         raise InvalidInput(f"epsilon must be positive and finite, found {epsilon}.")
     if trials is not None and trials < 100:
@@ -33,10 +44,24 @@ def audit(
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("checking in", total=1.0)
         found = audit_mechanism(
-            mechanism, epsilon, trials, progress=lambda share: progress.update(bar, completed=share)
+            mechanism,
+            epsilon,
+            trials,
+            JavaScript() if language == "javascript" else None,
+            lambda share: progress.update(bar, completed=share),
         )
+    if plot is not None:
+        save_audit(plot, found, f"{mechanism} in {language}, audited")
     if json:
-        print_json({"mechanism": mechanism, "parts": found.parts, "passed": found.passed})
+        print_json(
+            {
+                "mechanism": mechanism,
+                "language": language,
+                "delta": found.delta,
+                "parts": found.parts,
+                "passed": found.passed,
+            }
+        )
     else:
         claimed = f"claimed ε at δ = {found.delta:g}" if found.delta else "claimed ε"
         table = Table("what is sent", claimed, "proved at least", "")

@@ -6,6 +6,7 @@ from functools import lru_cache
 __all__ = ["epsilon_of", "rho_of"]
 
 
+@lru_cache(maxsize=256)
 def epsilon_of(rho: float, delta: float) -> float:
     """The smallest ε with which ρ-zCDP is (ε, δ)-differentially private.
 

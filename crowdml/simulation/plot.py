@@ -12,7 +12,16 @@ from crowdml.errors import InvalidInput
 from crowdml.simulation.advice import Advice
 from crowdml.simulation.curve import Curve
 
-__all__ = ["FORMATS", "check_format", "draw_curves", "draw_options", "save_curves", "save_options"]
+__all__ = [
+    "COLOURS",
+    "FORMATS",
+    "check_format",
+    "draw_curves",
+    "draw_options",
+    "save",
+    "save_curves",
+    "save_options",
+]
 
 FORMATS = (".pdf", ".png", ".svg")
 
@@ -77,14 +86,14 @@ def draw_options(advice: Advice, title: str) -> Figure:
 
 
 def save_curves(path: Path, curves: Sequence[tuple[str, Curve]], title: str) -> None:
-    _save(draw_curves(curves, title), path)
+    save(draw_curves(curves, title), path)
 
 
 def save_options(path: Path, advice: Advice, title: str) -> None:
-    _save(draw_options(advice, title), path)
+    save(draw_options(advice, title), path)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Write the figure to a file, whose name says the format."""
     check_format(path)
     try:

@@ -9,9 +9,12 @@ from scipy import stats
 
 from crowdml.checks.evidence import (
     Event,
+    Measure,
     binomial_bounds,
-    epsilon_lower_bound,
-    epsilon_of_numbers,
+    concentrated,
+    lower_bound,
+    lower_bound_of_numbers,
+    pure,
 )
 from crowdml.types import Array, Ints
 
@@ -35,7 +38,7 @@ def quantiles(law: stats.rv_continuous, centre: float, scale: float, n: int) -> 
 def test_bound_of_randomized_response(p: float, q: float) -> None:
     """ε is the larger of log p/q and log (1−q)/(1−p), approached from below."""
     epsilon = max(math.log(p / q), math.log((1 - q) / (1 - p)))
-    bounds = [epsilon_lower_bound(answers(p, n), answers(q, n)) for n in (400, 20_000, 2_000_000)]
+    bounds = [lower_bound(answers(p, n), answers(q, n)) for n in (400, 20_000, 2_000_000)]
     assert 0.0 <= bounds[0] < bounds[1] < bounds[2] < epsilon
     assert bounds[2] > 0.95 * epsilon
 
@@ -44,39 +47,34 @@ def test_bound_of_randomized_response(p: float, q: float) -> None:
 def test_bound_of_the_laplace_law(epsilon: float) -> None:
     """Of the score {output ≤ 0 rather than 1}, which reaches ε below both centres."""
     a, b = (-quantiles(stats.laplace, centre, 1 / epsilon, 200_000) for centre in (0.0, 1.0))
-    assert 0.9 * epsilon < epsilon_lower_bound(a, b) < epsilon
+    assert 0.9 * epsilon < lower_bound(a, b) < epsilon
 
 
-@pytest.mark.parametrize(("mu", "delta"), [(0.5, 0.01), (1.0, 0.01), (1.0, 1e-3), (2.0, 0.05)])
-def test_bound_of_the_gaussian_law(mu: float, delta: float) -> None:
-    """The exact ε at δ, by Balle and Wang 2018, Theorem 5, is approached and not passed."""
-
-    def excess(epsilon: float) -> float:
-        here, there = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-        return float(stats.norm.cdf(here) - math.exp(epsilon) * stats.norm.cdf(there)) - delta
-
-    low, high = 0.0, 50.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+@pytest.mark.parametrize("mu", [0.5, 1.0, 2.0, 4.0])
+def test_bound_of_the_gaussian_law(mu: float) -> None:
+    """Two of deviation 1 that are μ apart: ρ = μ²/2 is approached and not passed."""
     a, b = (quantiles(stats.norm, centre, 1.0, 1_000_000) for centre in (mu, 0.0))
-    assert 0.75 * low < epsilon_lower_bound(a, b, delta) < low
-    # There is no pure ε, so that less δ proves more.
-    assert epsilon_lower_bound(a, b, delta / 2) > epsilon_lower_bound(a, b, delta)
+    assert 0.55 * mu**2 / 2 < lower_bound(a, b, concentrated) < mu**2 / 2
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.01])
-def test_same_law_proves_nothing(delta: float) -> None:
+@pytest.mark.parametrize("measure", [pure, concentrated])
+def test_same_law_proves_nothing(measure: Measure) -> None:
     same = quantiles(stats.laplace, 0.0, 1.0, 4000)
-    assert epsilon_lower_bound(same, same, delta) == 0.0
+    assert lower_bound(same, same, measure) == 0.0
 
 
-def test_a_small_chance_is_forgiven_at_delta() -> None:
-    """An output that only one side ever gives, as often as δ: no finite pure ε, but ε = 0 at δ."""
-    n = 1_000_000
-    a, b = answers(0.01, n), np.zeros(n)
-    assert epsilon_lower_bound(a, b) > 5
-    assert epsilon_lower_bound(a, b, delta=0.01) == 0.0
+@pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (0.5, 0.1), (0.9, 0.05), (1.0, 0.5)])
+def test_measures_by_definition(p: float, q: float) -> None:
+    """Rényi's divergence of two coins, over its order, by the formula and over a fine grid."""
+    found = [
+        math.log(p**o * q ** (1 - o) + (1 - p) ** o * (1 - q) ** (1 - o)) / (o - 1) / o
+        for o in np.linspace(1.01, 100, 20_000)
+    ]
+    assert concentrated(p, q) == pytest.approx(max(found), rel=1e-2)
+    assert concentrated(p, q) <= max(found) * (1 + 1e-9)
+    assert pure(p, q) == pytest.approx(math.log(p / q))
+    assert concentrated(q, p) == -math.inf
+    assert pure(0.0, 0.1) == -math.inf
 
 
 @pytest.mark.parametrize("n", [20, 2000])
@@ -84,38 +82,37 @@ def test_a_small_chance_is_forgiven_at_delta() -> None:
 def test_bound_of_certain_answers(n: int, false_alarm: float) -> None:
     """All against none in both halves of an event: m^(1/N) over 1 − m^(1/N), in closed form."""
     low = (false_alarm / 12) ** (1 / (2 * (n - n // 10)))
-    found = epsilon_lower_bound(np.ones(n), np.zeros(n), 0.0, false_alarm)
+    found = lower_bound(np.ones(n), np.zeros(n), pure, false_alarm)
     assert found == pytest.approx(max(0.0, math.log(low / (1 - low))), rel=1e-9)
 
 
 @pytest.mark.parametrize(
     ("p", "q"), [(0.75, 0.25), (0.5, 0.1), (0.9, 0.6), (0.5, 0.5), (0.9, 0.05)]
 )
-@pytest.mark.parametrize("delta", [0.0, 0.1])
+@pytest.mark.parametrize("measure", [pure, concentrated])
 @pytest.mark.parametrize("event", [Event(0.5, None), Event(None, 0.5), Event(0.5, 0.5)])
 @pytest.mark.parametrize("false_alarm", [0.3, 0.01])
 def test_false_alarms_are_as_rare_as_stated(
-    p: float, q: float, delta: float, event: Event, false_alarm: float
+    p: float, q: float, measure: Measure, event: Event, false_alarm: float
 ) -> None:
     """Summed over every outcome of two binomial laws, with no sampling.
 
     An event in two halves adds trials of unequal probabilities, for which the bounds hold too.
     """
     n = 25
-    claims = [(p - delta) / q, (1 - q - delta) / (1 - p)]
-    epsilon = max(math.log(each) for each in claims if each > 0)
+    true = max(measure(p, q), measure(1 - q, 1 - p), 0.0)
     seen = np.arange(n + 1)
     chances = np.outer(stats.binom.pmf(seen, n, p), stats.binom.pmf(seen, n, q))
     ones = [(np.arange(n) < k).astype(float) for k in seen]
-    alarms = [[event.proves(a, b, delta, false_alarm) > epsilon for b in ones] for a in ones]
+    alarms = [[event.proves(a, b, measure, false_alarm) > true for b in ones] for a in ones]
     assert float(chances[np.array(alarms)].sum()) <= false_alarm
 
 
 def test_two_halves_prove_more_than_one() -> None:
     a, b = answers(0.9, 2000), answers(0.1, 2000)
     one = [Event(0.5, None), Event(None, 0.5)]
-    alone = max(event.proves(a, b, 0.0, 1e-9) for event in one)
-    assert Event(0.5, 0.5).proves(a, b, 0.0, 1e-9) > alone + 0.05
+    alone = max(event.proves(a, b, pure, 1e-9) for event in one)
+    assert Event(0.5, 0.5).proves(a, b, pure, 1e-9) > alone + 0.05
 
 
 def test_numbers_are_scored_by_how_often_they_are_seen() -> None:
@@ -123,15 +120,15 @@ def test_numbers_are_scored_by_how_often_they_are_seen() -> None:
     n = 200_000
     a, b = (mixed(np.repeat(np.arange(5), np.array(shares) * n // 20)) for shares in
             ([4, 4, 6, 4, 2], [4, 4, 2, 4, 6]))  # fmt: skip
-    assert 0.93 * math.log(3) < epsilon_of_numbers(a, b) < math.log(3)
-    assert epsilon_of_numbers(a, a) == 0.0
+    assert 0.93 * math.log(3) < lower_bound_of_numbers(a, b) < math.log(3)
+    assert lower_bound_of_numbers(a, a) == 0.0
 
 
 def test_a_number_that_one_side_never_sends() -> None:
     n = 20_000
     a = mixed(np.repeat(np.arange(3), [n // 2, n // 4, n // 4]))
     b = mixed(np.repeat(np.arange(2), [n // 2, n // 2]))
-    assert epsilon_of_numbers(a, b) > 4
+    assert lower_bound_of_numbers(a, b) > 4
 
 
 def test_binomial_bounds_are_clopper_pearson() -> None:

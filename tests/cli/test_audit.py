@@ -1,6 +1,7 @@
 """crowdml audit, in a small way: the audit itself has tests of its own."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,14 +10,14 @@ from tests.cli.command import Command, Here
 
 PARTS = {
     "direction": {"direction", "report"},
-    "gaussian": {"gradient", "errors", "labels", "checkin"},
-    "laplace": {"gradient", "errors", "labels", "checkin"},
+    "gaussian": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
+    "laplace": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
 }
 
 
 def test_one_object(crowdml: Command) -> None:
     document = crowdml("audit", "--json", "--trials", 200).json()
-    assert set(document) == {"mechanism", "parts", "passed"}
+    assert set(document) == {"mechanism", "language", "delta", "parts", "passed"}
     assert document["mechanism"] == "direction"
     assert document["passed"] is True
     for part in document["parts"].values():
@@ -29,19 +30,30 @@ def test_every_mechanism(mechanism: str, quick: Here) -> None:
     ran = quick("audit", "--mechanism", mechanism, "--epsilon", 3, "--trials", 200, "--json")
     document = ran.json()
     assert (document["mechanism"], document["passed"]) == (mechanism, True)
-    assert set(document["parts"]) == PARTS[mechanism]
+    assert set(document["parts"]) == PARTS[mechanism] | {"retry"}
     for part in document["parts"].values():
         assert 0 <= part["lower_bound"] <= part["claimed"] <= 3.0 + 1e-9
+
+
+def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
+    picture = tmp_path / "audit.svg"
+    options = ("--mechanism", "laplace", "--language", "javascript", "--trials", 200, "--json")
+    document = quick("audit", *options, "--plot", picture).json()
+    assert (document["language"], document["passed"]) == ("javascript", True)
+    assert set(document["parts"]) == PARTS["laplace"]
+    assert "<svg" in picture.read_text()
+    wrong = quick("audit", "--plot", tmp_path / "audit.txt").error()
+    assert "must end in .pdf, .png, .svg" in wrong
 
 
 def test_a_table(quick: Here) -> None:
     ran = quick("audit", "--epsilon", 2, "--trials", 100).said()
     assert "claimed ε " in ran
-    assert ran.count("within the claim") == 2
+    assert ran.count("within the claim") == 3
     assert "report" in ran
     assert "BROKEN" not in ran
     said = quick("audit", "--mechanism", "gaussian", "--trials", 100).said()
-    assert "claimed ε at δ = 0.01" in said
+    assert "claimed ε at δ = 1e-06" in said
 
 
 def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +61,7 @@ def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Choice, "coin", 2**64)
     ran = quick("audit", "--epsilon", 1, "--trials", 2000)
     assert ran.code == 1
-    assert ran.out.count("BROKEN") == 2
+    assert ran.out.count("BROKEN") == 3
     ran = quick("audit", "--epsilon", 1, "--trials", 2000, "--json")
     assert ran.code == 1
     document = json.loads(ran.out)

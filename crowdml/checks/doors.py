@@ -1,0 +1,217 @@
+"""Doors: the ways on which samples become what leaves a device, for an audit to stand at."""
+
+import contextlib
+import json
+import logging
+import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import msgspec
+import numpy as np
+
+import crowdml
+from crowdml.checks.pairs import Pair, Samples
+from crowdml.device import CheckedOut, Device, Waiting
+from crowdml.device.agreement import Agreement
+from crowdml.device.store import Identity
+from crowdml.errors import CrowdmlError, Unreachable
+from crowdml.privacy import Chance, Ledger, Limits, SystemChance
+from crowdml.protocol import (
+    CheckinAnswer,
+    Checkout,
+    Enrol,
+    Enrolled,
+    State,
+    TaskView,
+    checkin_type,
+    encode_parameters,
+    terms_hash,
+)
+from crowdml.types import Ints
+
+__all__ = ["LOST", "Door", "JavaScript", "Python", "Transcript", "WholeDevice"]
+
+Transcript: TypeAlias = tuple[bytes, ...]
+"""All that left a device in one check-in: more than one body if a retry was not the same."""
+
+Transcripts: TypeAlias = tuple[list[Transcript], list[Transcript]]
+Step: TypeAlias = Callable[[int], None]
+"""Called with the number of check-ins that were made since the last call."""
+
+
+LOST = 10
+"""So many answers: noise that is drawn anew for each retry would soon be averaged away."""
+
+
+class Door(Protocol):
+    """Lets many check-ins of both sides of a pair leave, half of them of either side."""
+
+    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts: ...
+
+
+@dataclass(frozen=True)
+class Python:
+    """A device's agreement: from samples as they are taken to the body of the message."""
+
+    chance: Chance = field(default_factory=SystemChance)
+
+    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts:
+        limits = Limits(math.inf, math.inf)
+        identity = Identity("", pair.terms.task, pair.device, "", pair.terms.text, limits)
+        agreement, w = Agreement(identity), np.array(pair.w)
+        chance = First(self.chance) if pair.terms.collection.heldout else self.chance
+        rows = [pair.rows(side) for side in pair.sides]
+        told: Transcripts = [], []
+        for _ in range(trials // 2):
+            for (x, y), bodies in zip(rows, told, strict=True):
+                written = agreement.write(0, w, x, y, Ledger(), chance)
+                assert written, "a full minibatch must be written."
+                bodies.append((written[0].body,))
+            step(2)
+        return told
+
+
+@dataclass(frozen=True)
+class JavaScript:
+    """The same in JavaScript, in Node: the modules that a phone's browser loads."""
+
+    web: Path = Path(crowdml.__file__).parent / "web"
+
+    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts:
+        asked = {
+            "agreed": {"device": pair.device, "terms": pair.terms.text},
+            "heldout": bool(pair.terms.collection.heldout),
+            "w": pair.w,
+            "sides": pair.sides,
+            "trials": trials // 2,
+        }
+        told: Transcripts = [], []
+        with self._node() as node:
+            assert node.stdin
+            assert node.stdout
+            node.stdin.write(json.dumps(asked).encode())
+            node.stdin.close()
+            for i, line in enumerate(node.stdout):
+                told[i % 2].append((line.strip(),))
+                step(1)
+        if node.returncode or len(told[1]) != trials // 2:
+            raise CrowdmlError(f"node stopped after {len(told[1])} check-ins of each side.")
+        return told
+
+    def _node(self) -> subprocess.Popen[bytes]:
+        script = Path(__file__).with_name("tell.js")
+        # Node 18 has the browser's cryptography only on demand.
+        options = {"NODE_OPTIONS": "--experimental-global-webcrypto"}
+        try:
+            return subprocess.Popen(
+                ["node", script, self.web],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=os.environ | options,
+            )
+        except FileNotFoundError as error:
+            raise CrowdmlError("JavaScript needs node, which is not here. Install it.") from error
+
+
+@dataclass(frozen=True)
+class WholeDevice:
+    """A device with its file, from joining to the answer; the first answers are always lost."""
+
+    chance: Chance = field(default_factory=SystemChance)
+
+    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts:
+        told: Transcripts = [], []
+        with tempfile.TemporaryDirectory() as folder, _quiet("crowdml.device"):
+            for i in range(trials // 2):
+                for side, bodies in zip(pair.sides, told, strict=True):
+                    file = Path(folder) / f"{i}-{len(bodies)}.db"
+                    bodies.append(self._checkin(pair, side, file))
+                step(2)
+        return told
+
+    def _checkin(self, pair: Pair, side: Samples, file: Path) -> Transcript:
+        server = Forgetful(pair)
+        device = Device.join(
+            "https://crowd.example", pair.terms.task, file=file, transport=server,
+            chance=self.chance, waiting=Waiting(base=0.0),
+        )  # fmt: skip
+        for x, y in side:
+            device.add([x], y)
+        while device.pending:
+            device.sync()
+        device.leave()
+        return tuple(dict.fromkeys(server.bodies))
+
+
+class Forgetful:
+    """A server that takes a check-in and does not answer it, at first."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._pair = pair
+        self.bodies: list[bytes] = []
+
+    def task(self) -> TaskView:
+        terms = self._pair.terms
+        return TaskView(
+            name=terms.task, title="", objective="", state=State.RUNNING, private=True,
+            enrolment="open", algorithm="", version=0, devices=0, terms=terms.text,
+            terms_sha256=terms_hash(terms.text),
+        )  # fmt: skip
+
+    def enrol(self, message: Enrol) -> Enrolled:
+        return Enrolled(self._pair.device, "token")
+
+    def checkout(self, token: str) -> CheckedOut:
+        parameters = encode_parameters(np.array(self._pair.w))
+        checkout = Checkout(0, State.RUNNING, parameters)
+        return CheckedOut(checkout, terms_hash(self._pair.terms.text))
+
+    def checkin(self, token: str, body: bytes) -> CheckinAnswer:
+        self.bodies.append(body)
+        if len(self.bodies) <= LOST:
+            raise Unreachable("the answer was lost.")
+        # What is decoded is what a server could read of it.
+        msgspec.json.decode(body, type=checkin_type(self._pair.mechanism))
+        return CheckinAnswer(1, "applied")
+
+    def leave(self, token: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class First:
+    """Chance that always draws the first, and noise as it should be: for what is set aside."""
+
+    noise: Chance
+
+    def add_laplace(self, values: Ints, scale: float) -> Ints:
+        return self.noise.add_laplace(values, scale)
+
+    def add_gaussian(self, values: Ints, scale: float) -> Ints:
+        return self.noise.add_gaussian(values, scale)
+
+    def below(self, n: int) -> int:
+        return 0
+
+    def token(self) -> str:
+        return self.noise.token()
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Lost answers are meant to be lost here: nobody needs to read of each."""
+    log = logging.getLogger(name)
+    level, log.level = log.level, logging.CRITICAL
+    try:
+        yield
+    finally:
+        log.setLevel(level)

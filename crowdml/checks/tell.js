@@ -1,0 +1,45 @@
+/**
+ * The device of a browser at work for an audit: reads one object from standard input, and writes
+ * the bodies of check-ins, of the one side and of the other in turn, a line each.
+ */
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+/** @import { Chance as Source } from "../web/types.js" */
+
+const web = pathToFileURL(`${process.argv[2]}/index.js`);
+const { Agreement, Chance, Ledger, boundFeatures, checkTarget } =
+  /** @type {typeof import("../web/index.js")} */ (await import(web.href));
+
+const { agreed, heldout, w, sides, trials } = JSON.parse(readFileSync(0, "utf8"));
+const agreement = await Agreement.of({
+  ...agreed,
+  limits: { perSample: Infinity, perDevice: Infinity },
+});
+const ledger = new Ledger();
+const place = await agreement.next(ledger);
+const system = new Chance();
+/**
+ * Where samples are set aside, the first are: only the noise is left to chance.
+ *
+ * @type {Source}
+ */
+const first = {
+  below: () => 0,
+  token: () => system.token(),
+  addLaplace: (values, amount) => system.addLaplace(values, amount),
+  addGaussian: (values, amount) => system.addGaussian(values, amount),
+};
+const chance = heldout ? first : system;
+
+/** @param {[number, number][]} samples */
+function body(samples) {
+  const { norm, terms } = agreement;
+  const x = samples.map(([x]) => boundFeatures([x], terms.features.count, norm));
+  const y = samples.map(([, y]) => checkTarget(y, terms.nClasses));
+  const written = agreement.write(0, Float64Array.from(w), x, y, ledger, place, chance);
+  return new TextDecoder().decode(written?.letter.body);
+}
+
+for (let i = 0; i < trials; i++) process.stdout.write(`${sides.map(body).join("\n")}\n`);
