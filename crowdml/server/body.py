@@ -33,7 +33,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
     length = header(scope, b"content-length")
-    size, read, more = int(length) if length.isdigit() else -1, 0, True
+    size, read, more = int(length) if length.isdecimal() else -1, 0, True
     parts: list[bytes] = []
     most_parts = FEW_PARTS + limit // SMALL_PART
     while more and max(size, read) <= limit and len(parts) < most_parts:
