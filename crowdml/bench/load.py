@@ -191,7 +191,7 @@ class Client(asyncio.Protocol):
             self.done.set_exception(error or ConnectionError("the server closed a connection"))
 
     def _send(self) -> None:
-        self._checks_out = random.random() < self._checkouts
+        self._checks_out = random.random() < self._checkouts  # noqa: S311
         device = self._device
         request = device.checkout() if self._checks_out else device.checkin(self._empty)
         self._answer = b""

@@ -110,7 +110,7 @@ class JavaScript:
         options = {"NODE_OPTIONS": "--experimental-global-webcrypto"}
         try:
             return subprocess.Popen(
-                ["node", script, self.web],
+                ["node", script, self.web],  # noqa: S607
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=os.environ | options,

@@ -37,7 +37,7 @@ FEATURES = (
     "the levels differ, and the order of the curves is what to compare."
 )
 ONE_PASS = (
-    "The paper's five passes use each sample five times, so each loses five times ε, 50 in all. "
+    "The paper's five passes use each sample five times, so each loses five times ε, 50 in all. "  # noqa: S105
     "Here each is used once and loses ε = 10, which is also what the central approach spends."
 )
 INSENSITIVE = (

@@ -195,7 +195,7 @@ def _check_free(address: Address) -> None:
 
 
 async def _announce_when_open(address: Address, announce: Announce) -> None:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)  # noqa: S104
     here = replace(address, host=host).url
     everywhere = f" (all addresses of this machine; here {here})" if host != address.host else ""
     while True:

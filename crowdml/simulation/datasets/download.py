@@ -32,7 +32,7 @@ def download(url: str, path: Path, sha256: str, n_bytes: int) -> None:
     columns = TextColumn(path.name), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
     try:
-        with urlopen(url, timeout=SECONDS) as response, new_file(path) as file, progress:
+        with urlopen(url, timeout=SECONDS) as response, new_file(path) as file, progress:  # noqa: S310
             bar = progress.add_task("", total=n_bytes)
             while received <= n_bytes and (chunk := response.read(CHUNK)):
                 file.write(chunk)
