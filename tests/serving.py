@@ -5,7 +5,8 @@ While the file named by `fail_writes` exists, nothing can be stored: a disk full
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from crowdml.server import Address, Settings, Store
 from crowdml.server.log import Log
 from crowdml.server.nodes import Nodes
 from crowdml.server.serve import serve
+
+FULL = "no space left on device"
 
 
 def main() -> None:
@@ -23,15 +26,26 @@ def main() -> None:
 
 
 def break_writes(flag: Path) -> None:
-    writers = (Log, "append"), (Store, "enrol"), (Store, "set_device_status"), (Nodes, "write")
+    writers = (Store, "enrol"), (Store, "set_device_status"), (Nodes, "write")
     for owner, name in writers:
         setattr(owner, name, unless(flag, getattr(owner, name)))
+    turn = Log.turn
+
+    @contextmanager
+    def failing(log: Log, seq: int) -> Iterator[Any]:
+        """At the commit, when all is written and folded."""
+        with turn(log, seq) as news:
+            yield news
+            if flag.exists():
+                raise OSError(FULL)
+
+    setattr(Log, "turn", failing)  # noqa: B010
 
 
 def unless(flag: Path, method: Callable[..., Any]) -> Callable[..., Any]:
     def failing(self: object, *arguments: Any) -> Any:
         if flag.exists():
-            raise OSError("no space left on device")
+            raise OSError(FULL)
         return method(self, *arguments)
 
     return failing

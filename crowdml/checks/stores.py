@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import partial
+from itertools import chain
 
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
@@ -108,8 +109,9 @@ def check_log(store: Store) -> None:
     store.log(second).append([_entry(store, second, 1)])
     assert len(log) == len(entries)
     for page in (1, PAGE, 1000):
-        assert list(log.after(0, page)) == entries, "pages must join without a seam"
-    assert list(log.after(PAGE, PAGE)) == entries[PAGE:]
+        joined = list(chain.from_iterable(log.after(0, page)))
+        assert joined == entries, "pages must join without a seam"
+    assert next(log.after(PAGE, PAGE)) == entries[PAGE : 2 * PAGE]
     assert list(log.after(len(entries))) == []
     by_id, by_number, unknown = entries[0], entries[1], entries[2]
     wanted = [

@@ -56,7 +56,8 @@ class Codebook:
 
     def codeword(self, j: int) -> Ints:
         """v_j, in whole numbers."""
-        return next(codewords([self], [j]))
+        word: Ints = next(codewords([self], [j]))[0]
+        return word
 
     def scores(self, u: Array, k: int) -> Array:
         """⟨v_j, u⟩ for j = 0 … k−1."""
@@ -75,17 +76,17 @@ class Codebook:
 
 
 def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Ints]:
-    """From each codebook the codeword of that number; all codebooks have the same size.
+    """From each codebook the codeword of that number, as rows, as many at once as memory allows.
 
-    Many at once take a fifth of the time that they would take one by one.
+    All codebooks have the same size. A row takes a fifth of the time that it would take alone.
     """
     size, row = (codebooks[0].size, codebooks[0]._row) if codebooks else (1, 1)
     step = max(1, CHUNK // size)
     for i in range(0, len(codebooks), step):
-        first = np.array(numbers[i : i + step], dtype=np.uint32) * np.uint32(row)
-        words = first[:, None] + np.arange(row, dtype=np.uint32)
+        first = np.array(numbers[i : i + step], dtype=np.uint32)[:, None]
+        words = np.multiply(first, row, dtype=np.uint32) + np.arange(row, dtype=np.uint32)
         keys = np.array([codebook._keys for codebook in codebooks[i : i + step]])
-        yield from _expanded(words, keys.T[:, :, None])[:, :size].astype(np.int64) - MEAN
+        yield _expanded(words, keys.T[:, :, None])[:, :size].astype(np.int64) - MEAN
 
 
 def _expanded(words: Words, keys: Words) -> npt.NDArray[np.uint8]:

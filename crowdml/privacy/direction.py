@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -208,16 +209,16 @@ class DirectionMechanism:
 
     def read_all(self, told: Sequence[Directed], places: Sequence[Place]) -> Iterator[Reading]:
         trained = [(t, p) for t, p in zip(told, places, strict=True) if t.direction is not None]
-        words = codewords(
+        rows = codewords(
             [self._codebook(place) for _, place in trained],
             [one.direction for one, _ in trained if one.direction is not None],
         )
+        gradients = chain.from_iterable(some * self._step for some in rows)
         for one in told:
-            yield (
-                Reading(g=next(words) * self._step)
-                if one.report is None
-                else self._read_report(one.report)
-            )
+            if one.report is None:
+                yield Reading(g=next(gradients))
+            else:
+                yield self._read_report(one.report)
 
     @cached_property
     def _step(self) -> float:

@@ -18,7 +18,7 @@ class LogEntry(NamedTuple):
         version: That of the parameters it was computed on.
         number: That among the device's check-ins, where the mechanism counts them.
         samples: How many are behind it, where the mechanism tells.
-        told: What the mechanism told, as MessagePack; None once snapshots cover it.
+        told: What the mechanism told, as MessagePack; nothing once snapshots cover it.
         name: The device's, which stands in the table of devices.
     """
 
@@ -30,7 +30,7 @@ class LogEntry(NamedTuple):
     version: int
     number: int | None
     samples: int | None
-    told: bytes | None
+    told: bytes
     name: str
 
     @property

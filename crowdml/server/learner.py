@@ -14,7 +14,7 @@ from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
 from crowdml.server.database import Wish
 from crowdml.server.entry import LogEntry, this_minute
 from crowdml.server.fold import Fold
-from crowdml.server.log import Log, Mark, marks_of
+from crowdml.server.log import NOTHING, Log, Mark, marks_of
 from crowdml.server.published import Published
 from crowdml.server.shares import Shares
 from crowdml.server.store import DeviceRow, TaskRow
@@ -144,8 +144,11 @@ class Learner:
                 self._heed(wish)
             self._catch_up(news)
             group += arrivals
-            keys = [(device.number, c.id, c.number) for device, c in group] if look else []
-            answers, entries = self._decide(group, self._log.seen(keys))
+            answers, entries = self._decide(group, {})
+            if look or any(isinstance(answer, Rejected) for answer in answers):
+                # What is repeated gets its first answer again, not a refusal.
+                keys = [(device.number, c.id, c.number) for device, c in group]
+                answers, entries = self._decide(group, self._log.seen(keys))
             self._log.append(entries)
             self._fold_is_ahead = True
             self._apply(entries)
@@ -196,7 +199,7 @@ class Learner:
     def _catch_up(self, news: Iterator[list[LogEntry]]) -> None:
         """Apply what other processes appended; far behind, a snapshot of theirs is nearer."""
         for entries in news:
-            gone = next((entry.seq for entry in reversed(entries) if entry.told is None), None)
+            gone = next((entry.seq for entry in reversed(entries) if entry.told == NOTHING), None)
             if gone is not None:
                 self._leap(gone)
                 self._catch_up(self._log.after(self._fold.version))

@@ -13,7 +13,7 @@ from crowdml.server.database import Database, Wish
 from crowdml.server.entry import LogEntry
 from crowdml.server.shares import NEWEST
 
-__all__ = ["DeviceTotals", "Key", "Log", "Mark", "marks_of"]
+__all__ = ["NOTHING", "DeviceTotals", "Key", "Log", "Mark", "marks_of"]
 
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
@@ -34,9 +34,12 @@ class DeviceTotals(NamedTuple):
     newest: int | None = None
 
 
+NOTHING = b""
+"""In the place of what was told, once snapshots cover it."""
+
 AFTER = (
     "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
-    "told.told, devices.name FROM checkins log "
+    "COALESCE(told.told, {0}), devices.name FROM checkins log "
     "JOIN devices ON devices.task = log.task AND devices.number = log.device "
     "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
     "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
@@ -79,7 +82,7 @@ class Log:
         """The entries that follow this one, in order, a page at a time."""
         query = AFTER.format(self._database.mark)
         with self._database.reading() as connection:
-            rows = connection.exec_driver_sql(query, (self._task, seq, page)).all()
+            rows = connection.exec_driver_sql(query, (NOTHING, self._task, seq, page)).all()
         yield from self._pages(rows, page)
 
     def _pages(self, rows: Sequence[Sequence[Any]], page: int) -> Iterator[list[LogEntry]]:
@@ -98,15 +101,17 @@ class Log:
         """
         query = AFTER.format(self._database.mark)
         with self._database.writing():
-            wish, rows = self._database.ask_locked(self._task, query, (self._task, seq, page))
-            yield wish, self._pages(rows, page)
+            state, rows = self._database.ask_locked(
+                self._task, query, (NOTHING, self._task, seq, page)
+            )
+            yield state, self._pages(rows, page)
 
     def append(self, entries: Sequence[LogEntry]) -> None:
         """Add check-ins, all or none: the database refuses an id or a number of a device that it
         has, and a sequence number."""
         if not entries:
             return
-        rows = {
+        rows: dict[sa.Table, list[tuple[Any, ...]]] = {
             schema.checkins: [entry[:-2] for entry in entries],
             schema.told: [(entry.task, entry.seq, entry.told) for entry in entries],
         }

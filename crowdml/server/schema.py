@@ -69,7 +69,7 @@ invites = Table(
 checkins = Table(
     "checkins",
     metadata,
-    Column("task", ForeignKey("tasks.id"), primary_key=True),
+    Column("task", Integer, primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("device", Integer, nullable=False),
     Column("id", String(64), nullable=False),
@@ -85,7 +85,7 @@ number check-ins or tell samples."""
 told = Table(
     "told",
     metadata,
-    Column("task", ForeignKey("tasks.id"), primary_key=True),
+    Column("task", Integer, primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("told", LargeBinary, nullable=False),
 )

@@ -4,6 +4,7 @@ import asyncio
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +31,10 @@ OWN_FILES = 128
 
 MakeApp: TypeAlias = Callable[[Settings, Front], Starlette]
 """From the settings, and how the world reaches it, to an app."""
+
+SWITCH = 0.0005
+"""Seconds for which one thread may keep the others from running: the thread that holds a task's
+lock must not wait for long behind the one that reads requests."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ def serve_here(
 ) -> None:
     """Serve in this process. Several may share an address: the system deals connections out."""
     start_logging(settings.log_format)
+    sys.setswitchinterval(SWITCH)
     run_loop(_run(make_app(settings, address.front), address, files, announce))
 
 

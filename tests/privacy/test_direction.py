@@ -24,6 +24,7 @@ from crowdml.privacy import (
     Unit,
     best_closest,
 )
+from crowdml.privacy import codebook
 from crowdml.privacy.choice import COIN
 from crowdml.privacy.direction import FINE
 from crowdml.types import Array
@@ -473,3 +474,24 @@ def test_a_codebook_belongs_to_a_place() -> None:
         )
     }
     assert len(found) == 4
+
+
+def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, however many fit into memory at once: the fold must not depend on groups."""
+    door = mechanism(evaluators=0.3)
+    places = [Place(TERMS, f"device-{i}", 1) for i in range(40)]
+    told = [
+        Directed(1, report=i % door.reports)
+        if door.evaluates(place)
+        else Directed(1, direction=i % 16)
+        for i, place in enumerate(places)
+    ]
+    alone = [door.read(one, place) for one, place in zip(told, places, strict=True)]
+    for rows in (1, 7, 1000):
+        monkeypatch.setattr(codebook, "CHUNK", rows * door.size)
+        together = list(door.read_all(told, places))
+        assert len(together) == len(alone)
+        for one, other in zip(together, alone, strict=True):
+            assert one[1:] == other[1:]
+            assert (one.g is None) == (other.g is None)
+            assert one.g is None or one.g.tobytes() == other.g.tobytes()  # type: ignore[union-attr]

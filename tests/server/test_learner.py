@@ -1,7 +1,7 @@
 """The fold and its learner: a function of the log, each check-in once, no running ahead."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -180,14 +180,18 @@ class Broken(Exception):
     """A disk that is full."""
 
 
-def break_append(monkeypatch: pytest.MonkeyPatch) -> None:
-    append = Log.append
+def break_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one fails, when all is decided, written and folded."""
+    turn = Log.turn
 
-    def failing(log: Log, entries: Sequence[LogEntry]) -> None:
-        monkeypatch.setattr(Log, "append", append)
-        raise Broken
+    @contextmanager
+    def failing(log: Log, seq: int) -> Iterator[tuple[str, Iterator[list[LogEntry]]]]:
+        monkeypatch.setattr(Log, "turn", turn)
+        with turn(log, seq) as news:
+            yield news
+            raise Broken
 
-    monkeypatch.setattr(Log, "append", failing)
+    monkeypatch.setattr(Log, "turn", failing)
 
 
 @pytest.mark.parametrize("make", MECHANISMS)
@@ -204,7 +208,7 @@ def test_a_failed_commit_is_as_if_it_never_was(
     learner.ingest(incoming[:5])
     before = timeless(learner), learner.published
     exported = export_model(learner.settled(), "json")
-    break_append(monkeypatch)
+    break_commit(monkeypatch)
     with pytest.raises(Broken):
         learner.ingest(incoming[5:])
     assert learner.version == 5
@@ -225,7 +229,7 @@ def test_stopping_after_a_failed_commit_saves_no_dream(
     learner = new_learner(store, task)
     incoming = arrivals(task, 10)
     learner.ingest(incoming[:5])
-    break_append(monkeypatch)
+    break_commit(monkeypatch)
     with pytest.raises(Broken):
         learner.ingest(incoming[5:])
     learner.save_snapshot()
@@ -275,9 +279,9 @@ def test_a_commit_that_failed_after_all_was_stored(
     turn = Log.turn
 
     @contextmanager
-    def broken(log: Log, seq: int) -> Iterator[object]:
-        with turn(log, seq) as given:
-            yield given
+    def broken(log: Log, seq: int) -> Iterator[tuple[str, Iterator[list[LogEntry]]]]:
+        with turn(log, seq) as news:
+            yield news
         raise Broken
 
     with monkeypatch.context() as patch:

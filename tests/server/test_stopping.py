@@ -43,6 +43,17 @@ def test_no_more_than_t_max_updates(
     assert again.ingest(incoming[:1]) == [CheckinAnswer(1, "duplicate")]
 
 
+def test_a_repetition_of_what_came_after_the_end_is_refused(store: Store) -> None:
+    """What was written and taken away again has no version to be told."""
+    task = make_task(stop__updates=2)
+    learner = new_learner(store, task)
+    first, second, late = arrivals(task, 3)
+    answers = learner.ingest([first, first, second, late, late, second])
+    assert [getattr(answer, "version", 0) for answer in answers] == [1, 1, 2, 0, 0, 2]
+    assert learner.ingest([late, first])[1] == CheckinAnswer(1, "duplicate")
+    assert len(store.log(learner.id)) == 2
+
+
 # The target error, from counts with noise
 
 
