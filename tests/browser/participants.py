@@ -56,7 +56,7 @@ def phone_task(name: str = "moving", **changes: Any) -> Task:
             "sensors": "Accelerometer, 50 readings a second, in windows of 16.",
         },
         "features": {"count": 9, "description": "Spectrum of the acceleration's length."},
-        "features.sensor": {"kind": "motion", "rate": 50.0, "window": 16, "every": 0.05},
+        "features.sensor": {"kind": "motion", "rate": 50.0, "window": 16, "every": 0.1},
         "target": {"labels": ["Still", "Walking", "Jogging"]},
         "model": {"kind": "softmax"},
         "privacy": {"mechanism": "laplace", "epsilon": 1.0},
