@@ -275,7 +275,7 @@ def leave(
     if store.identity is None:
         store.close()
         if not keep:
-            store.erase()
+            store.remove()
         say("never joined" + ("" if keep else f"; {path} is erased"))
         return
     Device(store).leave(erase=not keep)

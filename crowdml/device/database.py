@@ -1,6 +1,5 @@
 """A SQLite file, private to its owner, that forgets what it is told to forget."""
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +9,6 @@ from typing import Any
 from crowdml.errors import DeviceError
 
 __all__ = ["Database"]
-
-CHUNK = 2**20
 
 
 class Database:
@@ -75,23 +72,10 @@ class Database:
     def close(self) -> None:
         self._db.close()
 
-    def erase(self) -> None:
-        """Overwrite the files, then remove them."""
+    def remove(self) -> None:
         self._db.close()
         for suffix in ("", "-wal", "-shm", "-journal"):
-            _erase(Path(f"{self.file}{suffix}"))
-
-
-def _erase(file: Path) -> None:
-    if not file.exists():
-        return
-    with file.open("r+b") as content:
-        left = file.stat().st_size
-        while left > 0:
-            left -= content.write(bytes(min(left, CHUNK)))
-        content.flush()
-        os.fsync(content.fileno())
-    file.unlink()
+            Path(f"{self.file}{suffix}").unlink(missing_ok=True)
 
 
 def _statements(script: str) -> list[str]:

@@ -154,7 +154,7 @@ class Device:
             refused = created and store.identity is None
             store.close()
             if refused:
-                store.erase()
+                store.remove()
             raise
 
     # What a participant can ask
@@ -360,15 +360,12 @@ class Device:
                     self._transport.leave(self._identity.token)
             except CrowdmlError as error:
                 self._say(f"left without telling the server: {error}")
-            left = replace(self._identity, ended="left", token="", certificate=None)
-            self._transport.close()
+            self._identity = replace(self._identity, ended="left", token="", certificate=None)
+            # Also before the file is removed: overwritten, and known to who still has it open.
+            self._store.keep_ledger(self._identity)
+            self.close()
             if erase:
-                self._remember(left)
-                self._store.erase()
-            else:
-                self._store.keep_ledger(left)
-                self._store.close()
-            self._identity = left
+                self._store.remove()
 
     def close(self) -> None:
         self._transport.close()

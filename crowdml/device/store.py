@@ -147,20 +147,18 @@ class DeviceStore:
         self._db.close()
         self.account.close()
 
-    def erase(self) -> None:
-        """Forget everything, on disk too; the account stays."""
-        self._db.erase()
-        self.account.close()
-
     def keep_ledger(self, identity: Identity) -> None:
         """Forget everything but the ledger and this: samples, what waits, and where they were."""
         with self._db.transaction(durable=True):
             for table in ("buffer", "outbox", "sources"):
                 self._db.execute(f"DELETE FROM {table}")
             self._write(identity)
-        # Deleted rows are zeros by now; a new file has no room that was ever used.
-        self._db.execute("VACUUM")
         self._db.forget()
+
+    def remove(self) -> None:
+        """Remove the file; the account stays."""
+        self._db.remove()
+        self.account.close()
 
     # Identity
 
