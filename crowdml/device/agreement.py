@@ -5,13 +5,13 @@ import msgspec
 from crowdml.device.routines import write_checkin
 from crowdml.device.store import Identity, Letter
 from crowdml.device.transport import CheckedOut
-from crowdml.errors import InvalidInput, TermsChanged, Unreachable
+from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.models import Minibatch
 from crowdml.privacy import Chance, CheckinEvent, Ledger, Place
 from crowdml.protocol import State, Terms, decode_parameters, rejected, terms_hash
 from crowdml.types import Array
 
-__all__ = ["Agreement"]
+__all__ = ["Agreement", "require_successor"]
 
 
 class Agreement:
@@ -79,3 +79,19 @@ class Agreement:
 
     def _next(self, ledger: Ledger) -> Place:
         return Place(self.terms_sha256, self._device, len(ledger.events) + 1)
+
+
+def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:
+    """Raise unless a device may go on with these terms, and with the samples that wait."""
+    if not terms.private and old.private:
+        raise NotPrivate(
+            f"the task {terms.task} is no longer private. {terms.why_not_private} Leave it, or "
+            "join it anew."
+        )
+    # Samples that were taken under the old terms must be samples under the new ones.
+    shapes = [(t.features.count, t.features.sensor, t.target.labels) for t in (terms, old)]
+    if n_samples and shapes[0] != shapes[1]:
+        raise InvalidInput(
+            f"{n_samples} samples in the buffer do not fit the new terms. Leave and join again to "
+            "discard them."
+        )

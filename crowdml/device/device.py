@@ -12,7 +12,7 @@ from typing import Unpack
 import numpy.typing as npt
 
 from crowdml.device.account import Account, Trail
-from crowdml.device.agreement import Agreement
+from crowdml.device.agreement import Agreement, require_successor
 from crowdml.device.enrolment import (
     Offer,
     Wishes,
@@ -36,9 +36,7 @@ from crowdml.device.waiting import Waiting
 from crowdml.errors import (
     CrowdmlError,
     DeviceError,
-    InvalidInput,
     LimitReached,
-    NotPrivate,
     Rejected,
     TermsChanged,
     Unreachable,
@@ -314,19 +312,9 @@ class Device:
                     f"the terms shown were {terms_sha256}, the server now has {offer.sha256}. "
                     "Read them again before agreeing."
                 )
-            terms, old = offer.terms, self._agreement.terms
-            if not terms.private and old.private:
-                raise NotPrivate(
-                    f"the task {terms.task} is no longer private. {terms.why_not_private} Leave "
-                    "it, or join it anew."
-                )
-            if self._store.n_samples and not _same_samples(terms, old):
-                raise InvalidInput(
-                    f"{self._store.n_samples} samples in the buffer do not fit the new terms. "
-                    "Leave and join again to discard them."
-                )
+            require_successor(offer.terms, self._agreement.terms, self._store.n_samples)
             self._remember(replace(self._identity, terms=offer.text))
-            return terms
+            return offer.terms
 
     def set_limits(self, limits: Limits) -> None:
         """Change the participant's limits."""
@@ -490,12 +478,6 @@ def _server(identity: Identity) -> tuple[str, str, str | None, bool]:
 
 def _connect(identity: Identity) -> HttpTransport:
     return HttpTransport(*_server(identity))
-
-
-def _same_samples(terms: Terms, old: Terms) -> bool:
-    """Whether samples taken under the old terms are samples under the new ones."""
-    shapes = [(t.features.count, t.features.sensor, t.target.labels) for t in (terms, old)]
-    return shapes[0] == shapes[1]
 
 
 def _patience(retry_after: object) -> float:
