@@ -87,8 +87,8 @@ def _in_all(account: Ledger, limits: Limits) -> list[str]:
             f"of {limits.per_device:g}."
         ]
     return [
-        f"any one sample: ε = {account.per_sample:g} of {limits.per_sample:g}",
-        f"all check-ins:  ε = {account.per_device:g} of {limits.per_device:g}",
+        f"any one sample, given once: ε = {account.per_sample:g} of {limits.per_sample:g}",
+        f"all check-ins: ε = {account.per_device:g} of {limits.per_device:g}",
         f"everything at once: at most ε = {account.whole_device:g} "
         "(the promise is for samples, not for the whole person)",
     ]

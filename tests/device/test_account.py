@@ -1,0 +1,93 @@
+"""The participant's account: append-only, private, and never behind what was told."""
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowdml.device.account import Account, Statement, Told, Trail
+from crowdml.device.store import DeviceStore, Identity, Letter
+from crowdml.privacy import DirectionEvent, Ledger, Limits, NoiseEvent, Part, Release, epsilon_of
+from crowdml.types import Array
+
+NOISE = NoiseEvent(3, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
+CHOICE = DirectionEvent(1, "direction", 4.0)
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Account]:
+    with closing(Account(tmp_path)) as account:
+        yield account
+
+
+@pytest.mark.parametrize("statement", ["UPDATE told SET task = 'b'", "DELETE FROM told"])
+def test_it_is_append_only(account: Account, statement: str) -> None:
+    account.book("a", Told("u", "steps", True, NOISE))
+    with (
+        closing(sqlite3.connect(account.file)) as database,
+        pytest.raises(sqlite3.IntegrityError, match="append-only"),
+    ):
+        database.execute(statement)
+
+
+def test_there_is_none_before_it_is_needed(account: Account) -> None:
+    assert account.statement == Statement(())
+    assert Trail(account, "steps").last(iter(["00"])) == 0
+    assert not account.file.exists()
+    assert account.take(b"mark")
+    assert stat.S_IMODE(account.file.stat().st_mode) == 0o600
+
+
+def test_a_mark_is_taken_once_and_for_one_task(account: Account, tmp_path: Path) -> None:
+    steps, more = Trail(account, "steps"), Trail(account, "more")
+    assert len({steps.mark("00"), steps.mark("00", 1), steps.mark("01"), more.mark("00")}) == 4
+    assert account.take(steps.mark("00").mark)
+    with closing(Account(tmp_path)) as other:
+        assert not other.take(Trail(other, "steps").mark("00").mark), "one key for all processes"
+    assert steps.last(iter(["ff", "00", "01"])) == 2
+    assert more.last(iter(["00"])) == 0
+    assert Trail(account, "steps", again=True).last(iter(["00"])) == 0
+
+
+def test_what_was_told_adds_up() -> None:
+    quiet = NoiseEvent(2, 0, (Release("gradient", Part.TRAINING, 5, 0.1),), delta=1e-6)
+    told = [
+        Told("u", "steps", True, NOISE), Told("u", "steps", True, NOISE),
+        Told("u", "steps", False, NOISE), Told("v", "steps", True, quiet),
+        Told("u", "all", False, CHOICE),
+    ]  # fmt: skip
+    found = Statement(tuple(told))
+    assert [len(ledger.events) for ledger in found.tasks.values()] == [3, 1, 1]
+    assert found.n_not_followed == 2
+    assert found.per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
+    assert found.per_sample_at_worst == pytest.approx(found.per_sample + 0.5)
+    assert found.per_device == pytest.approx(1.5 + epsilon_of(0.1, 1e-6) + 4)
+    assert found.whole_person == pytest.approx(4.5 + epsilon_of(0.4, 1e-6) + 4)
+
+
+def test_a_crash_costs_and_never_tells_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the two commits: the account has the cost, and the device no letter."""
+
+    def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, NoiseEvent]:
+        return Letter("a", b"told"), NOISE
+
+    with closing(DeviceStore(tmp_path / "device")) as store:
+        store.identity = Identity("u", "steps", "ana", "token", "{}", Limits(1.0, 1.0))
+        store.add(np.zeros(2), 0.0, most=9)
+        book = store.account.book
+
+        def crash(checkin: str, told: Told) -> None:
+            book(checkin, told)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(store.account, "book", crash)
+        with pytest.raises(KeyboardInterrupt):
+            store.release(sanitize)
+        assert (store.pending, store.n_samples, store.ledger.events) == (None, 1, ())
+        assert len(store.account.statement.told) == 1
