@@ -89,6 +89,8 @@ def plan(
         print_json(advice)
     else:
         _show(advice, data or f"made-up data of {difficulty} difficulty")
+    if not task.terms.private:
+        say(f"WARNING: this task is NOT PRIVATE. {task.terms.why_not_private}", err=True)
     if write:
         file.write_text(_written(text, advice.recommended, devices), encoding="utf-8")
         say(f"wrote the recommended settings to {file}", err=json)

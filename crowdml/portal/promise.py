@@ -92,10 +92,11 @@ class Promise:
     def sentence(self) -> str:
         unit = "Whatever you contribute, in all" if self.whole else "For each sample"
         delta = f", with δ = {self.delta:g}" if self.delta and self.private else ""
-        return f"{unit}: ε = {words.epsilon(self.epsilon)}{delta}.{self._readings}"
+        return f"{unit}: ε = {words.epsilon(self.epsilon)}{delta}.{self.readings}"
 
     @property
-    def _readings(self) -> str:
+    def readings(self) -> str:
+        """What one that is in several samples loses, after a sentence; empty if none is."""
         if self.shared == 1 or not math.isfinite(self.epsilon):
             return ""
         return (

@@ -106,3 +106,8 @@ def test_a_wrong_file_is_named_by_its_fields(quick: Here, file: Path) -> None:
     assert "features.count must be" in quick("plan", file, *CROWD).err
     file.write_text(FILE.replace("epsilon = 4.0", 'mechanism = "laplace"\nepsilon = inf'))
     assert "a plan is for a task with privacy" in quick("plan", file, *CROWD).error()
+
+
+def test_a_plan_for_nobody_s_privacy_says_so(quick: Here, file: Path) -> None:
+    file.write_text(FILE.replace("epsilon = 4.0", "epsilon = 30.0"))
+    assert "NOT PRIVATE. It has ε = 30 for a person" in quick("plan", file, *CROWD, "--json").err

@@ -63,3 +63,13 @@ def test_a_large_epsilon_is_called_what_it_is(epsilon: float, name: str) -> None
     assert Promise(False, epsilon).level.name == name
     assert Promise(True, epsilon).level.name == name
     assert Promise(True, epsilon).private == (epsilon <= 20)
+
+
+def test_a_reading_that_is_in_several_samples() -> None:
+    sensor = {"features__sensor.kind": "motion", "features__sensor.window": 64}
+    promise = Promise.of(terms("laplace", 3.0, **sensor, **{"features__sensor.every": 1}))
+    assert promise.sentence == (
+        "For each sample: ε = 3. One reading is in up to 5 samples: for a reading, ε = 15."
+    )
+    assert promise.level.name == "Very weak", "by what a reading loses"
+    assert Promise.of(terms("laplace", 3.0, **sensor)).readings == ""
