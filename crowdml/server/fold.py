@@ -21,6 +21,8 @@ from crowdml.types import Array
 
 __all__ = ["Fold", "first_limit"]
 
+PARTS = {"w", "totals", "active", "window", "numbers", "evidence", "lengths"}
+
 
 class Fold:
     """Server Routine 2, one log entry at a time.
@@ -160,6 +162,9 @@ class Fold:
     def from_bytes(cls, task: Task, terms_sha256: str, data: bytes) -> "Fold":
         fold = cls(task, terms_sha256)
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            strange = [n for n in arrays if n not in PARTS and not n.startswith(("opt", "hist"))]
+            if strange:
+                raise ValueError(f"a snapshot must have the parts of a fold, found {strange}.")
             fold.optimizer_state = _prefixed("optimizer_", arrays)
             fold.history = History.from_arrays(**_prefixed("history_", arrays))
             fold.w = arrays["w"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -14,6 +15,7 @@ from crowdml.protocol import CheckinAnswer, Statistics, Task
 from crowdml.server import Store, schema
 from crowdml.server.entry import LogEntry
 from crowdml.server.export import export_model
+from crowdml.server.fold import Fold
 from crowdml.server.learner import Arrival, Learner
 from crowdml.server.log import Log
 from crowdml.server.reports import statistics
@@ -290,3 +292,50 @@ def test_a_commit_that_failed_after_all_was_stored(
             learner.ingest(incoming)
     assert learner.ingest(incoming) == [CheckinAnswer(i + 1, "duplicate") for i in range(4)]
     assert_same(learner.settled(), replayed(store, task))
+
+
+def test_a_damaged_snapshot_is_never_believed(store: Store) -> None:
+    """Bytes changed, cut off or put in at random: the fold is the same all the same."""
+    task = make_task(stop__error=0.1)
+    learner = new_learner(store, task, snapshot_every=1000)
+    learner.ingest(arrivals(task, 60))
+    learner.save_snapshot()
+    ((seq, whole),) = store.log(learner.id).snapshots()
+    rng = np.random.default_rng(0)
+    for _ in range(1500):
+        damaged = bytearray(whole)
+        at = int(rng.integers(len(whole)))
+        change = int(rng.integers(3))
+        if change == 0:
+            for place in rng.integers(len(whole), size=3).tolist():
+                damaged[place] = int(rng.integers(256))
+        elif change == 1:
+            del damaged[at:]
+        else:
+            damaged[at : at + 20] = rng.bytes(int(rng.integers(40)))
+        try:
+            found = Fold.from_bytes(task, learner.terms_sha256, bytes(damaged))
+        except Exception:
+            continue
+        assert_same(found, learner.settled())
+    for kind in (b"", b"PK", whole[:-30], whole.replace(b"npy", b"\xabpy")):
+        store.log(learner.id).save_snapshot(seq, kind)
+        assert_same(reopened(store, task).settled(), learner.settled())
+
+
+@pytest.mark.parametrize(
+    "error", [NotImplementedError, EOFError, OSError, MemoryError, OverflowError, RecursionError]
+)
+def test_whatever_a_snapshot_raises_the_log_is_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    task = make_task()
+    learner = new_learner(store, task)
+    learner.ingest(arrivals(task, 5))
+    learner.save_snapshot()
+
+    def broken(*_: object) -> Fold:
+        raise error
+
+    monkeypatch.setattr(Fold, "from_bytes", broken)
+    assert_same(reopened(store, task).settled(), learner.settled())
