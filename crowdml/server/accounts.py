@@ -81,12 +81,14 @@ class Accounts:
 
     # Signing in
 
-    def attempt(self, name: str) -> None:
+    def attempt(self, name: str, visitor: str | None = None) -> None:
         """Take note of an attempt, through whatever node it came; `Rejected` if there are too many.
 
         Names are whatever is typed, so there is no end of them: they share some thousand buckets.
+        Each visitor has those of its own, so that strangers who know a name keep nobody out.
         """
-        slot = int.from_bytes(token_sha256(name)[:4], "big") % SLOTS
+        key = name if visitor is None else f"{visitor} {name}"
+        slot = int.from_bytes(token_sha256(key)[:4], "big") % SLOTS
         c, now = schema.attempts.c, time.time()
         with self._database.writing() as connection:
             known = sa.select(c.tokens, c.at).where(c.slot == slot).with_for_update()

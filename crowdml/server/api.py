@@ -29,6 +29,7 @@ from crowdml.protocol import (
 from crowdml.server.body import decode, read_body
 from crowdml.server.checkin import Shortcut, bearer_token, check_in
 from crowdml.server.compression import Compression, best_coding
+from crowdml.server.counts import Counts
 from crowdml.server.export import EXPORTS, export_model
 from crowdml.server.front import Facing, Front
 from crowdml.server.metrics import MEDIA_TYPE as METRICS_TYPE
@@ -36,6 +37,7 @@ from crowdml.server.metrics import metrics
 from crowdml.server.reports import statistics, view
 from crowdml.server.service import Live, Service
 from crowdml.server.settings import Settings
+from crowdml.server.visitor import visitor
 from crowdml.server.watching import may_watch
 
 __all__ = ["ROUTES", "ErrorPage", "create_app"]
@@ -59,7 +61,8 @@ async def describe_task(request: Request) -> Response:
 async def enrol(request: Request) -> Response:
     learner = _live(request).learner
     message = decode(ENROL, await read_body(request.scope, request.receive, SMALL_BODY))
-    return _json(await _service(request).enrol(learner, message), status=201)
+    enrolled = await _service(request).enrol(learner, message, visitor(request.scope))
+    return _json(enrolled, status=201)
 
 
 async def leave(request: Request) -> Response:
@@ -102,19 +105,32 @@ async def events(request: Request) -> Response:
         )
 
     async def stream() -> AsyncIterator[bytes]:
-        counts.listeners += 1
-        try:
-            while service.ready:
-                now = await service.in_store_thread(lambda: statistics(learner))
-                yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
-                if now.state.final:
-                    return
-                await service.news(service.settings.events_seconds)
-        finally:
-            counts.listeners -= 1
+        while service.ready:
+            now = await service.in_store_thread(lambda: statistics(learner))
+            yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
+            if now.state.final:
+                return
+            await service.news(service.settings.events_seconds)
 
-    headers = {"Cache-Control": "no-store"}
-    return StreamingResponse(stream(), media_type="text/event-stream", headers=headers)
+    # Counted before anybody else is asked, and until this one is gone, however it goes.
+    counts.listeners += 1
+    return EventStream(stream(), counts)
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events to a listener that has been counted."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, stream: AsyncIterator[bytes], counts: Counts) -> None:
+        super().__init__(stream, headers={"Cache-Control": "no-store"})
+        self._counts = counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._counts.listeners -= 1
 
 
 async def export(request: Request) -> Response:

@@ -27,7 +27,8 @@ class Front:
 
     Args:
         url: What links and QR codes begin with; None for the address of each request.
-        proxies: Addresses and networks, separated by commas, whose word on scheme and host counts.
+        proxies: Addresses and networks, separated by commas, whose word on scheme,
+            host and visitor counts.
         fingerprint: That of the certificate, where people have to compare it.
 
     >>> Front("https://example.org/crowd/").prefix
@@ -102,6 +103,8 @@ def _as_sent(scope: Scope) -> Iterator[tuple[str, Any]]:
     said = dict(_forwarded(scope["headers"]))
     if said.get("proto") in ("http", "https"):
         yield "scheme", said["proto"]
+    if "for" in said:
+        yield "client", (said["for"], 0)
     if "host" in said:
         others = [pair for pair in scope["headers"] if pair[0] != b"host"]
         yield "headers", [*others, (b"host", said["host"].encode("latin-1"))]
@@ -110,7 +113,7 @@ def _as_sent(scope: Scope) -> Iterator[tuple[str, Any]]:
 def _forwarded(headers: list[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
     for name, value in headers:
         last = value.decode("latin-1").rpartition(",")[2].strip()
-        if name in (b"x-forwarded-proto", b"x-forwarded-host"):
+        if name in (b"x-forwarded-proto", b"x-forwarded-host", b"x-forwarded-for"):
             yield name.decode().removeprefix("x-forwarded-"), last
         elif name == b"forwarded":
             yield from ((key.lower(), found) for key, found in PAIR.findall(last))

@@ -72,6 +72,8 @@ class Service:
         self.heartbeat = Heartbeat(settings.heartbeat_seconds)
         self.counts = self.heartbeat.counts
         self.patience = Patience(settings.body_seconds)
+        self._joins_from = Throttle(settings.joins_per_minute, burst=settings.joins_at_once)
+        self._joins_to = Throttle(10 * settings.joins_per_minute, 10 * settings.joins_at_once)
         self._tasks: dict[str, Live] = {}
         self._devices: dict[bytes, DeviceRow] = {}
         self._arrived = asyncio.Event()
@@ -146,7 +148,7 @@ class Service:
             raise rejected("revoked", f"this device has {_ENDED[device.status]}. Join again.")
         return device
 
-    async def enrol(self, learner: Learner, request: Enrol) -> Enrolled:
+    async def enrol(self, learner: Learner, request: Enrol, visitor: str | None = None) -> Enrolled:
         if learner.state.final:
             raise rejected(
                 "task-finished", f"the task has ended: {learner.state}.", state=learner.state
@@ -157,6 +159,9 @@ class Service:
                 f"terms must be {learner.terms_sha256}, found {request.terms[:64]}. "
                 "Read the task's terms again before joining.",
             )
+        if visitor is not None:
+            self._joins_from.take(visitor)
+        self._joins_to.take(learner.id)
         device, token = await self.in_store_thread(lambda: self._enrol(learner, request.invite))
         return Enrolled(device.name, token)
 

@@ -28,6 +28,9 @@ class Settings:
         head_seconds: How long a connection may be open before the head of a request is there, the
             first or the next.
         body_seconds: How long the body of a request may take.
+        joins_per_minute: Devices that may join from one address, once it has used up what it may at
+            once; ten times as many may join one task.
+        joins_at_once: A class or an office behind one address.
         heartbeat_seconds: How often a node tells the others that it lives, and what it counts.
         metrics_token: Who sends it may read the metrics; None lets this machine read them.
         log_format: `text`, or `json` for one object a line.
@@ -44,6 +47,8 @@ class Settings:
     most_connections: int = 4096
     head_seconds: float = 10.0
     body_seconds: float = 60.0
+    joins_per_minute: float = 60.0
+    joins_at_once: int = 200
     heartbeat_seconds: float = 5.0
     metrics_token: str | None = field(default=None, repr=False)
     log_format: str = "text"

@@ -9,6 +9,8 @@ from crowdml.protocol import rejected
 __all__ = ["BURST", "Throttle", "spend"]
 
 BURST = 10
+MOST_KEYS = 65_536
+"""Remembered at once; memory must not grow with whoever ever came."""
 
 
 class Throttle:
@@ -33,6 +35,8 @@ class Throttle:
 
     def take(self, key: object) -> None:
         now = self._clock()
+        if len(self._buckets) >= MOST_KEYS and key not in self._buckets:
+            self._buckets.clear()
         bucket = self._buckets.get(key, (self._burst, now))
         self._buckets[key] = spend(bucket, now, self._per_minute, self._burst)
 

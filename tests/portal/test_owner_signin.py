@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -143,6 +144,47 @@ def test_only_so_many_passwords_wait_to_be_compared(fresh: Portal) -> None:
         codes = list(pool.map(attempt, range(40)))
     assert set(codes) == {403, 429}
     assert codes.count(403) >= 16
+
+
+@pytest.fixture
+def fronted(tmp_path: Path) -> Iterator[Portal]:
+    """Behind a proxy of this machine that says who visits."""
+    portal = Portal(tmp_path, options=("--trust-proxy", "127.0.0.1"))
+    create(portal.database, make_task("activity"))
+    portal.add_owner()
+    yield portal.start()
+    portal.kill()
+
+
+def signing_in(portal: Portal, address: str, name: str, password: str) -> int:
+    with portal.browser() as browser:
+        form = {"name": name, "password": password, "next": ""}
+        body = urlencode(form).encode()
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Forwarded-For": f"198.51.100.77, {address}",
+        }
+        return browser.wire.call("POST", "/owner/sign-in", body, headers=headers).status
+
+
+def test_strangers_who_know_a_name_keep_nobody_out(fronted: Portal) -> None:
+    for _ in range(8):
+        stranger = signing_in(fronted, "203.0.113.5", NAME, "not this one")
+    assert stranger == 429
+    assert signing_in(fronted, "203.0.113.6", NAME, PASSWORD) == 303
+
+
+def test_strangers_at_the_door_keep_nobody_out(fronted: Portal) -> None:
+    """Forty at once from one address have two places; an owner from another one has one, too."""
+
+    def attempt(n: int) -> int:
+        return signing_in(fronted, "203.0.113.5", f"name{n}", "not this one")
+
+    with ThreadPoolExecutor(41) as pool:
+        strangers = pool.map(attempt, range(40))
+        owner = pool.submit(signing_in, fronted, "2001:db8::1", NAME, PASSWORD)
+        assert owner.result() == 303
+        assert set(strangers) <= {403, 429}
 
 
 def test_too_long_is_refused(portal: Portal) -> None:

@@ -6,6 +6,7 @@ import http.client
 import io
 import json
 import re
+import socket
 import threading
 import time
 from collections import Counter
@@ -361,6 +362,35 @@ def test_events_follow_the_task_to_its_end(start: Start) -> None:
     assert (versions[0], versions[-1]) == (0, 3)
     del final["checkins_per_minute"], events[-1]["checkins_per_minute"]
     assert events[-1] == final
+
+
+def test_no_more_listen_at_once_than_may(start: Start) -> None:
+    """Forty who come together get the five places that there are; when they go, others may come."""
+    server = start(make_task(), most_listeners=5, heartbeat_seconds=0.1)
+
+    def listen() -> list[bytes]:
+        """The first bytes of each answer, with all forty connections open."""
+        with ExitStack() as stack:
+            opened = []
+            for _ in range(40):
+                made = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+                opened.append(stack.enter_context(made))
+            for each in opened:
+                each.sendall(b"GET /v1/tasks/activity/events HTTP/1.1\r\nHost: x\r\n\r\n")
+            return [each.recv(12) for each in opened]
+
+    for _ in range(2):
+        first = listen()
+        assert first.count(b"HTTP/1.1 200") == 5
+        assert first.count(b"HTTP/1.1 503") == 35
+        eventually(lambda: listening(server) == 0)
+
+
+def listening(server: Process) -> int:
+    with server.connected() as wire:
+        page = wire.get("/metrics").body.decode()
+    (found,) = re.findall(r"^crowdml_listeners\S* (\d+)", page, re.MULTILINE)
+    return int(found)
 
 
 def test_listeners_do_not_keep_the_server_from_stopping(start: Start) -> None:

@@ -118,11 +118,18 @@ def test_a_body_in_crumbs(start: Start) -> None:
     assert b"at most 72 parts" in answer
 
 
-def test_bodies_that_are_cut_off_leave_nothing_behind(start: Start) -> None:
+@pytest.mark.parametrize("path", ["devices", "checkins"])
+def test_bodies_that_are_cut_off_leave_nothing_behind(start: Start, path: str) -> None:
     server = start(make_task())
-    head = b"POST /v1/tasks/activity/devices HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"
+    with server.connected() as wire:
+        token = enrol(wire)
+    head = (
+        f"POST /v1/tasks/activity/{path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+        f"Authorization: Bearer {token}\r\n\r\n{{"
+    )
     for _ in range(300):
         with socket.create_connection(("127.0.0.1", server.port)) as cut:
-            cut.sendall(head)
+            cut.sendall(head.encode())
     assert answers_within(server, SLACK)
+    assert server.stop() == 0
     assert "Traceback" not in server.output

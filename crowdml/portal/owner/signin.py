@@ -19,6 +19,7 @@ from crowdml.portal.owner.session import (
 )
 from crowdml.portal.page import redirect, render
 from crowdml.server.passwords import LONGEST
+from crowdml.server.visitor import visitor
 
 __all__ = ["form", "safe_next", "sign_in", "sign_out"]
 
@@ -39,7 +40,8 @@ async def sign_in(request: Request) -> Response:
     if len(name) > LONGEST_NAME or len(password) > LONGEST:
         return await _page(request, posted, "The name or the password is too long.", 400)
     try:
-        await service_of(request).in_store(lambda store: store.accounts.attempt(name))
+        whence = visitor(request.scope)
+        await service_of(request).in_store(lambda store: store.accounts.attempt(name, whence))
         token = await _open_session(request, name, password)
     except Rejected as refusal:
         if "retry_after" not in refusal.extra:
@@ -60,7 +62,7 @@ async def _open_session(request: Request, name: str, password: str) -> str | Non
     """The same work whether the name is unknown or the password wrong."""
     service = service_of(request)
     hashed = await service.in_store(lambda store: store.accounts.password(name))
-    if not await portal_of(request).attempts.matches(hashed, password):
+    if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
         return None
     old = session_token(request)
     if old:
