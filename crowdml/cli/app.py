@@ -13,6 +13,7 @@ from crowdml.cli import (
     device,
     owner,
     plan,
+    program,
     reproduce,
     serve,
     simulate,
@@ -54,6 +55,7 @@ app.command("plan")(plan.plan)
 app.command("simulate")(simulate.simulate_command)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve_command)
+app.command("program")(program.program)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(task.app, name="task")

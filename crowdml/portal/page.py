@@ -1,5 +1,7 @@
 """Rendering pages: one template folder, one set of headers, nothing from elsewhere."""
 
+import base64
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,9 @@ __all__ = ["HEADERS", "error_page", "redirect", "render"]
 
 TEMPLATES = Path(__file__).with_name("templates")
 
+POLICY = "Content-Security-Policy"
 HEADERS = {
-    "Content-Security-Policy": (
+    POLICY: (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
@@ -37,19 +40,33 @@ HEADERS = {
 
 
 def render(
-    request: Request, template: str, status: int = 200, cache: str = "no-store", **context: Any
+    request: Request,
+    template: str,
+    status: int = 200,
+    cache: str = "no-store",
+    inline: str = "",
+    **context: Any,
 ) -> Response:
-    """A page from a template; `request.state.owner` is set where an owner has signed in."""
+    """A page from a template; `request.state.owner` is set where an owner has signed in.
+
+    `inline` is the one script that may stand in the page itself.
+    """
     owner = getattr(request.state, "owner", None)
     prefix = front_of(request).prefix
     always = {
         "path": request.url.path,
         "prefix": prefix,
         "owner": owner,
+        "inline": inline,
         "asset": lambda path: prefix + STATIC.address(path),
     }
     body = _environment().get_template(template).render(always | context)
-    return HTMLResponse(body, status, HEADERS | {"Cache-Control": cache})
+    headers = HEADERS | {"Cache-Control": cache}
+    if inline:
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        policy = f"script-src 'self' 'sha256-{digest}'"
+        headers[POLICY] = headers[POLICY].replace("script-src 'self'", policy)
+    return HTMLResponse(body, status, headers)
 
 
 def redirect(request: Request, path: str) -> Response:

@@ -21,14 +21,19 @@ SHELL = (
 
 
 async def participant(request: Request) -> Response:
-    learner = learner_of(request)
+    learner, prefix = learner_of(request), front_of(request).prefix
+    modules = {
+        prefix + path: file.integrity for path, file in STATIC.files.items() if _is_module(path)
+    }
     return render(
         request,
         "participant.html",
         cache="no-cache",
+        # So that browsers check what modules import from each other, too.
+        inline=msgspec.json.encode({"integrity": modules}).decode(),
         learner=learner,
         about=Description.of(learner),
-        modules=[front_of(request).prefix + path for path in STATIC.files if _is_module(path)],
+        modules=modules,
     )
 
 

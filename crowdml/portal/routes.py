@@ -8,7 +8,7 @@ from starlette.routing import Route
 from crowdml.portal import owner, participant, pictures, tasks
 from crowdml.portal.context import Portal
 from crowdml.portal.page import error_page, redirect
-from crowdml.portal.program import program
+from crowdml.portal.program import program, program_hashes, program_page
 from crowdml.portal.static import STATIC, static_file
 from crowdml.server import Settings
 from crowdml.server.api import create_app
@@ -35,6 +35,8 @@ PAGES = [
     Route("/join/{task}", participant.participant),
     Route("/join/{task}/manifest.webmanifest", participant.manifest),
     Route("/device.py", program),
+    Route("/program", program_page),
+    Route("/program.sha256", program_hashes),
     Route("/favicon.ico", favicon),
     Route("/static/{path:path}", static_file),
     Route("/web/{path:path}", static_file),

@@ -1,5 +1,6 @@
 """Style sheets, scripts and the browser device: read once, compressed once, never cached stale."""
 
+import base64
 import gzip
 import hashlib
 from functools import cached_property
@@ -29,8 +30,17 @@ class File(NamedTuple):
     """A file and its compressed forms, by content coding, the smallest first; "" is the file."""
 
     bodies: dict[str, bytes]
-    etag: str
+    sha256: bytes
     media_type: str
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.sha256.hex()[:16]}"'
+
+    @property
+    def integrity(self) -> str:
+        """As browsers compare it before they run the file."""
+        return f"sha256-{base64.b64encode(self.sha256).decode()}"
 
 
 class Folders:
@@ -55,13 +65,12 @@ class Folders:
 
 def _read(path: Path) -> File:
     body = path.read_bytes()
-    etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
     bodies = {
         "br": brotli.compress(body),
         "gzip": gzip.compress(body, 9, mtime=0),
         "": body,
     }
-    return File(bodies, etag, TYPES[path.suffix])
+    return File(bodies, hashlib.sha256(body).digest(), TYPES[path.suffix])
 
 
 PACKAGE = Path(__file__).parent.parent

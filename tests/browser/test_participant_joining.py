@@ -134,7 +134,7 @@ def test_a_task_that_has_ended(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     page.goto("/join/done")
     expect(page.get_by_text("This task has ended")).to_be_visible()
-    expect(page.locator("#agree")).to_be_hidden()
+    expect(page.get_by_role("button", name="Agree and take part")).to_be_disabled()
     inspect(page, "closed")
 
 
@@ -152,3 +152,24 @@ def test_a_sensor_that_this_browser_lacks(browse: Browse, server: Portal) -> Non
     page.goto("/join/lamp")
     expect(page.get_by_role("alert")).to_contain_text("This browser has no light sensor")
     expect(page.locator("#agree")).to_be_disabled()
+
+
+@pytest.mark.parametrize("file", ["page/main.js", "chance.js"])
+def test_a_program_that_was_changed_on_the_way_does_not_run(
+    browse: Browse, server: Portal, watch: Watch, file: str
+) -> None:
+    """Neither what the page loads nor what a module imports from another."""
+    page = browse(server, "phone-light")
+    watch.expect("console error: .*integrity.*")
+    refused: list[str] = []
+    page.on("console", lambda said: refused.append(said.text) if said.type == "error" else None)
+
+    def change(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text() + "\nglobalThis.otherProgram = true;\n")
+
+    page.route(f"**/web/{file}", change)
+    page.goto("/join/moving", wait_until="networkidle")
+    assert page.evaluate("globalThis.otherProgram ?? false") is False
+    assert any("integrity" in words and file in words for words in refused)
+    expect(page.get_by_role("button", name="Agree and take part")).to_be_disabled()

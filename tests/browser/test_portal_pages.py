@@ -24,6 +24,7 @@ PAGES = {
     "join-invite": ("/tasks/club/join", "Join A task for invited devices"),
     "join-ended": ("/tasks/stopped/join", "Join A task that was stopped"),
     "privacy": ("/privacy", "How privacy works here"),
+    "program": ("/program", "The phone’s program"),
     "unknown": ("/nowhere", "There is nothing here"),
 }
 """What each page is called, its address, and its title."""

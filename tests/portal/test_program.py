@@ -1,5 +1,8 @@
 """The device in one file, fetched and run by the very commands that the join page shows."""
 
+import base64
+import hashlib
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from crowdml.portal.program import listing
 from tests.device.alone import PROGRAM, Alone, line
+from tests.docs.pages import ROOT
 from tests.servers import Portal, create, make_directed, make_task
 
 SENSED: dict[str, Any] = {"features__sensor.kind": "motion"}
@@ -111,3 +116,47 @@ def test_an_epsilon_that_protects_nobody_is_called_so(
             assert false not in text
     assert 'id="accept-no-privacy" required' in pages[1]
     assert page(portal, task).count("--accept-no-privacy") == (2 if task == "bare" else 1)
+
+
+# The phone's program
+
+
+def test_the_page_and_the_list_are_of_the_files_that_are_served(portal: Portal) -> None:
+    with portal.connected() as wire:
+        listed = wire.get("/program.sha256").body.decode()
+        shown = unescape(wire.get("/program").body.decode())
+        served = {
+            path: hashlib.sha256(wire.get(f"/{path}").body).hexdigest()
+            for _, path in (line.split("  ") for line in listed.splitlines())
+        }
+    assert [f"{sha256}  {path}" for path, sha256 in served.items()] == listed.splitlines()
+    assert {"web/device.js", "web/chance.js", "web/page/main.js", "web/page/worker.js"} <= set(
+        served
+    )
+    for path, sha256 in served.items():
+        assert path in shown
+        assert sha256 in shown
+    checked = subprocess.run(
+        ["sha256sum", "-c", "--quiet"], input=listed.encode(), cwd=ROOT / "crowdml"
+    )
+    assert checked.returncode == 0, "as the page says"
+    assert hashlib.sha256(PROGRAM.read_bytes()).hexdigest() in shown
+
+
+def test_a_page_for_phones_names_the_hash_of_every_module(tmp_path: Path) -> None:
+    portal = Portal(tmp_path)
+    sensing = {"features__sensor.kind": "motion"}
+    create(portal.database, make_task(**sensing))
+    with portal, portal.connected() as wire:
+        reply = wire.get("/join/activity")
+        modules = [path for path in listing() if not path.endswith("worker.js")]
+        page = reply.body.decode()
+        (inline,) = re.findall(r'<script type="importmap">(.*?)</script>', page)
+    digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+    assert f"script-src 'self' 'sha256-{digest}';" in reply.headers["content-security-policy"]
+    named = json.loads(inline)["integrity"]
+    assert sorted(named) == sorted(f"/{path}" for path in modules)
+    for path in modules:
+        expected = base64.b64encode(bytes.fromhex(listing()[path])).decode()
+        assert named[f"/{path}"] == f"sha256-{expected}"
+        assert f'href="/{path}" integrity="sha256-{expected}"' in page

@@ -1,0 +1,56 @@
+"""crowdml program: is what a server hands to phones the published program?"""
+
+import hashlib
+import ssl
+import urllib.error
+import urllib.request
+from typing import Annotated
+
+import typer
+
+from crowdml.cli.extras import needs
+from crowdml.errors import CrowdmlError, InvalidInput
+
+__all__ = ["program"]
+
+PATIENCE = 30.0
+
+
+def program(
+    url: Annotated[
+        str | None, typer.Option(help="A server whose files to compare, such as https://HOST.")
+    ] = None,
+) -> None:
+    """Print the SHA-256 of each file of the phone's program, or compare those of a server."""
+    with needs("server"):
+        from crowdml.portal.program import listing
+
+    if url is None:
+        for path, sha256 in listing().items():
+            print(f"{sha256}  {path}")
+        return
+    if not url.startswith(("https://", "http://")):
+        raise InvalidInput(f"the URL must begin with https:// or http://, found {url!r}.")
+    others = [path for path, sha256 in listing().items() if _handed_out(url, path) != sha256]
+    if others:
+        raise CrowdmlError(
+            f"{len(others)} of {len(listing())} files differ from those of this release: "
+            f"{', '.join(others)}. Do not take part by phone, unless that server runs another "
+            "release, which you have compared."
+        )
+    print(f"all {len(listing())} files are those of this release")
+
+
+def _handed_out(url: str, path: str) -> str:
+    """Its hash. Whoever answers: the bytes are compared, so that no certificate need be."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(
+            f"{url.rstrip('/')}/{path}", timeout=PATIENCE, context=context
+        ) as answer:
+            return hashlib.sha256(answer.read()).hexdigest()
+    except urllib.error.HTTPError:
+        return ""
+    except OSError as error:
+        raise CrowdmlError(f"cannot ask {url} for {path}: {error}.") from error

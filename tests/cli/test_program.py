@@ -1,0 +1,37 @@
+"""crowdml program: a server that hands out another program is found."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from crowdml.portal.program import listing
+from tests.cli.command import Here
+from tests.servers import Portal
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    with Portal(tmp_path_factory.mktemp("portal"), "self-signed") as portal:
+        yield portal
+
+
+def test_the_command_compares_what_a_server_hands_out(
+    portal: Portal, quick: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = listing()
+    said = quick("program", "--url", portal.url).said()
+    assert said == f"all {len(known)} files are those of this release\n"
+    with portal.connected() as wire:
+        assert quick("program").said() == wire.get("/program.sha256").body.decode()
+    changed = known | {"web/chance.js": "0" * 64, "web/none.js": "0" * 64}
+    monkeypatch.setattr("crowdml.portal.program.listing", lambda: changed)
+    sentence = quick("program", "--url", portal.url).error()
+    assert f"2 of {len(changed)} files differ" in sentence
+    assert "release: web/chance.js, web/none.js." in sentence
+
+
+def test_a_server_that_is_not_there(quick: Here) -> None:
+    assert (
+        "cannot ask http://127.0.0.1:1" in quick("program", "--url", "http://127.0.0.1:1").error()
+    )
+    assert "must begin with https://" in quick("program", "--url", "example.org").error()
