@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.output import say
 from crowdml.errors import CrowdmlError, InvalidInput
 
 __all__ = ["program"]
@@ -27,7 +28,7 @@ def program(
 
     if url is None:
         for path, sha256 in listing().items():
-            print(f"{sha256}  {path}")
+            say(f"{sha256}  {path}")
         return
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"the URL must begin with https:// or http://, found {url!r}.")
@@ -38,7 +39,7 @@ def program(
             f"{', '.join(others)}. Do not take part by phone, unless that server runs another "
             "release, which you have compared."
         )
-    print(f"all {len(listing())} files are those of this release")
+    say(f"all {len(listing())} files are those of this release")
 
 
 def _handed_out(url: str, path: str) -> str:
@@ -46,9 +47,8 @@ def _handed_out(url: str, path: str) -> str:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with urllib.request.urlopen(
-            f"{url.rstrip('/')}/{path}", timeout=PATIENCE, context=context
-        ) as answer:
+        address = f"{url.rstrip('/')}/{path}"
+        with urllib.request.urlopen(address, timeout=PATIENCE, context=context) as answer:  # noqa: S310
             return hashlib.sha256(answer.read()).hexdigest()
     except urllib.error.HTTPError:
         return ""
