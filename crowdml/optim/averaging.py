@@ -35,7 +35,9 @@ def averaged(inner: Optimizer, power: float = 8.0) -> Optimizer:
         state, w = inner.update(state, w, g, device)
         averaged_steps[0] += 1
         weight = (power + 1) / (averaged_steps[0] + power)
-        average += weight * (w - average)
+        step = w - average
+        step *= weight
+        average += step
         return {**state, "average": average, "averaged": averaged_steps}, w
 
     def model(state: State, w: Array) -> Array:

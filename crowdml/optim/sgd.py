@@ -31,6 +31,7 @@ def sgd(rate: Rate, radius: float = math.inf) -> Optimizer:
     def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
         t = state["t"]
         t[0] += 1
-        return state, project(w - rate(int(t[0])) * g, radius)
+        step = g * rate(int(t[0]))
+        return state, project(np.subtract(w, step, out=step), radius)
 
     return Optimizer(init, update)

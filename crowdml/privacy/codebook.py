@@ -51,7 +51,7 @@ class Codebook:
     def __init__(self, size: int, terms_sha256: str, device: str, number: int) -> None:
         self.size = size
         seed = hashlib.sha256(f"{terms_sha256}\n{device}\n{number}".encode()).digest()
-        self._keys = np.frombuffer(seed, dtype="<u4")[:2].astype(np.uint32)
+        self._seed = seed[: 2 * BYTES]
         self._row = -(-size // BYTES)
 
     def codeword(self, j: int) -> Ints:
@@ -72,7 +72,7 @@ class Codebook:
     def _ones(self, first: int, rows: int) -> npt.NDArray[np.uint8]:
         """The ones in the bytes of codewords first … first + rows − 1."""
         words = np.arange(first * self._row, (first + rows) * self._row, dtype=np.uint32)
-        return _expanded(words.reshape(rows, -1), self._keys)[:, : self.size]
+        return _expanded(words.reshape(rows, -1), self._seed)[:, : self.size]
 
 
 def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Ints]:
@@ -85,18 +85,19 @@ def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator
     for i in range(0, len(codebooks), step):
         first = np.array(numbers[i : i + step], dtype=np.uint32)[:, None]
         words = np.multiply(first, row, dtype=np.uint32) + np.arange(row, dtype=np.uint32)
-        keys = np.array([codebook._keys for codebook in codebooks[i : i + step]])
-        yield _expanded(words, keys.T[:, :, None])[:, :size].astype(np.int64) - MEAN
+        seeds = b"".join(codebook._seed for codebook in codebooks[i : i + step])
+        yield _expanded(words, seeds)[:, :size].astype(np.int64) - MEAN
 
 
-def _expanded(words: Words, keys: Words) -> npt.NDArray[np.uint8]:
-    """The ones in each byte of rows of words, once they are mixed with both keys."""
-    for key in keys:
-        _mix(words, key)
+def _expanded(words: Words, seeds: bytes) -> npt.NDArray[np.uint8]:
+    """The ones in each byte of rows of words, once they are mixed with both keys in their seed:
+    there is one for each row, or one for all."""
+    for key in np.frombuffer(seeds, dtype="<u4").astype(np.uint32).reshape(-1, 2).T:
+        _mix(words, key[:, None])
     return np.bitwise_count(words.astype("<u4", copy=False).view(np.uint8))
 
 
-def _mix(x: Words, key: Words | np.uint32) -> None:
+def _mix(x: Words, key: Words) -> None:
     """Turn words into others, one to one, so that every bit depends on every bit and the key."""
     x ^= key
     x ^= x >> HALF

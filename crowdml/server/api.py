@@ -14,7 +14,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crowdml.errors import Rejected
 from crowdml.protocol import (
@@ -201,6 +201,11 @@ ROUTES = [
 ]
 
 
+class Application(Starlette):
+    def build_middleware_stack(self) -> ASGIApp:
+        return Shortcut(super().build_middleware_stack(), _refuse, _fail)
+
+
 def create_app(
     settings: Settings,
     front: Front = NO_FRONT,
@@ -226,11 +231,11 @@ def create_app(
         await service.stop()
 
     facing = [Middleware(Facing, front=front)] if front.prefix or front.proxies else []
-    app = Starlette(
+    app = Application(
         routes=[*ROUTES, *extra_routes],
         exception_handlers={Rejected: _refuse, HTTPException: _refuse_http, Exception: _fail},
         lifespan=lifespan,
-        middleware=[*facing, Middleware(Shortcut, refuse=_refuse), Middleware(Compression)],
+        middleware=[*facing, Middleware(Compression)],
     )
     app.router.redirect_slashes = False
     app.state.settings = settings

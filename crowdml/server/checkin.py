@@ -1,9 +1,10 @@
 """Server Routine 2, the one path that must be fast: an ASGI endpoint without a request object."""
 
 from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,6 +17,9 @@ HEADERS = [(b"content-type", b"application/json")]
 BEFORE, AFTER = "/v1/tasks/", "/checkins"
 
 
+Answering: TypeAlias = Callable[[Request, Exception], Awaitable[Response]]
+
+
 class Shortcut:
     """Around an app: check-ins pass by the routes and by what is done for people's pages, which
     would take as long as all that check-ins need.
@@ -23,12 +27,11 @@ class Shortcut:
     Args:
         app: All else.
         refuse: Makes the answer to a refusal.
+        fail: Makes the answer to a fault.
     """
 
-    def __init__(
-        self, app: ASGIApp, refuse: Callable[[Request, Exception], Awaitable[Response]]
-    ) -> None:
-        self._app, self._refuse = app, refuse
+    def __init__(self, app: ASGIApp, refuse: Answering, fail: Answering) -> None:
+        self._app, self._refuse, self._fail = app, refuse, fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""
@@ -38,8 +41,11 @@ class Shortcut:
             return
         try:
             await check_in(task, scope, receive, send)
-        except Rejected as error:
-            answer = await self._refuse(Request(scope, receive), error)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            explain = self._refuse if isinstance(error, Rejected) else self._fail
+            answer = await explain(Request(scope, receive), error)
             await answer(scope, receive, send)
 
 
@@ -47,7 +53,8 @@ async def check_in(task: str, scope: Scope, receive: Receive, send: Send) -> Non
     """Authenticate, limit, validate; then wait for the commit that holds the check-in."""
     service = scope["app"].state.service
     live = service.live(task)
-    device = await service.device(live.learner, bearer_token(scope))
+    token = bearer_token(scope)
+    device = service.known(live.learner, token) or await service.device(live.learner, token)
     live.throttle.take(device.number)
     async with live.room:
         body = await read_body(scope, receive, live.gate.largest_body)

@@ -164,7 +164,8 @@ class Learner:
         answers: list[Answer] = []
         entries: list[LogEntry] = []
         closed = self._closed()
-        before = self._this_minute if self._minute == this_minute() else NOBODY
+        at = this_minute()
+        before = self._this_minute if self._minute == at else NOBODY
         now: Counter[int] = Counter()
         for device, checkin in arrivals:
             version = self._fold.version + len(entries)
@@ -176,7 +177,7 @@ class Learner:
                 or self._too_large_a_share(device.number)
             )
             if answer is None:
-                entry = self._entry(device, checkin, version + 1)
+                entry = self._entry(device, checkin, version + 1, at)
                 entries.append(entry)
                 now[device.number] += 1
                 self._shares.add(entry.device, entry.at)
@@ -321,14 +322,14 @@ class Learner:
             retry_after=60,
         )
 
-    def _entry(self, device: DeviceRow, checkin: Checkin, seq: int) -> LogEntry:
+    def _entry(self, device: DeviceRow, checkin: Checkin, seq: int, at: int) -> LogEntry:
         told = msgspec.convert(checkin, self._fold.mechanism.told, from_attributes=True)
         return LogEntry(
             task=self.id,
             seq=seq,
             device=device.number,
             id=checkin.id,
-            at=this_minute(),
+            at=at,
             version=checkin.version,
             number=checkin.number,
             samples=checkin.samples,

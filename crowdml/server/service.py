@@ -131,6 +131,12 @@ class Service:
     def learners(self) -> list[Learner]:
         return [live.learner for live in self._tasks.values()]
 
+    def known(self, learner: Learner, token: str | None) -> DeviceRow | None:
+        """Who sent this, if that is an active device of this task which was here lately."""
+        device = self._devices.get(token_sha256(token)) if token else None
+        fine = device is not None and device.task == learner.id and device.status == "active"
+        return device if fine else None
+
     async def device(self, learner: Learner, token: str | None) -> DeviceRow:
         """Who sent this; `Rejected` unless it is an active device of this task."""
         if not token:
