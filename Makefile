@@ -9,7 +9,7 @@ NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test quick check bench clean help
+.PHONY: demo test quick check bench soak clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
@@ -17,6 +17,7 @@ help:
 	@echo "make quick   the tests that take two minutes"
 	@echo "make check   style, types and the layer contract only"
 	@echo "make bench   the benchmarks of device and server"
+	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
 	@echo "make clean   remove what these commands have set up"
 
 demo: $(READY)
@@ -32,16 +33,31 @@ quick: check
 	$(BIN)/pytest -q -n auto --dist loadgroup crowdml tests/docs tests/models tests/optim \
 		tests/protocol tests/test_surfaces.py $(ARGS)
 
-check: $(READY) $(NODE_READY)
+check: $(READY) $(NODE_READY) vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(NODE)/.bin/tsc -p tsconfig.json
 
+# Known faults of what is installed. Where the list of them cannot be had, that is no fault of ours.
+.PHONY: vulnerabilities
+vulnerabilities: $(READY)
+	@found=$$(timeout 60 $(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip \
+		--progress-spinner off 2>&1); \
+	if grep -q '^Found [0-9]' <<< "$$found"; then echo "$$found"; exit 1; fi; \
+	grep -q '^No known' <<< "$$found" && ! grep -q 'could not be audited' <<< "$$found" \
+		|| echo "pip-audit could not look at everything; go on without it"
+
 bench: $(READY)
 	$(BIN)/crowdml bench device
 	$(BIN)/crowdml bench server
+
+SOAK ?= 3600
+soak: $(READY)
+	FUZZED=10000 RUNS=1000 $(BIN)/pytest -q tests/server/test_fuzz.py tests/integration/test_machine.py \
+		tests/protocol/test_fuzzing.py
+	$(BIN)/python -m tests.soak $(SOAK)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -183,7 +183,7 @@ def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     with open_store(database) as store:
         learner = _learner(store, store.task(name))
         learner.reopen(COMMAND_LINE)
-    print(f"{name} is {learner.state}")
+    say(f"{name} is {learner.state}")
 
 
 @app.command()

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from crowdml.models import Softmax
 from crowdml.optim import UsualLength
 from crowdml.privacy import DirectionMechanism, NoiseMechanism
+from crowdml.protocol import MECHANISMS, Conditions, Wanted
 from crowdml.server.fold import first_limit
 from crowdml.server.shares import Shares
 from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
@@ -22,6 +25,7 @@ from crowdml.simulation.hiding import Hiding
 from crowdml.simulation.settings import Rule
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array, Ints
+from tests.privacy.pseudo import Pseudo
 
 BATCH, EPSILON, TRIALS = 60, 10.0, 3
 SHARES = (0.01, 0.05, 0.1, 0.2)
@@ -169,6 +173,34 @@ def cell(data: Dataset, **case: Any) -> dict[str, Any]:
     return case | {key: float(np.mean([one[key] for one in found])) for key in found[0]}
 
 
+TRUE_ERROR, REPORTS = 0.13, 100_000
+
+
+def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[float, float]:
+    """The error that the crowd's counts show if liars count as many errors as the gate lets in.
+
+    Of all reports as they are, and of reports that are cut to what is possible first.
+    """
+    terms = MECHANISMS[mechanism].terms.of(Wanted(EPSILON))
+    made = terms.make(Conditions(Softmax(50, 10), batch=BATCH, evaluators=0.9))
+    liars = rng.random(REPORTS) < share
+    if isinstance(made, NoiseMechanism):
+        n, excess = BATCH, made.plausible_excess[0]
+        noise = Pseudo(0).laplace if made.law.pure else Pseudo(0).gaussian
+        scale = 1 / made.law.strength(made.levels.errors)
+        counts = rng.binomial(n, TRUE_ERROR, REPORTS) + noise((REPORTS,), scale)
+        counts = np.where(liars, n + excess, counts)
+        raw = float(counts.mean()) / n
+    else:
+        assert isinstance(made, DirectionMechanism)
+        n, (low, _), (high, _) = 1, made.counted_at(0.0, 1), made.counted_at(1.0, 1)
+        counts = rng.random(REPORTS) < low + TRUE_ERROR * (high - low)
+        counts = np.where(liars, 1, counts)
+        raw = (float(counts.mean()) - low) / (high - low)
+    cut = float(np.clip(counts, 0, n).mean())
+    return raw, brentq(lambda error: made.counted_at(error, n)[0] - cut, 0.0, 1.0)
+
+
 def table(cells: list[dict[str, Any]], defence: str) -> str:
     lines = [
         f"| {defence} | {' | '.join(f'{share:.0%}' for share in SHARES)} |",
@@ -193,6 +225,11 @@ def main(mechanisms: list[str]) -> None:
                     cells.append(cell(data, mechanism=mechanism, **case))
                     print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
             print(table(cells, defence), "\n", flush=True)
+        shown = [inflated(mechanism, share, np.random.default_rng(0)) for share in (0.0, *SHARES)]
+        for what, errors in zip(("as they are", "cut"), zip(*shown, strict=True), strict=True):
+            print(
+                f"Counts {what}: {', '.join(format(error, '.2f') for error in errors)}", flush=True
+            )
         most = max(one["refused"] for one in cells)
         print(f"Honest check-ins refused: {most:.2%} at most.\n", flush=True)
 

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from crowdml.checks.doors import MEMORY
 from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Unreachable
 from crowdml.protocol import (
@@ -38,7 +39,7 @@ from crowdml.server.service import Service
 from tests.integration.crowd import FEATURES, telltale, uses
 from tests.servers import create
 
-RUNS = int(os.environ.get("RUNS", "50"))
+RUNS = int(os.environ.get("RUNS", "25"))
 BATCH = 3
 DEVICES = 2
 STEPS = ["checked out", "sanitised", "stored", "sent", "acknowledged"]
@@ -178,7 +179,7 @@ class Story(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="story-"))
+        self.folder = Path(tempfile.mkdtemp(dir=MEMORY, prefix="story-"))
         shutil.copy(template(), self.folder / "server.db")
         self.server = Server(self.folder / "server.db")
         self.networks = [Network(self.server) for _ in range(DEVICES)]
@@ -192,8 +193,9 @@ class Story(RuleBasedStateMachine):
                 raise Crash
 
         return Device.join(
-            "https://here", "activity", file=self.folder / f"device-{i}", accept_no_privacy=True,
-            transport=self.networks[i], waiting=Waiting(base=0.0), on_step=on_step,
+            "https://here", "activity", file=self.folder / f"{i}" / "device",
+            accept_no_privacy=True, transport=self.networks[i],
+            waiting=Waiting(base=0.0, slot=0.0), on_step=on_step,
         )  # fmt: skip
 
     @contextmanager
@@ -270,8 +272,10 @@ class Story(RuleBasedStateMachine):
             network.faults.clear()
             while network.late:
                 self.arrive_late(i)
-            while self.open[i].pending or self.open[i].n_samples >= BATCH:
+            for _ in range(FEATURES):
                 self.open[i].sync()
+            assert not self.open[i].pending
+            assert self.open[i].n_samples < BATCH
 
     def check(self) -> None:
         """Every letter is in the log once, and every sample in one letter."""
