@@ -81,7 +81,8 @@ def test_a_full_form_is_the_same_as_its_task_file() -> None:
     assert task.terms.model.intercept
     assert (task.terms.mechanism_name, task.terms.target.scale) == ("gaussian", 70)
     assert (task.stop.error, task.enrolment.max_staleness) == (0.1, 7)
-    assert set(document["stop"]) == {"updates", "error", "window", "samples", "confidence"}
+    stop = {"updates", "error", "window", "samples", "confidence", "devices"}
+    assert set(document["stop"]) == stop
 
 
 def test_a_direction_can_be_chosen_by_hand() -> None:
