@@ -31,8 +31,8 @@ from crowdml.types import Array, Ints
 
 __all__ = ["TRIALS", "Audit", "Finding", "audit_mechanism", "audit_pair", "audit_retries"]
 
-TRIALS = {"direction": 200_000, "gaussian": 80_000, "laplace": 40_000}
-"""Of each mechanism, as many as take a minute or two."""
+TRIALS = {"direction": 200_000, "gaussian": 100_000, "laplace": 40_000}
+"""Of each mechanism, as many as take a few minutes."""
 
 RETRIES = 20
 """One check-in in so many is made by a whole device, with its file, which takes its time."""
