@@ -69,7 +69,7 @@ invites = Table(
 checkins = Table(
     "checkins",
     metadata,
-    Column("task", Integer, primary_key=True),
+    Column("task", ForeignKey("tasks.id"), primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("device", Integer, nullable=False),
     Column("id", String(64), nullable=False),
@@ -80,12 +80,13 @@ checkins = Table(
     UniqueConstraint("task", "device", "id"),
 )
 """The log, in the order of application. Times are kept to the minute only. Not all mechanisms
-number check-ins or tell samples."""
+number check-ins or tell samples. PostgreSQL does not look for the task of each: whoever appends
+has locked it."""
 
 told = Table(
     "told",
     metadata,
-    Column("task", Integer, primary_key=True),
+    Column("task", ForeignKey("tasks.id"), primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("told", LargeBinary, nullable=False),
 )
