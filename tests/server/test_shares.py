@@ -53,9 +53,8 @@ def test_the_pace_is_what_the_task_says() -> None:
 # Its share
 
 
-@pytest.mark.parametrize("make", [make_task, make_directed])
-def test_a_flood_of_one_device_waits_for_others(store: Store, make: Any) -> None:
-    task = make(collection__checkins=100) if make is make_directed else make()
+def test_a_flood_of_one_device_waits_for_others(store: Store) -> None:
+    task = make_task(enrolment__checkins_per_minute=None)
     learner = new_learner(store, task, n=101)
     crowd = store.devices(learner.id)
     learner.ingest(arrivals(task, 200, crowd[:100]))
@@ -74,16 +73,27 @@ def test_a_flood_of_one_device_waits_for_others(store: Store, make: Any) -> None
     assert_same(reopened(store, task).settled(), learner.settled())
 
 
-def test_few_devices_share_evenly(store: Store) -> None:
+@pytest.mark.parametrize(
+    "task", [make_directed(collection__checkins=100), make_task()], ids=["direction", "pace"]
+)
+def test_no_share_where_a_device_is_bounded_otherwise(store: Store, task: Task) -> None:
+    learner = new_learner(store, task, n=101)
+    crowd = store.devices(learner.id)
+    learner.ingest(arrivals(task, 200, crowd[:100]))
+    answers = learner.ingest(arrivals(task, 60, crowd[100:]))
+    assert all(isinstance(answer, CheckinAnswer) for answer in answers)
+
+
+def test_few_devices_share_evenly() -> None:
     """Where they are three, each may have two thirds, so that nobody waits who sends in turn."""
-    task = make_task()
-    learner = new_learner(store, task)
-    for arrival in arrivals(task, 450):
-        assert isinstance(learner.ingest([arrival])[0], CheckinAnswer)
+    shares = Shares()
+    for i in range(450):
+        assert not shares.used_up(i % 3)
+        shares.add(i % 3, at=0)
 
 
 def test_a_group_counts_as_if_one_came_after_the_other(store: Store) -> None:
-    task = make_task()
+    task = make_task(enrolment__checkins_per_minute=None)
     learner = new_learner(store, task, n=100)
     answers = learner.ingest(arrivals(task, 1000, store.devices(learner.id)))
     assert all(isinstance(answer, CheckinAnswer) for answer in answers)
