@@ -127,7 +127,6 @@ class Learner:
             answers = self._take_turn(arrivals, group, look=False)
         except sa.exc.IntegrityError:
             # Somebody repeats something, which is rare: only now look for what is known.
-            self._shares = Shares(self._log.newest(self._fold.version))
             answers = self._take_turn((), group, look=True)
         self._publish()
         if self._fold.version > before:
@@ -148,6 +147,7 @@ class Learner:
             if look or any(isinstance(answer, Rejected) for answer in answers):
                 # What is repeated gets its first answer again, not a refusal.
                 keys = [(device.number, c.id, c.number) for device, c in group]
+                self._shares = Shares(self._log.newest(self._fold.version))
                 answers, entries = self._decide(group, self._log.seen(keys))
             self._log.append(entries)
             self._fold_is_ahead = True

@@ -101,10 +101,10 @@ class Log:
         """
         query = AFTER.format(self._database.mark)
         with self._database.writing():
-            state, rows = self._database.ask_locked(
+            wish, rows = self._database.ask_locked(
                 self._task, query, (NOTHING, self._task, seq, page)
             )
-            yield state, self._pages(rows, page)
+            yield wish, self._pages(rows, page)
 
     def append(self, entries: Sequence[LogEntry]) -> None:
         """Add check-ins, all or none: the database refuses an id or a number of a device that it

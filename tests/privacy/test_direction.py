@@ -23,8 +23,8 @@ from crowdml.privacy import (
     Reading,
     Unit,
     best_closest,
+    codebook,
 )
-from crowdml.privacy import codebook
 from crowdml.privacy.choice import COIN
 from crowdml.privacy.direction import FINE
 from crowdml.types import Array

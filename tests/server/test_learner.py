@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from crowdml.protocol import CheckinAnswer, Statistics, Task
 from crowdml.server import Store, schema
-from crowdml.server.entry import LogEntry
 from crowdml.server.export import export_model
 from crowdml.server.fold import Fold
 from crowdml.server.learner import Arrival, Learner
@@ -187,7 +186,7 @@ def break_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     turn = Log.turn
 
     @contextmanager
-    def failing(log: Log, seq: int) -> Iterator[tuple[str, Iterator[list[LogEntry]]]]:
+    def failing(log: Log, seq: int) -> Iterator[object]:
         monkeypatch.setattr(Log, "turn", turn)
         with turn(log, seq) as news:
             yield news
@@ -281,9 +280,9 @@ def test_a_commit_that_failed_after_all_was_stored(
     turn = Log.turn
 
     @contextmanager
-    def broken(log: Log, seq: int) -> Iterator[tuple[str, Iterator[list[LogEntry]]]]:
-        with turn(log, seq) as news:
-            yield news
+    def broken(log: Log, seq: int) -> Iterator[object]:
+        with turn(log, seq) as given:
+            yield given
         raise Broken
 
     with monkeypatch.context() as patch:

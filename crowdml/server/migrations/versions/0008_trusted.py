@@ -1,12 +1,12 @@
 """PostgreSQL need not look for the task of every check-in: whoever appends has locked its row.
 
-Revision ID: 0007
+Revision ID: 0008
 """
 
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
