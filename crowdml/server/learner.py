@@ -314,9 +314,9 @@ class Learner:
         )
 
     def _too_large_a_share(self, device: int) -> Rejected | None:
-        """Not where the mechanism bounds what a device can do, or the owner has set its pace."""
-        derived = self.task.enrolment.checkins_per_minute is None and self._fold.usual is not None
-        if not (derived and self._shares.used_up(device)):
+        """Not where the owner has set the pace."""
+        owners = self.task.enrolment.checkins_per_minute is not None
+        if owners or not self._shares.used_up(device):
             return None
         return rejected(
             "too-frequent",

@@ -1,6 +1,8 @@
 """What one device can do to a model: its pace, its share of the check-ins, the length of a step."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -53,8 +55,9 @@ def test_the_pace_is_what_the_task_says() -> None:
 # Its share
 
 
-def test_a_flood_of_one_device_waits_for_others(store: Store) -> None:
-    task = make_task(enrolment__checkins_per_minute=None)
+@pytest.mark.parametrize("make", [make_task, partial(make_directed, collection__checkins=100)])
+def test_a_flood_of_one_device_waits_for_others(store: Store, make: Callable[..., Task]) -> None:
+    task = make(enrolment__checkins_per_minute=None)
     learner = new_learner(store, task, n=101)
     crowd = store.devices(learner.id)
     learner.ingest(arrivals(task, 200, crowd[:100]))
@@ -73,10 +76,8 @@ def test_a_flood_of_one_device_waits_for_others(store: Store) -> None:
     assert_same(reopened(store, task).settled(), learner.settled())
 
 
-@pytest.mark.parametrize(
-    "task", [make_directed(collection__checkins=100), make_task()], ids=["direction", "pace"]
-)
-def test_no_share_where_a_device_is_bounded_otherwise(store: Store, task: Task) -> None:
+def test_an_owner_who_sets_the_pace_decides(store: Store) -> None:
+    task = make_task()
     learner = new_learner(store, task, n=101)
     crowd = store.devices(learner.id)
     learner.ingest(arrivals(task, 200, crowd[:100]))
