@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +65,10 @@ class Database:
     def forget(self) -> None:
         """Empty the write-ahead log, which still has what was deleted from the file.
 
-        While another process reads, the log stays until the next time.
+        While somebody reads, another process or another thread, the log stays until the next time.
         """
-        self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with suppress(sqlite3.OperationalError):
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         self._db.close()

@@ -67,7 +67,7 @@ def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -
     participant.tap("Jogging")
     participant.says("Your privacy limit is reached.")
     expect(page.locator("#per-device")).to_have_text("ε = 2 of 2")
-    assert participant.applied() == 1
+    participant.until(lambda: participant.applied() == 1)
     participant.tap("Allow 2 more check-ins")
     participant.view("ended")
     expect(page.locator("#per-device")).to_have_text("ε = 6 of 6")

@@ -56,7 +56,7 @@ def test_whole_people_learn_privately(tmp_path: Path) -> None:
     assert "108 devices hold 6,474 samples of 18 people; each checks in once, with 52" in ran.err
     assert "watch it learn: https://127.0.0.1:" in ran.err
     assert "Ctrl-C" not in ran.err, "without a terminal it ends by itself"
-    assert len(list((tmp_path / "here" / "devices").glob("*.device"))) == 108
+    assert len(list((tmp_path / "here" / "devices").rglob("*.device"))) == 108
 
 
 def test_digits_without_noise_come_close_to_central(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_what_is_said_about_samples() -> None:
 def test_what_is_said_without_noise() -> None:
     data = load_digits()
     task = demo_task("digits", "laplace", math.inf, deal(data, 108))
-    assert "ε = ∞: THIS TASK IS NOT PRIVATE. No noise is added." in introduction(
+    assert "THIS TASK IS NOT PRIVATE. It adds no noise (ε = ∞)" in introduction(
         Demo("digits", "laplace", math.inf), task, data
     )
 

@@ -28,4 +28,5 @@ def test_it_takes_part_and_leaves(tmp_path: Path) -> None:
         with server.store() as store:
             (device,) = store.devices(store.task("room").id)
         assert device.status != "active"
-    assert not list((tmp_path / "data" / "crowdml").iterdir())
+    (left,) = (tmp_path / "data" / "crowdml").iterdir()
+    assert left.name == "participant.account", "what was told in all, and no sample"
