@@ -48,7 +48,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     expect(page.locator("#sure-in-all")).to_have_text("at most 98.2 % sure")
     expect(page.get_by_label("Your limit, in check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
-    assert participant.applied() == len(participant.sent) == 1
+    participant.until(lambda: participant.applied() == len(participant.sent) == 1)
     _check_what_was_sent(participant, page.locator("#sent li"), 0)
     inspect(page, "direction-ended")
     page.reload()
@@ -71,7 +71,7 @@ def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -
     participant.tap("Allow 2 more check-ins")
     participant.view("ended")
     expect(page.locator("#per-device")).to_have_text("ε = 6 of 6")
-    assert participant.applied() == 3
+    participant.until(lambda: participant.applied() == 3)
     for number in range(3):
         _check_what_was_sent(participant, page.locator("#sent li"), number)
 

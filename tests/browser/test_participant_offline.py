@@ -59,7 +59,7 @@ def test_after_one_visit_it_works_without_a_network(
     participant.tap("Resume")
     participant.tap("Still")
     participant.until(lambda: participant.collected() >= 5)
-    assert participant.applied() == 0
+    participant.until(lambda: participant.applied() == 0)
     page.context.set_offline(False)
     participant.until_applied(1)
     kept = page.evaluate(CACHES)

@@ -106,7 +106,7 @@ def test_without_a_network_the_buffer_fills_and_is_sent_later(
     inspect(page, "offline")
     participant.says("The buffer is full")
     assert participant.collected() == 40
-    assert participant.applied() == 0
+    participant.until(lambda: participant.applied() == 0)
     page.context.set_offline(False)
     participant.until_applied(1)
     assert json.loads(participant.sent[-1])["samples"] >= 5

@@ -41,7 +41,7 @@ def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watc
     sent, collected = len(participant.sent), participant.collected()
     page.wait_for_timeout(1500)
     assert (len(participant.sent), participant.collected()) == (sent, collected)
-    assert participant.applied() == applied
+    participant.until(lambda: participant.applied() == applied)
     assert participant.stored()["identity"][0]["terms"] != new.terms.text
     participant.tap("Agree to the new terms")
     participant.says("Paused")
@@ -56,7 +56,7 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     participant = running(page, server, "limit", "Walking", checkins=2)
     participant.says("Your privacy limit is reached.")
     expect(page.locator("#per-device")).to_have_text("ε = 2 of 2")
-    assert participant.applied() == 2
+    participant.until(lambda: participant.applied() == 2)
     inspect(page, "limit")
     participant.until_quiet()
     before = participant.collected()
@@ -77,7 +77,7 @@ def test_the_limit_can_be_lowered(browse: Browse, server: Portal) -> None:
     participant.until_quiet()
     applied = participant.applied()
     page.wait_for_timeout(400)
-    assert participant.applied() == applied
+    participant.until(lambda: participant.applied() == applied)
     assert participant.stored()["identity"][0]["limits"]["perDevice"] == 1
 
 
