@@ -6,9 +6,11 @@ import io
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from crowdml.portal.language import language
 from crowdml.protocol import rejected
 
 __all__ = ["Gallery", "as_csv"]
@@ -33,11 +35,12 @@ class Gallery(Generic[T]):
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="draw")
 
     async def picture(self, key: tuple[Any, ...], draw: Callable[[], T]) -> T:
-        """The picture with this key, drawn at most once while it is remembered."""
+        """The picture with this key, drawn at most once in a language while it is remembered."""
+        key, here = (language(), *key), copy_context()
 
         def drawn() -> T:
             with ONE_AT_A_TIME:
-                return draw()
+                return here.run(draw)
 
         found = self._pictures.get(key)
         if found is None:

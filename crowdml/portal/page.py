@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from crowdml.errors import Rejected
 from crowdml.portal import words
 from crowdml.portal.context import front_of
+from crowdml.portal.language import catalogue, language, preferred, say_html, speaking
 from crowdml.portal.promise import Promise
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
@@ -61,7 +62,7 @@ def render(
         "asset": lambda path: prefix + STATIC.address(path),
     }
     body = _environment().get_template(template).render(always | context)
-    headers = HEADERS | {"Cache-Control": cache}
+    headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
     if inline:
         digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
         policy = f"script-src 'self' 'sha256-{digest}'"
@@ -79,9 +80,9 @@ def error_page(request: Request, error: Rejected) -> Response:
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
     detail = error.detail if known else f"there is no page at {here}."
-    return render(
-        request, "error.html", error.status, title=PROBLEMS[error.kind].title, detail=detail
-    )
+    title = PROBLEMS[error.kind].title
+    with speaking(preferred(request)):
+        return render(request, "error.html", error.status, title=title, detail=detail)
 
 
 @lru_cache(maxsize=1)
@@ -101,5 +102,11 @@ def _environment() -> Environment:
         "percent": words.percent,
         "when": words.when,
     }
-    environment.globals |= {"words": words, "promise_of": Promise.of}
+    environment.globals |= {
+        "_": say_html,
+        "catalogue": catalogue,
+        "language": language,
+        "promise_of": Promise.of,
+        "words": words,
+    }
     return environment

@@ -60,7 +60,7 @@ async def hidden(request: Request) -> Response:
 
 
 def _picture(body: bytes, kind: str, name: str = "") -> Response:
-    headers = HEADERS | {"Cache-Control": "no-cache"}
+    headers = HEADERS | {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
     headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     if name:
         headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'

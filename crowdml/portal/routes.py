@@ -1,5 +1,7 @@
 """All pages, in one list."""
 
+from collections.abc import Awaitable, Callable
+
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -7,6 +9,7 @@ from starlette.routing import Route
 
 from crowdml.portal import owner, participant, pictures, tasks
 from crowdml.portal.context import Portal
+from crowdml.portal.language import preferred, speaking
 from crowdml.portal.page import error_page, redirect
 from crowdml.portal.program import program, program_hashes, program_page
 from crowdml.portal.static import STATIC, static_file
@@ -15,6 +18,19 @@ from crowdml.server.api import create_app
 from crowdml.server.front import Front
 
 __all__ = ["create_portal_app"]
+
+
+Page = Callable[[Request], Awaitable[Response]]
+
+
+def in_their_language(page: Page) -> Page:
+    """The page, and all that it asks for words, in the reader's language."""
+
+    async def answer(request: Request) -> Response:
+        with speaking(preferred(request)):
+            return await page(request)
+
+    return answer
 
 
 async def favicon(request: Request) -> Response:
@@ -49,7 +65,10 @@ def create_portal_app(settings: Settings, front: Front | None = None) -> Starlet
     return create_app(
         settings,
         front or Front(),
-        extra_routes=PAGES,
+        extra_routes=[
+            Route(page.path, in_their_language(page.endpoint), methods=page.methods)
+            for page in PAGES
+        ],
         error_page=error_page,
         state={"portal": Portal()},
     )

@@ -4,6 +4,7 @@ import math
 import time
 
 from crowdml import models, optim
+from crowdml.portal.language import language, say
 from crowdml.protocol import MECHANISMS as KINDS
 from crowdml.protocol import Estimate, State
 
@@ -20,6 +21,7 @@ __all__ = [
     "counted",
     "epsilon",
     "estimate",
+    "local",
     "log10",
     "percent",
     "state",
@@ -28,6 +30,9 @@ __all__ = [
 
 NBSP = "\N{NO-BREAK SPACE}"
 """A number and its sign stay on one line."""
+
+SWAPPED = str.maketrans(",.", ".,")
+"""What separates thousands and decimals, for languages that write them the other way round."""
 
 MODELS = {name: kind.words for name, kind in models.MODELS.items()}
 ALGORITHMS = {name: kind.words for name, kind in optim.OPTIMIZERS.items()}
@@ -69,13 +74,13 @@ def state(state: State, version: int) -> str:
     ('Recruiting', 'Running', 'Reached its target')
     """
     if state is State.RUNNING and version == 0:
-        return "Recruiting"
+        return say("Recruiting")
     return {
-        State.RUNNING: "Running",
-        State.PAUSED: "Paused",
-        State.REACHED: "Reached its target",
-        State.EXHAUSTED: "Finished",
-        State.STOPPED: "Stopped",
+        State.RUNNING: say("Running"),
+        State.PAUSED: say("Paused"),
+        State.REACHED: say("Reached its target"),
+        State.EXHAUSTED: say("Finished"),
+        State.STOPPED: say("Stopped"),
     }[state]
 
 
@@ -85,7 +90,18 @@ def epsilon(value: float | str | None) -> str:
     ('1', '∞', '∞')
     """
     number = math.inf if value is None else float(value)
-    return "∞" if math.isinf(number) else f"{number:.4g}"
+    return "∞" if math.isinf(number) else local(f"{number:.4g}")
+
+
+def local(number: str) -> str:
+    """A number as the reader's language writes it.
+
+    >>> from crowdml.portal.language import speaking
+    >>> with speaking("de"):
+    ...     local("12,345.6")
+    '12.345,6'
+    """
+    return number if language() == "en" else number.translate(SWAPPED)
 
 
 def log10(value: float) -> float:
@@ -97,7 +113,7 @@ def count(value: int) -> str:
     >>> count(12345)
     '12,345'
     """
-    return f"{value:,}"
+    return local(f"{value:,}")
 
 
 def percent(value: float, digits: int = 0) -> str:
@@ -105,7 +121,7 @@ def percent(value: float, digits: int = 0) -> str:
     >>> percent(0.731), percent(-0.02, 1)
     ('73\xa0%', '−2.0\xa0%')
     """
-    return f"{100 * value:.{digits}f}{NBSP}%".replace("-", "−")
+    return local(f"{100 * value:.{digits}f}{NBSP}%".replace("-", "−"))
 
 
 def chance(value: float) -> str:
@@ -114,7 +130,7 @@ def chance(value: float) -> str:
     >>> chance(0.01183), chance(0.000217), chance(0.5)
     ('1.2\xa0%', '0.022\xa0%', '50\xa0%')
     """
-    return f"{100 * value:.2g}{NBSP}%"
+    return local(f"{100 * value:.2g}{NBSP}%")
 
 
 def counted(n: int, what: str) -> str:
@@ -122,7 +138,7 @@ def counted(n: int, what: str) -> str:
     >>> counted(1, "sample"), counted(5200, "check-in")
     ('1 sample', '5,200 check-ins')
     """
-    return f"{count(n)} {what}" + ("" if n == 1 else "s")
+    return say(f"{{n}} {what}" if n == 1 else f"{{n}} {what}s", n=count(n))
 
 
 def estimate(value: Estimate | None) -> str:
@@ -131,12 +147,12 @@ def estimate(value: Estimate | None) -> str:
     ('12\xa0%\xa0±\xa04', 'not known yet', 'too uncertain so far')
     """
     if value is None:
-        return "not known yet"
+        return say("not known yet")
     if value.margin >= 1:
-        return "too uncertain so far"
+        return say("too uncertain so far")
     margin = 100 * value.margin
     digits = 1 if margin < 1 else 0
-    return f"{percent(value.value, digits)}{NBSP}±{NBSP}{margin:.{digits}f}"
+    return f"{percent(value.value, digits)}{NBSP}±{NBSP}{local(f'{margin:.{digits}f}')}"
 
 
 def when(seconds: int | None) -> str:
@@ -145,5 +161,5 @@ def when(seconds: int | None) -> str:
     ('never', '1970-01-01 00:00 UTC')
     """
     if seconds is None:
-        return "never"
+        return say("never")
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))

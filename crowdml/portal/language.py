@@ -1,0 +1,83 @@
+"""The language of a page: English texts are their own keys, other languages are catalogues of them.
+
+A catalogue is a folder `languages/<language>/` of TOML files, each with lines
+`"English text" = "the same in that language"`. A text without a line stays English.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+
+from markupsafe import Markup
+from starlette.requests import Request
+
+__all__ = ["LANGUAGES", "catalogue", "language", "preferred", "say", "say_html", "speaking"]
+
+FOLDER = Path(__file__).with_name("languages")
+ENGLISH = "en"
+LANGUAGES = (ENGLISH, *sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir()))
+_language = ContextVar("language", default=ENGLISH)
+
+
+def say(text: str, **values: object) -> str:
+    """A text in the language of the moment, with its {names} replaced.
+
+    >>> with speaking("de"):
+    ...     say("Page {page} of {pages}", page=2, pages=3)
+    'Seite 2 von 3'
+    """
+    found = catalogue(language()).get(text, text)
+    return found.format(**values) if values else found
+
+
+def say_html(text: str, **values: object) -> Markup:
+    """The same for templates: the text may have tags, and the values are escaped."""
+    return Markup(say(text)).format(**values)  # noqa: S704 the texts are our own
+
+
+def language() -> str:
+    return _language.get()
+
+
+@contextmanager
+def speaking(wanted: str) -> Iterator[None]:
+    before = _language.set(wanted)
+    try:
+        yield
+    finally:
+        _language.reset(before)
+
+
+def preferred(request: Request) -> str:
+    """The first of our languages that the reader's browser asks for, English if there is none."""
+    return choose(request.headers.get("accept-language", ""))
+
+
+def choose(header: str) -> str:
+    """
+    >>> choose("fr, de-AT;q=0.8, en;q=0.9"), choose("de-CH"), choose("fr;q=x, *"), choose("")
+    ('en', 'de', 'en', 'en')
+    """
+    wishes = [(_weight(wish), wish.partition(";")[0].strip()) for wish in header[:500].split(",")]
+    for _, wish in sorted(wishes, key=lambda pair: -pair[0]):
+        name = wish.partition("-")[0].lower()
+        if name in LANGUAGES:
+            return name
+    return ENGLISH
+
+
+def _weight(wish: str) -> float:
+    try:
+        return float(wish.partition(";q=")[2] or 1)
+    except ValueError:
+        return 0.0
+
+
+@cache
+def catalogue(name: str, part: str = "*") -> dict[str, str]:
+    """The texts of a language, or those of one of its files."""
+    files = sorted((FOLDER / name).glob(f"{part}.toml"))
+    return {key: text for file in files for key, text in tomllib.loads(file.read_text()).items()}
