@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
     return max(fits, _floor_log2(2.0 * clip / (n * epsilon * NOISE_STEPS)))
 
 
+@lru_cache(maxsize=256)
 def sensitivity_steps(clip: float, n: int, grid: int, rounding: int) -> int:
     """⌈2S/(nq)⌉ + rounding: how many steps one replaced sample can move the rounded average.
 

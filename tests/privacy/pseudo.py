@@ -1,10 +1,11 @@
 """Chance from a seeded generator: quick and the same every time, for tests only."""
 
 import math
+from functools import cache
 
 import numpy as np
 
-from crowdml.types import Ints
+from crowdml.types import Array, Ints
 
 
 class Pseudo:
@@ -29,13 +30,19 @@ class Pseudo:
         """From a table; a rounded normal number where steps are too small to tell them apart."""
         if scale > 300:
             return np.rint(self.rng.normal(scale=scale, size=shape)).astype(np.int64)
-        last = math.ceil(12 * scale)
-        z = np.arange(-last, last + 1)
-        weights = np.exp(-((z / scale) ** 2) / 2)
-        return self.rng.choice(z, size=shape, p=weights / weights.sum())
+        first, law = _table(scale)
+        return first + np.searchsorted(law, self.rng.random(shape)).astype(np.int64)
 
     def below(self, n: int) -> int:
         return int(self.rng.integers(n, dtype=np.uint64 if n > 2**63 else np.int64))
 
     def token(self) -> str:
         return self.rng.bytes(11).hex()
+
+
+@cache
+def _table(scale: float) -> tuple[int, Array]:
+    """Where a rounded normal number begins, and its distribution function from there."""
+    last = math.ceil(12 * scale)
+    weights = np.exp(-((np.arange(-last, last + 1) / scale) ** 2) / 2)
+    return -last, np.cumsum(weights) / weights.sum()

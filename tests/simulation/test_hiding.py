@@ -20,7 +20,7 @@ from crowdml.types import Array, Ints
 RARE = 1e-9
 """Each test fails by chance with at most this probability, unless it says otherwise."""
 
-EPSILON, SIZE, N = 2.0, 60, 6000
+EPSILON, SIZE, N = 2.0, 60, 4000
 S = 0.3
 U = np.random.default_rng(1).normal(size=SIZE)
 U /= np.linalg.norm(U)
