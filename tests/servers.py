@@ -49,7 +49,15 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
     """A small task with Laplace noise; `table__key=value` changes a line of its file, None removes
     it."""
     tables: dict[str, dict[str, Any]] = {
-        "": {"name": name, "title": "Activity", "objective": "to learn", "sensors": "motion"},
+        "": {
+            "name": name,
+            "title": "Activity",
+            "objective": "to learn",
+            "owner": "Jane Doe",
+            "contact": "jane@example.org",
+            "purpose": "a free app",
+            "sensors": "motion",
+        },
         "features": {"count": 4, "description": "energies"},
         "target": {"labels": ["still", "walk", "run"]},
         "model": {"kind": "softmax"},

@@ -158,6 +158,9 @@ task = Task.from_toml('''
 name = "noise"
 title = "Noise"
 objective = "to learn"
+owner = "Jane Doe"
+contact = "jane@example.org"
+purpose = "a free app"
 sensors = "microphone"
 features = {count = 3}
 model = {kind = "absolute"}

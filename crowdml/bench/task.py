@@ -20,6 +20,9 @@ def bench_task(
         name = "{name}"
         title = "Benchmark"
         objective = "To be measured."
+        owner = "The benchmark"
+        contact = "none"
+        purpose = "To be measured."
         sensors = "None."
         [features]
         count = {features}

@@ -128,6 +128,9 @@ def _terms(wanted: Wanted, mechanism: str, batch: int) -> Terms:
     whole = mechanism == "direction"
     return Terms(
         task="audit",
+        owner="none",
+        contact="none",
+        purpose="none",
         sensors="none",
         features=Features(1),
         target=Target(("a", "b") if wanted.counted else ()),

@@ -20,6 +20,9 @@ TASK = """
 name = "{name}"
 title = "A task to check a store with"
 objective = "none"
+owner = "none"
+contact = "none"
+purpose = "none"
 sensors = "none"
 features = {{count = 2}}
 target = {{labels = ["no", "yes"]}}

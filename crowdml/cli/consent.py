@@ -33,6 +33,8 @@ def ask(
 def in_plain_words(terms: Terms, limits: Limits) -> list[str]:
     wanted = ", ".join(terms.target.labels) or terms.target.description or "a number"
     return [
+        f"Who asks:          {terms.owner}. Reach them at {terms.contact}",
+        f"What for:          {terms.purpose}",
         f"What is read:      {terms.sensors}",
         f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
         f"What is predicted: {wanted}",

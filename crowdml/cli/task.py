@@ -31,6 +31,9 @@ STARTER = """\
 name = "{name}"
 title = "What is this device doing?"
 objective = "Say in plain words what is learnt, and what for."
+owner = "Say who runs the task."
+contact = "Say how to reach you: a mail address, a page."
+purpose = "Say what the model will be used for, and by whom."
 sensors = "Say in plain words which sensors are read, and how often."
 
 [features]                  # x: the numbers computed on the device from the sensors
@@ -113,7 +116,7 @@ def _own_words() -> "Iterator[Rule]":
             rule, remedy = "must be your own words", "Participants read it before they agree."
             yield Mistake(field, rule, f"the template's {sentence!r}", remedy)
 
-    for field in ("objective", "sensors", "features.description"):
+    for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
         yield Rule((field,), partial(check, field))
 
 

@@ -10,6 +10,9 @@ ACTIVITY = """
 name = "activity"
 title = "What is the owner of this phone doing?"
 objective = "Tell sitting and standing, walking and jogging apart from a phone's movement."
+owner = "The demo, on this machine"
+contact = "nobody: what takes part are recordings"
+purpose = "To show how a crowd learns."
 sensors = "Accelerometer, 20 readings a second, in windows of 3.2 seconds."
 
 [features]
@@ -32,6 +35,9 @@ DIGITS = """
 name = "digits"
 title = "Which digit is this?"
 objective = "Read handwritten digits of 8 by 8 pixels."
+owner = "The demo, on this machine"
+contact = "nobody: what takes part are recordings"
+purpose = "To show how a crowd learns."
 sensors = "Pictures of single digits."
 
 [features]

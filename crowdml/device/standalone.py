@@ -66,6 +66,7 @@ def visible(text: object) -> str:
 # The terms: every field has a range, and what is not known cannot be agreed to
 
 FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
+WHO = ("owner", "contact", "purpose")
 SENSOR = {
     "kind": {"light", "manual", "motion", "sound", "speed"},
     "rate": (float, 0.01, 1000), "window": (int, 1, 4096),
@@ -74,7 +75,8 @@ SENSOR = {
     "trigger": {"always", "label-change"}, "fields": (list, 0, 200),
 }  # fmt: skip
 TERMS = {
-    "task": (str, 1, 63), "sensors": TEXT,
+    "task": (str, 1, 63), **dict.fromkeys(WHO, (str, 1, 200)), "purpose": (str, 1, 2000),
+    "sensors": TEXT,
     "features": {"count": (int, 1, 100_000), "description": TEXT, "sensor": SENSOR},
     "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE},
     "model": {
@@ -131,6 +133,7 @@ class Terms(SimpleNamespace):
         except (ValueError, RecursionError) as error:
             raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
         super().__init__(text=text, sha256=sha256, **terms["model"], **terms["collection"])
+        self.owner, self.contact, self.purpose = (terms[name] for name in WHO)
         self.D, self.labels = terms["features"]["count"], terms["target"]["labels"]
         self.C, self.K = len(self.labels), max(len(self.labels), 1)
         self.d = self.K * (self.D + self.intercept)
@@ -414,6 +417,8 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, na
     if terms.in_all > PRIVATE_UP_TO:
         weak = f"\nTHIS TASK IS NOT PRIVATE: above ε = {PRIVATE_UP_TO} nothing is protected."
     print(f"""
+Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
+What for:      {visible(terms.purpose)}
 What leaves:   {terms.checkins} times at most, after {terms.batch} samples or more, one number:
                one of {terms.k} public directions, more likely one that improves the model;
                for a share of {terms.evaluators:g} instead a label and whether it was predicted

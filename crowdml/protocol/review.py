@@ -86,7 +86,8 @@ class Review:
             value = table[field.name]
         elif field.required and not (inner and _requires_some(inner)):
             under = f" under [{inside[:-1]}]" if inside else ""
-            self.mistakes.append(Mistake(place, MISSING, remedy=f"Add it{under}."))
+            remedy = f"Add it{under}{_such_as(field)}."
+            self.mistakes.append(Mistake(place, MISSING, remedy=remedy))
             return
         else:
             # A table left out is an empty one: what it must have is missing, the rest has defaults.
@@ -138,6 +139,12 @@ def _unknown(
             else f"Remove it. Known here: {listed(known, 'and')}."
         )
         yield Mistake(inside + cut(name), "is not known here", remedy=remedy), meant
+
+
+def _such_as(field: msgspec.structs.FieldInfo) -> str:
+    metas = [part for part in get_args(field.type) if isinstance(part, msgspec.Meta)]
+    examples = [example for meta in metas for example in meta.examples or ()]
+    return f', say {field.name} = "{examples[0]}"' if examples else ""
 
 
 def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:

@@ -24,9 +24,11 @@ from crowdml.protocol.rules import RULES, model_mistakes
 from crowdml.protocol.terms import (
     CollectionTerms,
     Features,
+    Line,
     ModelKind,
     ModelTerms,
     Positive,
+    Purpose,
     Target,
     Terms,
     Text,
@@ -187,8 +189,11 @@ class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """What a person writes, in the order of docs/tasks.md."""
 
     name: TaskName
-    title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    title: Line
     objective: Text
+    owner: Annotated[Line, msgspec.Meta(examples=["Jane Doe, Example University"])]
+    contact: Annotated[Line, msgspec.Meta(examples=["study@example.org"])]
+    purpose: Annotated[Purpose, msgspec.Meta(examples=["A free app; the model is published"])]
     sensors: Text
     features: Features
     target: Target = Target()
@@ -280,6 +285,9 @@ def _task(file: TaskFile) -> Task:
     )
     terms = Terms(
         task=file.name,
+        owner=file.owner,
+        contact=file.contact,
+        purpose=file.purpose,
         sensors=file.sensors,
         features=file.features,
         target=file.target,

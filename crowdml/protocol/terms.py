@@ -20,10 +20,12 @@ from crowdml.protocol.sensor import Sensor
 __all__ = [
     "CollectionTerms",
     "Features",
+    "Line",
     "ModelKind",
     "ModelTerms",
     "Positive",
     "PrivacyTerms",
+    "Purpose",
     "Target",
     "Terms",
     "Text",
@@ -40,6 +42,8 @@ NOT_TERMS = "the server's terms make no sense: "
 
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
+Line: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Purpose: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
 
 
 class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,9 +100,20 @@ class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a participant agrees to."""
+    """What a participant agrees to.
+
+    Args:
+        task: The task's name.
+        owner: Who runs it.
+        contact: How to reach them.
+        purpose: What the model will be used for.
+        sensors: What is read, and how often.
+    """
 
     task: str
+    owner: Line
+    contact: Line
+    purpose: Purpose
     sensors: Text
     features: Features
     target: Target

@@ -19,6 +19,7 @@ const NAMES = /** @type {(keyof typeof MECHANISMS)[]} */ (Object.keys(MECHANISMS
 const LARGEST_MODEL = 1_000_000;
 
 const anyText = text(0, 2000);
+const line = text(1, 200);
 const positive = number(1e-9, 1e9);
 
 /**
@@ -33,6 +34,9 @@ const privacy = (value, path) => {
 
 const TERMS = section({
   task: text(0, Infinity),
+  owner: line,
+  contact: line,
+  purpose: text(1, 2000),
   sensors: anyText,
   features: section({
     count: integer(1, 100_000),
@@ -72,6 +76,9 @@ export class Terms {
   constructor(text, sections) {
     this.text = text;
     this.task = sections.task;
+    this.owner = sections.owner;
+    this.contact = sections.contact;
+    this.purpose = sections.purpose;
     this.sensors = sections.sensors;
     this.features = sections.features;
     this.target = sections.target;

@@ -50,6 +50,9 @@ TASK = """
 name = "{name}"
 title = "Figure 3, {name}"
 objective = "Tell activities apart."
+owner = "An experiment"
+contact = "none"
+purpose = "To measure what a crowd learns."
 sensors = "Accelerometer."
 [features]
 count = {count}

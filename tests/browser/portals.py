@@ -99,6 +99,9 @@ def sensor_task(name: str, **changes: Any) -> Task:
         name = "{name}"
         title = "How does its owner carry the phone?"
         objective = "Tell a pocket from a hand by the way a phone moves."
+        owner = "Example University"
+        contact = "study@example.org"
+        purpose = "A free app that knows how it is carried."
         sensors = "Accelerometer, 20 readings a second, in windows of 3.2 seconds."
         [features]
         count = 33

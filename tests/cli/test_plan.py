@@ -11,6 +11,9 @@ FILE = """\
 name = "steps"
 title = "Steps"
 objective = "to learn"
+owner = "Jane Doe"
+contact = "jane@example.org"
+purpose = "a free app"
 sensors = "motion"
 [features]
 count = 5

@@ -71,7 +71,9 @@ def _filled_in(starter: str) -> str:
     return starter.replace('"Say ', '"We say ')
 
 
-@pytest.mark.parametrize("field", ["objective", "sensors", "description"])
+@pytest.mark.parametrize(
+    "field", ["objective", "owner", "contact", "purpose", "sensors", "description"]
+)
 def test_the_templates_sentences_are_refused(quick: Here, tmp_path: Path, field: str) -> None:
     starter = quick("task", "new").said()
     kept = next(line for line in starter.splitlines() if line.startswith(f"{field} = "))
@@ -190,7 +192,8 @@ def test_all_wrong_fields_are_named_at_once(quick: Here, tmp_path: Path) -> None
     lines = quick("task", "create", "task.toml").errors()
     assert [line.split()[0] for line in lines] == [
         "model.kind", "privacy.epsilon", "collection.buffered", "collection.batch", "stop.colour",
-        "stop.updates", "objective", "sensors", "features.description",
+        "stop.updates", "objective", "owner", "contact", "purpose", "sensors",
+        "features.description",
     ]  # fmt: skip
     assert 'collection.batch must be a whole number from 1 to 100,000, found "many".' in lines
     assert "collection.buffered is not known here. Did you mean collection.buffer?" in lines

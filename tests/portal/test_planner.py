@@ -15,6 +15,9 @@ TASK = """\
 name = "steps"
 title = "Steps"
 objective = "to learn"
+owner = "Jane Doe"
+contact = "jane@example.org"
+purpose = "a free app"
 sensors = "motion"
 [features]
 count = 5

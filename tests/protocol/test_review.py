@@ -20,6 +20,7 @@ NAME = (
     "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name "
     "that Windows reserves, such as con"
 )
+LINE = "must be a text of 1 to 200 characters"
 TEXT = "must be a text of at most 2,000 characters"
 LONG = '"' + "a" * 2001 + '"'
 BILLION = "must be a number from 1e-09 to 1,000,000,000"
@@ -27,10 +28,20 @@ LABELS = "must be a list of at most 1,000 entries, each a text of 1 to 80 charac
 EPSILON = "must be a number from 1e-06 to 1,000,000, or inf for no noise"
 PART = "must be a number from 1e-06 to 1,000,000"
 
+EXAMPLES = {
+    "owner": 'Add it, say owner = "Jane Doe, Example University".',
+    "contact": 'Add it, say contact = "study@example.org".',
+    "purpose": 'Add it, say purpose = "A free app; the model is published".',
+}
+"""Where a bare name does not say what to write."""
+
 WRONG: dict[str, tuple[str, list[str]]] = {
     "name": (NAME, ['"Activity!"', '""', '"' + "a" * 64 + '"', '"a b"', '"-a"', '"a\\n"', "3"]),
-    "title": ("must be a text of 1 to 200 characters", ['""', '"' + "a" * 201 + '"', "[]"]),
+    "title": (LINE, ['""', '"' + "a" * 201 + '"', "[]"]),
     "objective": (TEXT, [LONG, "1", "1979-05-27"]),
+    "owner": (LINE, ['""', '"' + "a" * 201 + '"', "1"]),
+    "contact": (LINE, ['""', "false"]),
+    "purpose": ("must be a text of 1 to 2,000 characters", ['""', LONG]),
     "sensors": (TEXT, [LONG, "true"]),
     "features.count": (
         "must be a whole number from 1 to 100,000",
@@ -135,7 +146,7 @@ def test_missing_field(name: str) -> None:
     table = name.rpartition(".")[0]
     remedy = f"Add it under [{table}]." if table else "Add it."
     (mistake,) = mistakes_in(task_file({name: None}))
-    assert str(mistake) == f"{name} is missing. {remedy}"
+    assert str(mistake) == f"{name} is missing. {EXAMPLES.get(name, remedy)}"
 
 
 def test_an_empty_file_lacks_every_field_that_has_no_default() -> None:
@@ -171,8 +182,9 @@ def test_five_mistakes_are_five_sentences() -> None:
     }  # fmt: skip
     assert sorted(str(mistake) for mistake in mistakes_in(task_file(changes))) == [
         'collection.batch must be a whole number from 1 to 100,000, found "many".',
-        "colour is not known here. Remove it. Known here: name, title, objective, sensors, "
-        "features, target, model, privacy, collection, optimizer, stop and enrolment.",
+        "colour is not known here. Remove it. Known here: name, title, objective, owner, "
+        "contact, purpose, sensors, features, target, model, privacy, collection, optimizer, "
+            "stop and enrolment.",
         "features.count is missing. Add it under [features].",
         'model.kind must be softmax, hinge, ridge or huber, found "svm".',
         "stop.error must be a number above 0 and below 1, found 1.0.",

@@ -53,6 +53,9 @@ def test_hash_is_that_of_the_bytes_shown() -> None:
     ("path", "value"),
     [
         ("task", "other"),
+        ("owner", "John Doe"),
+        ("contact", "john@example.org"),
+        ("purpose", "An app that is sold."),
         ("sensors", "Microphone."),
         ("features.count", 5),
         ("features.description", "x"),

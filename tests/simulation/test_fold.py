@@ -198,6 +198,9 @@ TASK = """
 name = "same"
 title = "The same"
 objective = "As in the simulation."
+owner = "Jane Doe"
+contact = "jane@example.org"
+purpose = "a free app"
 sensors = "None."
 features = {{ count = 7 }}
 target = {{ labels = ["a", "b", "c"] }}

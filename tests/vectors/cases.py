@@ -199,7 +199,8 @@ def letters() -> list[Case]:
                 }
                 cases.append({
                     "terms": json.dumps({
-                        "task": "vectors", "sensors": "none",
+                        "task": "vectors", "owner": "o", "contact": "c", "purpose": "p",
+                        "sensors": "none",
                         "features": {"count": 5, "description": ""},
                         "target": {"labels": [f"label {k}" for k in range(classes)], "scale": 2.0},
                         "model": {

@@ -6,6 +6,9 @@ LEAST = """\
 name = "activity"
 title = "Activity"
 objective = "Recognise what people do."
+owner = "Jane Doe, Example University"
+contact = "study@example.org"
+purpose = "A free app that counts steps."
 sensors = "Accelerometer at 20 Hz."
 
 [features]
@@ -33,6 +36,9 @@ MOST = """\
 name = "noise-map-2"
 title = "Noise map"
 objective = "Predict how loud a street is."
+owner = "City of Ulm"
+contact = "https://example.org/lärm"
+purpose = "A map of noise, for everyone – α to ω."
 sensors = "Microphone: loudness only, ‖x‖ ≤ 1."
 
 [features]

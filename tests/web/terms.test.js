@@ -36,6 +36,8 @@ function changed(which, section, changes) {
 const WRONG = [
   ["", { secret: 1 }, /unknown field secret/],
   ["", { features: undefined }, /features must be a JSON object, found nothing/],
+  ["", { owner: "" }, /owner must be 1 … 200 characters long, found ""/],
+  ["", { purpose: undefined }, /purpose must be a text, found nothing/],
   ["", { sensors: 5 }, /sensors must be a text, found 5/],
   ["features", { cuont: 3 }, /features has the unknown field cuont/],
   ["features", { count: 0 }, /features.count must be a number 1 … 100000, found 0/],
