@@ -59,8 +59,13 @@ class Slider(NamedTuple):
 
 
 def sliders(terms: Terms) -> tuple[Slider, ...]:
-    """What can be changed in the picture of this task, each at the task's own value."""
-    own = terms.epsilon_per_sample if terms.hides else 1.0
+    """What can be changed in the picture of this task, each at the task's own value.
+
+    A task that is not private has no such picture: it would speak of what the task does not do.
+    """
+    if not terms.private:
+        raise rejected("not-found", "this task hides nothing, so there is nothing to draw.")
+    own = terms.epsilon_per_sample
     low = min(0.01, _power_of_ten(math.floor, own))
     if isinstance(terms.mechanism(), DirectionMechanism):
         return (Slider("epsilon", "ε of a check-in", low, LARGEST_CHOICE, own),)

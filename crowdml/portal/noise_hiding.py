@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["NoiseHiding"]
 
 DRAWS = 60
-SHARES = Levels(0.9, 0.05, 0.05)
-"""Of a level, where the task itself has none to divide."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,8 @@ class NoiseHiding:
     @classmethod
     def of(cls, mechanism: NoiseMechanism, epsilon: float, batch: int) -> "NoiseHiding":
         """The shares of ε stay as they are."""
-        own = mechanism.levels
-        if math.isinf(own.gradient):
-            own = Levels(*SHARES[:2], SHARES.labels if mechanism.n_classes else 0.0)
-        loss = replace(mechanism, levels=own).event(batch).loss
-        levels = Levels(*(level * _factor(loss, epsilon) for level in own))
+        factor = _factor(mechanism.event(batch).loss, epsilon)
+        levels = Levels(*(level * factor for level in mechanism.levels))
         return cls(replace(mechanism, levels=levels), epsilon, batch)
 
     @property

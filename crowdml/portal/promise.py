@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crowdml.portal import words
+from crowdml.portal.language import say
 from crowdml.privacy import PRIVATE_UP_TO
 from crowdml.protocol import Terms
 
@@ -103,6 +104,27 @@ class Promise:
             f" One reading is in up to {self.shared} samples: for a reading, ε = "
             f"{words.epsilon(self.per_reading)}."
         )
+
+    @property
+    def why_not(self) -> str:
+        """Why it promises nothing, as a sentence; empty for what is private."""
+        if self.private:
+            return ""
+        if math.isinf(self.epsilon):
+            return say("It sends exact numbers (ε = ∞), and samples could be worked out from them.")
+        return say(
+            "It has ε = {epsilon} for {whom}, and above {most} nothing is protected: a guess can "
+            "become certain.",
+            epsilon=words.epsilon(max(self.epsilon, self.per_reading)),
+            whom=self._unit,
+            most=words.epsilon(PRIVATE_UP_TO),
+        )
+
+    @property
+    def _unit(self) -> str:
+        if self.whole:
+            return say("a person")
+        return say("a sample") if self.shared == 1 else say("a reading")
 
     @property
     def guess(self) -> str:

@@ -143,7 +143,12 @@ def gallery() -> list[Task]:
         make_task("paused", __title="A task that pauses"),
         make_task("finished", __title="A task that is done", stop__updates=5),
         make_task("stopped", __title="A task that was stopped"),
-        make_task("open-data", __title="A task without noise", privacy__epsilon=float("inf")),
+        make_task(
+            "open-data",
+            __title="A task that is not private",
+            privacy__epsilon=float("inf"),
+            **{"features__sensor.kind": "motion"},
+        ),
         make_task(
             "temperature",
             __title="How warm is it on the balcony?",

@@ -115,7 +115,7 @@ def test_noise_that_cannot_be_drawn(wire: Wire, query: str, sentence: str) -> No
     assert problem_kind(wire.get(f"/tasks/walking/hiding.svg?{query}")) == "invalid-parameter"
 
 
-NOISY = ["walking", "open-data", "temperature", "indoors", "pocket"]
+NOISY = ["walking", "temperature", "indoors", "pocket"]
 
 
 @pytest.mark.parametrize("task", NOISY)

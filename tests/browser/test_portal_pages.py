@@ -15,7 +15,7 @@ PAGES = {
     "task-gaussian": ("/tasks/indoors", "Is it light enough to read?"),
     "task-paused": ("/tasks/paused", "A task that pauses"),
     "task-finished": ("/tasks/finished", "A task that is done"),
-    "task-not-private": ("/tasks/open-data", "A task without noise"),
+    "task-not-private": ("/tasks/open-data", "A task that is not private"),
     "task-regression": ("/tasks/temperature", "How warm is it on the balcony?"),
     "task-new": ("/tasks/new", "A task without check-ins"),
     "task-sensor": ("/tasks/pocket", "How does its owner carry the phone?"),
