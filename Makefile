@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+READY := $(VENV)/.has-dev
 NODE := node_modules
 NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
@@ -20,7 +20,9 @@ help:
 	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
 	@echo "make clean   remove what these commands have set up"
 
-demo: $(READY)
+# Noise and digits need more than the demo as it stands: those who ask for them get it.
+MORE := $(if $(filter %laplace %gaussian,$(ARGS)),noise) $(if $(filter %digits,$(ARGS)),sim)
+demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 	$(BIN)/crowdml demo $(ARGS)
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
@@ -59,13 +61,17 @@ soak: $(READY)
 		tests/protocol/test_fuzzing.py
 	$(BIN)/python -m tests.soak $(SOAK)
 
-$(READY): pyproject.toml constraints.txt
+# One environment, and a mark for each extra that is in it. Python compiles what it uses when it does.
+$(VENV)/.has-%: pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "installing what crowdml[$*] needs: a minute or two"
+	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[$*]'
+	@touch $@
+
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "crowdml needs Python 3.11 or newer; set PYTHON=..."; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(MAKE) --no-print-directory venv-package; \
 		$(PYTHON) -m venv $(VENV); }
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	@touch $@
 
 $(NODE_READY): package.json
 	@$(MAKE) --no-print-directory node

@@ -33,8 +33,11 @@ def demo(
     json: JSON = False,
 ) -> None:
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
-    with needs("server", "sim"):
+    with needs("demo"):
         from crowdml.demo import Demo, run_demo
+    if mechanism in ("gaussian", "laplace"):
+        with needs("noise"):
+            import opendp  # noqa: F401
     console = Console(stderr=json, markup=True, highlight=True)
 
     def show(result: "Result", portal: str) -> None:

@@ -16,7 +16,7 @@ from crowdml.simulation.datasets import Dataset, synthetic
 from crowdml.simulation.delays import uniform_delay
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.settings import Crowd, Learning
-from crowdml.simulation.simulate import simulate
+from crowdml.simulation.trials import simulate
 
 __all__ = ["Advice", "Gathering", "Option", "advise"]
 

@@ -1,23 +1,17 @@
-"""What the crowd is compared with: all data in one place, and every device on its own."""
+"""What the crowd is compared with: all data in one place, or a guess."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
+from scipy.optimize import minimize
 
 from crowdml.errors import InvalidInput
 from crowdml.models import Model
-from crowdml.protocol import MECHANISMS
-from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.fold import learn
-from crowdml.simulation.schedule import one_by_one
-from crowdml.simulation.settings import Crowd, Learning
 from crowdml.types import Array
 
-__all__ = ["central_batch", "decentralized", "error_rate", "guess_error", "measure", "perturb"]
-
-MOST_POINTS, MOST_TESTS = 6, 2000
+__all__ = ["central_batch", "error_rate", "guess_error", "measure", "perturb"]
 
 
 def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Array:
@@ -25,7 +19,6 @@ def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Ar
 
     Paper: Section V-C, "Central (batch)"; the risk is that of Table I.
     """
-    from scipy.optimize import minimize
 
     def risk(w: Array) -> tuple[float, Array]:
         value = model.losses(w, x, y).mean() + regularization / 2 * w.dot(w)
@@ -78,36 +71,3 @@ def perturb(data: Dataset, epsilon: float, rng: np.random.Generator) -> Dataset:
     other = (data.y_train + rng.integers(1, n_classes, n)) % n_classes
     y = np.where(rng.random(n) < stay, data.y_train, other)
     return replace(data, x_train=x, y_train=y, raw=True)
-
-
-def decentralized(
-    data: Dataset, crowd: Crowd, learning: Learning, seed: tuple[int, ...], points: int
-) -> Curve:
-    """Every device learns alone from its own samples; errors are averaged over devices.
-
-    Nothing leaves a device, so there is no noise, and ε is 0. Since every device has a model of its
-    own to test, errors are measured at no more than 6 points, on at most 2,000 test samples.
-
-    Paper: Section V-C, "Decentral (SGD)".
-    """
-    rng = np.random.default_rng(seed)
-    learning = replace(learning, epsilon=math.inf)
-    hands = data.deal(crowd.devices, rng, crowd.skew, crowd.spread)
-    model, norm = learning.model_for(data), MECHANISMS[learning.mechanism].terms.norm
-    x_test, y_test = (part[:MOST_TESTS] for part in data.bounded_test(norm))
-    shares = np.linspace(0.0, 1.0, min(points, MOST_POINTS) + 1)
-    errors, online = np.zeros(len(shares)), np.zeros(len(shares))
-    rmse, c = np.zeros(0 if model.n_classes else len(shares)), 0.0
-    orders = [np.concatenate([rng.permutation(own) for _ in range(crowd.passes)]) for own in hands]
-    for rows in orders:
-        schedule = one_by_one(len(rows), crowd.batch)
-        stops = (shares * schedule.n_checkins).astype(np.int64)
-        alone = replace(data, x_train=data.x_train[rows], y_train=data.y_train[rows])
-        w, wrong = learn(alone, schedule, learning, stops, rng)
-        found = measure(model, w, (x_test, y_test))
-        errors, rmse = errors + found[0], rmse + found[1]
-        c += (learning.rule(alone, schedule).step.c or 0.0) / len(hands)
-        online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
-    samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
-    errors, online, rmse = (part[None] / len(hands) for part in (errors, online, rmse))
-    return Curve(samples, errors, online, rmse, c=c)

@@ -10,9 +10,10 @@ import numpy as np
 
 from crowdml.privacy import Loss
 from crowdml.simulation.arrivals import arrive
-from crowdml.simulation.baselines import central_batch, decentralized, measure, perturb
+from crowdml.simulation.baselines import central_batch, measure, perturb
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
+from crowdml.simulation.decentral import decentralized
 from crowdml.simulation.fold import learn
 from crowdml.simulation.hiding import Hiding
 from crowdml.simulation.plan import Plan

@@ -10,8 +10,8 @@ import numpy as np
 from crowdml.simulation.baselines import perturb
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.plan import Plan
-from crowdml.simulation.simulate import simulate
 from crowdml.simulation.trial import DATA_STREAM
+from crowdml.simulation.trials import simulate
 
 __all__ = ["RATES", "REGULARIZATIONS", "tune", "validation_split"]
 

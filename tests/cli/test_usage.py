@@ -97,7 +97,9 @@ def test_a_part_that_is_not_installed_is_named() -> None:
     [
         ("sqlalchemy", ["task", "list"], "server"),
         ("starlette", ["serve"], "server"),
-        ("numba", ["demo"], "server,sim"),
+        ("starlette", ["demo"], "demo"),
+        ("scipy", ["demo"], "demo"),
+        ("opendp", ["demo", "--mechanism", "laplace"], "noise"),
     ],
 )
 def test_a_plain_installation_says_what_to_install(

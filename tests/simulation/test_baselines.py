@@ -19,7 +19,7 @@ from crowdml.simulation import (
     perturb,
     simulate,
 )
-from crowdml.simulation.baselines import decentralized
+from crowdml.simulation.decentral import decentralized
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 
