@@ -1,4 +1,4 @@
-"""How a choice hides everything at once: two steps, for any ε."""
+"""How a choice hides everything at once: the dial of directions, for any ε."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -6,85 +6,113 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crowdml.portal import words
-from crowdml.portal.drawing import Theme, figure, head, tidy
+from crowdml.portal.drawing import Theme, dials
+from crowdml.portal.language import say
 from crowdml.privacy import Choice, DirectionMechanism, SystemChance, best_closest
+from crowdml.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.projections.polar import PolarAxes
 
 __all__ = ["ChoiceHiding"]
 
 DRAWS = 60
+THINNEST = 0.03
+"""Of an arc, in radians, to be seen at all."""
 
 
 @dataclass(frozen=True)
 class ChoiceHiding:
-    """The k directions in the order of someone's data, and how likely each is to be sent."""
+    """The k directions in the order of someone's data, and the one that was sent.
+
+    Args:
+        choice: How likely each is.
+        sent: Its place in that order: 1 is the closest to the data.
+    """
 
     choice: Choice
-
-    title = "How chance hides all of it"
-    about = (
-        "Your data put the directions into an order, the closest first, and chance picks one. One "
-        "outline shows how likely each is with your data, the other with data that say the very "
-        "opposite. Each of them may be picked either way. The ticks are real draws."
-    )
-    alt = "Two steps: how likely each direction is to be sent, with your data and with the opposite"
+    sent: int
 
     @classmethod
-    def of(cls, mechanism: DirectionMechanism, epsilon: float) -> "ChoiceHiding":
+    def of(cls, mechanism: DirectionMechanism, epsilon: float, sent: float = 0) -> "ChoiceHiding":
+        """By real chance, unless it is said which one was sent."""
         k = mechanism.directions
         own = epsilon == mechanism.epsilon
-        return cls(Choice(k, mechanism.closest if own else best_closest(k, epsilon), epsilon))
+        choice = Choice(k, mechanism.closest if own else best_closest(k, epsilon), epsilon)
+        return cls(choice, round(sent) or choice.tell(np.arange(1, k + 1), SystemChance()))
+
+    @property
+    def title(self) -> str:
+        return say("How chance hides all of it")
+
+    @property
+    def about(self) -> str:
+        return say(
+            "Around the dial lie all {k} directions: on top those closest to your data, at the "
+            "bottom those that say the opposite. Chance picks one, most often from the bold arc. "
+            "The needle shows one that was really drawn, the dots {draws} more. The right dial "
+            "belongs to someone whose data say the very opposite: the same needle could be theirs.",
+            k=words.count(self.choice.k),
+            draws=DRAWS,
+        )
+
+    @property
+    def again(self) -> str:
+        return say("Send another")
 
     @property
     def caption(self) -> str:
         choice = self.choice
-        each = "the closest" if choice.t == 1 else f"each of the {words.count(choice.t)} closest"
-        return (
-            f"At ε = {words.epsilon(choice.epsilon)} {each} of {words.count(choice.k)} directions "
-            f"is sent with a chance of {words.chance(choice.likely)}, each of the others with "
-            f"{words.chance(choice.unlikely)}, whatever the data are. So someone with a "
-            f"fifty-fifty guess about everything in a check-in can become at most "
-            f"{words.certainty(choice.epsilon)} sure."
+        return say(
+            "At ε = {epsilon} this one was sent: number {sent} of {k} in the order of your data. "
+            "Its chance was {yours} with your data and would have been {theirs} with the opposite "
+            "data. No direction’s chance differs by more than between {unlikely} and {likely}, so "
+            "someone with a fifty-fifty guess about everything in a check-in can become at most "
+            "{sure} sure.",
+            epsilon=words.epsilon(choice.epsilon),
+            sent=words.count(self.sent),
+            k=words.count(choice.k),
+            yours=words.chance(self.chance(self.sent)),
+            theirs=words.chance(self.chance(self._opposite(self.sent))),
+            likely=words.chance(choice.likely),
+            unlikely=words.chance(choice.unlikely),
+            sure=words.certainty(choice.epsilon),
         )
+
+    def chance(self, place: int) -> float:
+        """How likely the direction at this place is to be sent."""
+        return self.choice.likely if place <= self.choice.t else self.choice.unlikely
+
+    def _opposite(self, place: int) -> int:
+        """The place of the same direction for data that say the opposite."""
+        return self.choice.k + 1 - place
 
     def draw(self, theme: Theme) -> "Figure":
-        """What may be sent with some data and with their opposite, and real draws."""
-        picture, axes = figure(theme, height=2.8)
-        choice, chance, places = self.choice, SystemChance(), np.arange(1, self.choice.k + 1)
-        law = np.where(places <= choice.t, choice.likely, choice.unlikely)
-        sides = [
-            (places, theme.accent, "with your data"),
-            (places[::-1], theme.other, "with the opposite data"),
-        ]
-        for row, (order, colour, name) in enumerate(sides):
-            by_place = law[order - 1]
-            axes.step(places, by_place, where="mid", color=colour, label=name)
-            axes.fill_between(places, by_place, step="mid", color=colour, alpha=0.12, linewidth=0)
-            sent = [choice.tell(order, chance) for _ in range(DRAWS)]
-            below = np.full(DRAWS, -(0.08 + 0.09 * row) * choice.likely)
-            axes.plot(sent, below, "|", color=colour, markersize=7)
-        axes.set_xlim(1 - 0.02 * choice.k, 1.02 * choice.k)
-        axes.set_ylim(-0.24 * choice.likely, 1.32 * choice.likely)
-        axes.set_yticks(heights := self._heights, [words.chance(height) for height in heights])
-        axes.set_ylabel("how likely each is")
-        axes.set_xlabel("directions, in the order of your data")
-        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text)
-        head(picture, self._says, theme)
-        return tidy(picture, axes)
+        picture, (yours, theirs) = dials(theme)
+        self._dial(yours, 0.0, theme.accent, theme)
+        self._dial(theirs, np.pi, theme.other, theme)
+        here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
+        yours.set_title(say("your data: {chance}", chance=words.chance(here)))
+        theirs.set_title(say("the opposite: {chance}", chance=words.chance(there)))
+        return picture
 
-    @property
-    def _heights(self) -> list[float]:
-        """Both probabilities, or one if they would be written over each other."""
-        both = [self.choice.unlikely, self.choice.likely]
-        return both if both[0] < 0.85 * both[1] else both[1:]
+    def _dial(self, axes: "PolarAxes", top: float, colour: str, theme: Theme) -> None:
+        """The likely ones as an arc around `top`, the needle, and more draws as dots."""
+        choice, chance = self.choice, SystemChance()
+        arc = max(2 * np.pi * choice.t / choice.k, THINNEST)
+        axes.bar(0, 0.22, 2 * np.pi, bottom=0.78, color=colour, alpha=0.18)
+        axes.bar(top, 0.22, arc, bottom=0.78, color=colour)
+        order = np.arange(1, choice.k + 1)
+        drawn = np.array([choice.tell(order, chance) for _ in range(DRAWS)])
+        radius = 1.07 + 0.14 * np.linspace(0, 1, DRAWS)
+        axes.plot(top + self._angle(drawn), radius, ".", color=colour, markersize=3)
+        needle = float(self._angle(np.array([self.sent]))[0])
+        axes.plot([needle, needle], [0, 1.0], color=theme.text, linewidth=2.4)
+        axes.plot([0], [0], "o", color=theme.text, markersize=6)
 
-    @property
-    def _says(self) -> str:
-        t = self.choice.t
-        closest = "the closest one" if t == 1 else f"one of the {words.count(t)} closest"
-        return (
-            f"ε = {words.epsilon(self.choice.epsilon)}: {closest} with "
-            f"{words.percent(self.choice.p)}, at most {words.certainty(self.choice.epsilon)} sure"
-        )
+    def _angle(self, places: Array) -> Array:
+        """From the top down on both sides, in turn."""
+        side = np.where(places % 2 == 0, -1.0, 1.0)
+        angles: Array = side * np.pi * (places - 0.5) / self.choice.k
+        return angles

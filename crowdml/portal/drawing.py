@@ -1,13 +1,18 @@
 """Matplotlib in the portal's colours, light and dark, as SVG or PNG."""
 
 import io
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from crowdml.portal import words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.projections.polar import PolarAxes
 
-__all__ = ["NOTHING", "THEMES", "Theme", "empty", "figure", "head", "save", "tidy"]
+__all__ = ["THEMES", "Theme", "dials", "empty", "figure", "head", "in_percent", "legend", "save", "tidy"]
 
 
 class Theme(NamedTuple):
@@ -25,63 +30,106 @@ THEMES = {
     "dark": Theme("#171d24", "#dde5ec", "#8d99a6", "#2c3640", "#6cb2f5", "#f0a06a", "#5fcf97"),
 }
 
-NOTHING = "No check-ins yet"
 SETTINGS: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["system-ui", "DejaVu Sans"],
-    "font.size": 10,
+    "font.size": 12,
+    "axes.titlesize": 13,
+    "axes.labelsize": 12,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "crowdml",
     "text.parse_math": False,
 }
 
 
 def figure(theme: Theme, width: float = 4.8, height: float = 2.5) -> "tuple[Figure, Axes]":
-    import matplotlib
+    with _colours(theme):
+        picture = _sheet(width, height)
+        return picture, picture.add_subplot()
+
+
+def dials(theme: Theme) -> "tuple[Figure, tuple[PolarAxes, PolarAxes]]":
+    """Two round faces side by side, with the angle 0 on top."""
+    with _colours(theme):
+        picture = _sheet(4.8, 2.8)
+        left, right = picture.subplots(1, 2, subplot_kw={"projection": "polar"})
+    for axes in (left, right):
+        axes.set_theta_zero_location("N")
+        axes.set_ylim(0, 1.22)
+        axes.set_axis_off()
+    return picture, (left, right)
+
+
+def _sheet(width: float, height: float) -> "Figure":
     from matplotlib.figure import Figure
 
-    colours = {
-        "text.color": theme.text,
-        "axes.labelcolor": theme.text,
-        "axes.edgecolor": theme.faint,
-    }
-    colours |= {"xtick.color": theme.text, "ytick.color": theme.text, "axes.facecolor": "none"}
-    with matplotlib.rc_context(SETTINGS | colours):
-        picture = Figure(figsize=(width, height), layout="constrained", facecolor="none")
-        return picture, picture.add_subplot()
+    return Figure(figsize=(width, height), layout="constrained", facecolor="none")
+
+
+def _colours(theme: Theme) -> "AbstractContextManager[None]":
+    import matplotlib
+
+    text = dict.fromkeys(
+        ("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), theme.text
+    )
+    rest = {"axes.edgecolor": theme.faint, "axes.facecolor": "none"}
+    return matplotlib.rc_context(SETTINGS | text | rest)
 
 
 def head(picture: "Figure", text: str, theme: Theme) -> None:
     """A title that begins at the left edge, so that a long one fits."""
-    picture.suptitle(text, x=0.01, ha="left", fontsize=10, color=theme.text)
+    picture.suptitle(text, x=0.01, ha="left", fontsize=12, color=theme.text)
 
 
-def tidy(picture: "Figure", axes: "Axes") -> "Figure":
-    axes.grid(axis="y", alpha=0.35, linewidth=0.6)
+def legend(picture: "Figure", theme: Theme) -> None:
+    """Above the axes, where it covers no curve."""
+    picture.legend(
+        loc="outside upper left",
+        ncols=2,
+        frameon=False,
+        labelcolor=theme.text,
+        fontsize=11,
+        borderaxespad=0,
+        columnspacing=1.2,
+        handlelength=1.4,
+    )
+
+
+def in_percent(axis: "Axis") -> None:
+    axis.set_major_formatter(lambda value, place: words.percent(value))
+
+
+def tidy(picture: "Figure", axes: "Axes", grid: Literal["x", "y"] = "y") -> "Figure":
+    axes.grid(axis=grid, alpha=0.35, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.margins(x=0.01)
     return picture
 
 
-def empty(theme: Theme, text: str = NOTHING) -> "Figure":
+def empty(theme: Theme, text: str) -> "Figure":
     picture, axes = figure(theme)
     axes.set_axis_off()
     axes.text(0.5, 0.5, text, ha="center", va="center", color=theme.faint, fontsize=13)
     return picture
 
 
-def save(picture: "Figure", format: str, theme: Theme) -> bytes:
-    """SVG to be shown on a page, see-through; PNG to be kept, on the theme's own background."""
+def save(picture: "Figure", format: str, theme: Theme, title: str = "") -> bytes:
+    """SVG to be shown on a page, see-through; PNG to be kept, on the theme's own background.
+
+    An SVG carries its title, so that a page that loads it anew can say what it shows.
+    """
     import matplotlib
 
     buffer = io.BytesIO()
     with matplotlib.rc_context(SETTINGS):
         if format == "svg":
-            picture.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+            about: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+            about |= {"Title": title} if title else {}
+            picture.savefig(buffer, format="svg", metadata=about)
         else:
             picture.savefig(buffer, format="png", dpi=300, facecolor=theme.background)
     return buffer.getvalue()

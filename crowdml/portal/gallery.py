@@ -4,7 +4,7 @@ import asyncio
 import csv
 import io
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from threading import Lock
@@ -58,7 +58,7 @@ class Gallery(Generic[T]):
             raise
 
 
-def as_csv(columns: tuple[str, ...], rows: list[tuple[float, ...]]) -> bytes:
+def as_csv(columns: tuple[str, ...], rows: Iterable[tuple[float | str, ...]]) -> bytes:
     """
     >>> as_csv(("checkins", "error"), [(1, 0.5)])
     b'checkins,error\\r\\n1,0.5\\r\\n'

@@ -1,4 +1,4 @@
-"""How a task's mechanism hides, as a picture for any ε: for noise two hills, for a choice steps."""
+"""How a task's mechanism hides, as a picture for any ε: noise as two hills, a choice as a dial."""
 
 import math
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from crowdml.errors import CrowdmlError
 from crowdml.portal.choice_hiding import ChoiceHiding
 from crowdml.portal.drawing import Theme
+from crowdml.portal.language import say
 from crowdml.portal.noise_hiding import NoiseHiding
 from crowdml.portal.words import log10
 from crowdml.privacy import LARGEST_CHOICE, DirectionMechanism, NoiseMechanism
@@ -30,8 +31,13 @@ class Hiding(Protocol):
         ...
 
     @property
-    def alt(self) -> str:
-        """The same for those who do not see it."""
+    def again(self) -> str:
+        """What a button says that lets chance decide anew; empty if there is none."""
+        ...
+
+    @property
+    def sent(self) -> int:
+        """What the picture shows as sent, if that is one thing; else 0."""
         ...
 
     @property
@@ -68,12 +74,12 @@ def sliders(terms: Terms) -> tuple[Slider, ...]:
     own = terms.epsilon_per_sample
     low = min(0.01, _power_of_ten(math.floor, own))
     if isinstance(terms.mechanism(), DirectionMechanism):
-        return (Slider("epsilon", "ε of a check-in", low, LARGEST_CHOICE, own),)
+        return (Slider("epsilon", say("ε of a check-in"), low, LARGEST_CHOICE, own),)
     high, batch = max(100.0, _power_of_ten(math.ceil, own)), terms.collection.batch
     most = max(1000.0, _power_of_ten(math.ceil, batch))
     return (
-        Slider("epsilon", "ε of a sample", low, high, own),
-        Slider("batch", "Samples in a check-in, b", 1, most, batch, whole=True),
+        Slider("epsilon", say("ε of a sample"), low, high, own),
+        Slider("batch", say("Samples in a check-in"), 1, most, batch, whole=True),
     )
 
 
@@ -86,7 +92,7 @@ def hiding(terms: Terms, **settings: float) -> Hiding:
     mechanism = terms.mechanism()
     try:
         if isinstance(mechanism, DirectionMechanism):
-            return ChoiceHiding.of(mechanism, settings["epsilon"])
+            return ChoiceHiding.of(mechanism, settings["epsilon"], settings.get("sent", 0))
         assert isinstance(mechanism, NoiseMechanism)
         return NoiseHiding.of(mechanism, settings["epsilon"], round(settings["batch"]))
     except (CrowdmlError, ZeroDivisionError) as error:

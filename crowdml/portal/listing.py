@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from crowdml.portal.language import say
 from crowdml.protocol import State, Task
 from crowdml.server.learner import Learner
 
@@ -17,12 +18,7 @@ KINDS = {
     State.EXHAUSTED: "ended",
     State.STOPPED: "ended",
 }
-STATES = {
-    "": "All",
-    "open": "Open to join",
-    "paused": "Paused",
-    "ended": "Ended",
-}
+STATES = ("", "open", "paused", "ended")
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Listing:
         total: All tasks of the server.
         found: Those that match.
         query: What was searched for.
-        state: A key of `STATES`.
+        state: One of `STATES`.
         page: 1, 2, …
     """
 
@@ -51,7 +47,9 @@ class Listing:
 
     @property
     def states(self) -> dict[str, str]:
-        return STATES
+        """What can be shown, by its key."""
+        names = say("All"), say("Open to join"), say("Paused"), say("Ended")
+        return dict(zip(STATES, names, strict=True))
 
     @classmethod
     def of(cls, learners: Sequence[Learner], parameters: Mapping[str, str]) -> "Listing":

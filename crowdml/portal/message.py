@@ -8,6 +8,8 @@ import numpy as np
 
 from crowdml.device import write_checkin
 from crowdml.models import Minibatch
+from crowdml.portal import words
+from crowdml.portal.language import say
 from crowdml.privacy import Directed, DirectionMechanism, Noisy, Place, SystemChance
 from crowdml.protocol import Checkin, Terms
 from crowdml.types import Array, Flags
@@ -88,10 +90,10 @@ def _rows(terms: Terms, watched: Watched, sent: Noisy, g: Array) -> list[tuple[s
     wrong = int(watched.mistakes()[evaluated].sum())
     return [
         *(
-            (f"number {k}", f"{true:.4f}", f"{noisy:.4f}")
+            (say("number {k}", k=k), words.local(f"{true:.4f}"), words.local(f"{noisy:.4f}"))
             for k, (true, noisy) in enumerate(zip(truth[:SHOWN], g[:SHOWN], strict=True), 1)
         ),
-        ("wrong predictions", str(wrong), str(sent.errors)),
+        (say("wrong predictions"), str(wrong), str(sent.errors)),
         *(
             (name, str(true), str(noisy))
             for name, true, noisy in zip(
@@ -110,7 +112,7 @@ def _odds(terms: Terms, minibatch: Minibatch, sent: Directed, place: Place) -> O
     else:
         label, wrong = divmod(number, 2)
         of = f"{terms.target.labels[label]}, " if terms.n_classes else ""
-        says = of + ("predicted wrongly" if wrong else "predicted rightly")
+        says = of + (say("predicted wrongly") if wrong else say("predicted rightly"))
     these = mechanism.probability(sent, minibatch, place)
     return Odds(number, says, choice.k, these, choice.likely, choice.unlikely)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from crowdml.portal import words
 from crowdml.portal.drawing import Theme, figure, head, tidy
+from crowdml.portal.language import say
 from crowdml.privacy import ExactNoise, Levels, Loss, NoiseMechanism, rho_of
 from crowdml.types import Array
 
@@ -33,12 +34,7 @@ class NoiseHiding:
     epsilon: float
     batch: int
 
-    title = "How noise hides one sample"
-    about = (
-        "Each hill shows which values may be sent: one with your sample, one with another in its "
-        "place. The more they overlap, the less a message tells. The ticks are real draws."
-    )
-    alt = "Two overlapping hills: what may be sent with and without one sample"
+    again, sent = "", 0
 
     @classmethod
     def of(cls, mechanism: NoiseMechanism, epsilon: float, batch: int) -> "NoiseHiding":
@@ -46,6 +42,17 @@ class NoiseHiding:
         factor = _factor(mechanism.event(batch).loss, epsilon)
         levels = Levels(*(level * factor for level in mechanism.levels))
         return cls(replace(mechanism, levels=levels), epsilon, batch)
+
+    @property
+    def title(self) -> str:
+        return say("How noise hides one sample")
+
+    @property
+    def about(self) -> str:
+        return say(
+            "Each hill shows which values may be sent: one with your sample, one with another in "
+            "its place. The more they overlap, the less a message tells. The ticks are real draws."
+        )
 
     @property
     def n(self) -> int:
@@ -74,13 +81,17 @@ class NoiseHiding:
     @property
     def caption(self) -> str:
         but = words.but_for(self.mechanism.delta)
-        return (
-            f"For one number of the gradient, in the worst case, at ε = "
-            f"{words.epsilon(self.epsilon)} and {words.counted(self.batch, 'sample')}: a sample "
-            f"moves it by {self.shift:.2g} and the noise has a standard deviation of "
-            f"{self.stddev:.2g}. Someone with a fifty-fifty guess about the sample can "
-            f"become at most {words.certainty(self.epsilon)} sure{but}, from everything the "
-            f"device sends about it."
+        return say(
+            "At ε = {epsilon} and {samples}, in the worst case: one sample moves a number of the "
+            "gradient by {shift}, and the noise has a standard deviation of {stddev}. Someone with "
+            "a fifty-fifty guess about the sample can become at most {sure} sure{but}, from "
+            "everything the device sends about it.",
+            epsilon=words.epsilon(self.epsilon),
+            samples=words.counted(self.batch, "sample"),
+            shift=words.local(f"{self.shift:.2g}"),
+            stddev=words.local(f"{self.stddev:.2g}"),
+            sure=words.certainty(self.epsilon),
+            but=but,
         )
 
     def draw(self, theme: Theme) -> "Figure":
@@ -88,10 +99,10 @@ class NoiseHiding:
         picture, axes = figure(theme, height=2.8)
         scale, half = self._steps * self._step, self.shift / 2
         reach = 3.2 * scale + self.shift
-        grid = np.linspace(-reach, reach, 801)
+        grid = np.sort([*np.linspace(-reach, reach, 80), -half, half])
         sides = [
-            (-half, theme.other, "without your sample"),
-            (half, theme.accent, "with your sample"),
+            (-half, theme.other, say("another sample")),
+            (half, theme.accent, say("your sample")),
         ]
         for row, (truth, colour, name) in enumerate(sides):
             law = self._law((grid - truth) / scale)
@@ -103,13 +114,15 @@ class NoiseHiding:
         axes.set_xlim(-reach, reach)
         axes.set_ylim(-0.22, 1.3)
         axes.set_yticks([])
-        axes.set_ylabel("how likely")
-        axes.set_xlabel(f"one number of what is sent (true values differ by {self.shift:.2g})")
-        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text)
+        axes.set_ylabel(say("how likely"))
+        axes.set_xlabel(say("one number of what is sent"))
+        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=11)
         head(
             picture,
-            f"ε = {words.epsilon(self.epsilon)}, {words.counted(self.n, 'sample')}: noise ± "
-            f"{self.stddev:.2g}, at most {words.certainty(self.epsilon)} sure",
+            say(
+                "At most {sure} sure which of the two it was",
+                sure=words.certainty(self.epsilon),
+            ),
             theme,
         )
         return tidy(picture, axes)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from crowdml.errors import Rejected
 from crowdml.portal import words
 from crowdml.portal.context import front_of
-from crowdml.portal.language import catalogue, language, preferred, say_html, speaking
+from crowdml.portal.language import catalogue, language, preferred, say, say_html, speaking
 from crowdml.portal.promise import Promise
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
@@ -79,9 +79,9 @@ def error_page(request: Request, error: Rejected) -> Response:
     """What went wrong, for people, with a way on."""
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
-    detail = error.detail if known else f"there is no page at {here}."
-    title = PROBLEMS[error.kind].title
     with speaking(preferred(request)):
+        detail = error.detail if known else say("there is no page at {here}.", here=here)
+        title = say(PROBLEMS[error.kind].title)
         return render(request, "error.html", error.status, title=title, detail=detail)
 
 

@@ -5,16 +5,21 @@ import time
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.portal.charts import CHARTS, draw_spark
+from crowdml.portal.charts import CHARTS
 from crowdml.portal.context import learner_of, portal_of
 from crowdml.portal.drawing import THEMES, save
+from crowdml.portal.error_chart import draw_spark
 from crowdml.portal.gallery import as_csv
 from crowdml.portal.hiding import Slider, hiding, sliders
 from crowdml.portal.page import HEADERS
 from crowdml.portal.tasks import facts_of
-from crowdml.protocol import rejected
+from crowdml.privacy import DirectionMechanism
+from crowdml.protocol import Terms, rejected
 
 __all__ = ["chart", "hidden", "spark"]
+
+FIXED = {"v", "epsilon"}
+"""In the query of a picture that stays as it is for a while."""
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
 
@@ -30,11 +35,12 @@ async def chart(request: Request) -> Response:
         # Pace moves with the clock, the others with the check-ins alone.
         minute = time.time() // 60 if name == "pace" else 0
         key = (learner.id, name, kind, theme, facts.statistics.version, minute)
+        drawn, colours = CHARTS[name], THEMES[theme]
         body = await portal_of(request).charts.picture(
-            key, lambda: save(CHARTS[name].draw(facts, THEMES[theme]), kind, THEMES[theme])
+            key, lambda: save(drawn.draw(facts, colours), kind, colours, drawn.alt(facts))
         )
     saved = f"{learner.task.name}-{name}" if "save" in request.query_params else ""
-    return _picture(body, kind, saved)
+    return _picture(request, body, kind, saved)
 
 
 async def spark(request: Request) -> Response:
@@ -44,7 +50,7 @@ async def spark(request: Request) -> Response:
     body = await portal_of(request).charts.picture(
         key, lambda: save(draw_spark(facts, colours), "svg", colours)
     )
-    return _picture(body, "svg")
+    return _picture(request, body, "svg")
 
 
 async def hidden(request: Request) -> Response:
@@ -52,15 +58,22 @@ async def hidden(request: Request) -> Response:
     learner, theme = learner_of(request), _theme(request)
     terms, colours = learner.task.terms, THEMES[theme]
     settings = {slider.name: _setting(request, slider) for slider in sliders(terms)}
-    body = await portal_of(request).hidden.picture(
-        (learner.id, theme, *settings.values()),
-        lambda: save(hiding(terms, **settings).draw(colours), "svg", colours),
-    )
-    return _picture(body, "svg")
+    if "sent" in request.query_params:
+        settings["sent"] = _sent(request, terms)
+
+    def draw() -> bytes:
+        how = hiding(terms, **settings)
+        return save(how.draw(colours), "svg", colours, how.caption)
+
+    again = request.query_params.get("again", "")[:9]
+    key = (learner.id, theme, again, *settings.values())
+    return _picture(request, await portal_of(request).hidden.picture(key, draw), "svg")
 
 
-def _picture(body: bytes, kind: str, name: str = "") -> Response:
-    headers = HEADERS | {"Cache-Control": "no-cache", "Vary": "Accept-Language"}
+def _picture(request: Request, body: bytes, kind: str, name: str = "") -> Response:
+    # A page that asks for a version reads its title first and then shows it: loaded once.
+    cache = "private, max-age=60" if request.query_params.keys() & FIXED else "no-cache"
+    headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
     headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     if name:
         headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
@@ -69,6 +82,15 @@ def _picture(body: bytes, kind: str, name: str = "") -> Response:
 
 def _theme(request: Request) -> str:
     return "dark" if request.query_params.get("theme") == "dark" else "light"
+
+
+def _sent(request: Request, terms: Terms) -> int:
+    """The place of the direction that the dial's needle points at."""
+    mechanism, text = terms.mechanism(), request.query_params["sent"]
+    most = mechanism.directions if isinstance(mechanism, DirectionMechanism) else 0
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+        raise rejected("invalid-parameter", f"sent must lie in 1 … {most}, found {text[:40]!r}.")
+    return int(text)
 
 
 def _setting(request: Request, slider: Slider) -> float:

@@ -78,21 +78,28 @@ class Promise:
     def level(self) -> Level:
         epsilon = max(self.epsilon, self.per_reading)
         found = next(level for level in LEVELS if epsilon <= level.most * (1 + 1e-9))
-        return found._replace(meaning=found.meaning.format(whom=self.whom))
+        return found._replace(
+            name=say(found.name), meaning=say(found.meaning).format(whom=self.whom)
+        )
 
     @property
     def whom(self) -> str:
-        return "you" if self.whole else "any one sample"
+        return say("you") if self.whole else say("any one sample")
 
     @property
     def short(self) -> str:
         """For lists."""
-        return f"ε = {words.epsilon(self.epsilon)}" + (" in all" if self.whole else "")
+        epsilon = words.epsilon(self.epsilon)
+        return say("ε = {epsilon} in all", epsilon=epsilon) if self.whole else f"ε = {epsilon}"
 
     @property
     def sentence(self) -> str:
-        unit = "Whatever you contribute, in all" if self.whole else "For each sample"
-        delta = f", with δ = {self.delta:g}" if self.delta and self.private else ""
+        unit = say("Whatever you contribute, in all") if self.whole else say("For each sample")
+        delta = (
+            say(", with δ = {delta}", delta=f"{self.delta:g}")
+            if self.delta and self.private
+            else ""
+        )
         return f"{unit}: ε = {words.epsilon(self.epsilon)}{delta}.{self.readings}"
 
     @property
@@ -100,9 +107,10 @@ class Promise:
         """What one that is in several samples loses, after a sentence; empty if none is."""
         if self.shared == 1 or not math.isfinite(self.epsilon):
             return ""
-        return (
-            f" One reading is in up to {self.shared} samples: for a reading, ε = "
-            f"{words.epsilon(self.per_reading)}."
+        return " " + say(
+            "One reading is in up to {n} samples: for a reading, ε = {epsilon}.",
+            n=self.shared,
+            epsilon=words.epsilon(self.per_reading),
         )
 
     @property
@@ -129,9 +137,15 @@ class Promise:
     @property
     def guess(self) -> str:
         """What ε means for someone who is curious."""
-        sent = "ever sends" if self.whole else "sends about it"
-        return (
-            f"Someone with a fifty-fifty guess about {self.whom} can become at most "
-            f"{words.certainty(self.epsilon)} sure{words.but_for(self.delta)}, from everything "
-            f"that your device {sent}."
+        values = {"sure": words.certainty(self.epsilon), "but": words.but_for(self.delta)}
+        if self.whole:
+            return say(
+                "Someone with a fifty-fifty guess about you can become at most {sure} sure{but}, "
+                "from everything that your device ever sends.",
+                **values,
+            )
+        return say(
+            "Someone with a fifty-fifty guess about any one sample can become at most {sure} "
+            "sure{but}, from everything that your device sends about it.",
+            **values,
         )

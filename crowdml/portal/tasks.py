@@ -2,17 +2,19 @@
 
 from urllib.parse import urlsplit
 
+import msgspec
 import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdml.portal.charts import CHARTS
+from crowdml.portal.charts import CHARTS, CURIOUS
 from crowdml.portal.context import front_of, learner_of, portal_of, service_of
 from crowdml.portal.description import Description
 from crowdml.portal.example import Example, is_quick, make_example
 from crowdml.portal.facts import Facts
 from crowdml.portal.listing import Listing
 from crowdml.portal.page import HEADERS, render
+from crowdml.portal.performance import Performance, newest
 from crowdml.portal.program import PROGRAM_SHA256
 from crowdml.portal.promise import LEVELS
 from crowdml.protocol import rejected
@@ -30,7 +32,7 @@ async def tasks(request: Request) -> Response:
         lambda: [reports.statistics(learner) for learner in listing.shown]
     )
     cards = list(zip(listing.shown, statistics, strict=True))
-    return render(request, "tasks.html", listing=listing, cards=cards)
+    return render(request, "tasks.html", cache="no-cache", listing=listing, cards=cards)
 
 
 async def task(request: Request) -> Response:
@@ -38,11 +40,16 @@ async def task(request: Request) -> Response:
     return render(
         request,
         "task.html",
+        cache="no-cache",
         learner=learner,
         about=Description.of(learner),
         facts=facts,
         stats=facts.statistics,
+        performance=Performance(facts),
+        newest=newest,
         charts=CHARTS,
+        curious=CURIOUS,
+        sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
         example=await _example(request),
     )
 

@@ -14,6 +14,7 @@ __all__ = [
     "MODELS",
     "RATES",
     "SENSORS",
+    "algorithm",
     "but_for",
     "certainty",
     "chance",
@@ -21,15 +22,20 @@ __all__ = [
     "counted",
     "epsilon",
     "estimate",
+    "known",
     "local",
     "log10",
+    "model",
     "percent",
+    "sensor",
     "state",
     "when",
 ]
 
 NBSP = "\N{NO-BREAK SPACE}"
 """A number and its sign stay on one line."""
+
+UNCERTAIN = 0.5
 
 SWAPPED = str.maketrans(",.", ".,")
 """What separates thousands and decimals, for languages that write them the other way round."""
@@ -47,6 +53,31 @@ SENSORS = {
 }
 
 
+def sensor(kind: str) -> str:
+    """
+    >>> sensor("light")
+    'the light sensor'
+    """
+    return say(SENSORS[kind])
+
+
+def model(kind: str) -> str:
+    """
+    >>> model("ridge")
+    'Linear regression with squared error'
+    """
+    return _begun(say(MODELS[kind]))
+
+
+def algorithm(kind: str) -> str:
+    return _begun(say(ALGORITHMS[kind]))
+
+
+def _begun(text: str) -> str:
+    """As a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def certainty(value: float) -> str:
     r"""How sure someone with a fifty-fifty guess can become, at most.
 
@@ -54,9 +85,11 @@ def certainty(value: float) -> str:
     '73.1\xa0%'
     """
     if math.isinf(value):
-        return "100 %"
+        return percent(1.0)
     share = 1 / (1 + math.exp(-value))
-    return percent(share, 1) if share < 0.999 else f"{math.floor(share * 1e4) / 1e2:g}{NBSP}%"
+    if share < 0.999:
+        return percent(share, 1)
+    return local(f"{math.floor(share * 1e4) / 1e2:g}{NBSP}%")
 
 
 def but_for(delta: float) -> str:
@@ -64,7 +97,9 @@ def but_for(delta: float) -> str:
     >>> but_for(1e-6), but_for(0.0)
     (', but for a chance of one in 1,000,000', '')
     """
-    return f", but for a chance of one in {count(round(1 / delta))}" if delta else ""
+    if not delta:
+        return ""
+    return say(", but for a chance of one in {n}", n=count(round(1 / delta)))
 
 
 def state(state: State, version: int) -> str:
@@ -141,14 +176,19 @@ def counted(n: int, what: str) -> str:
     return say(f"{{n}} {what}" if n == 1 else f"{{n}} {what}s", n=count(n))
 
 
+def known(value: Estimate | None) -> bool:
+    """Whether an estimate says something: with a larger margin, chance hides the answer."""
+    return value is not None and value.margin < UNCERTAIN
+
+
 def estimate(value: Estimate | None) -> str:
     r"""
-    >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 3.0))
+    >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 0.6))
     ('12\xa0%\xa0±\xa04', 'not known yet', 'too uncertain so far')
     """
     if value is None:
         return say("not known yet")
-    if value.margin >= 1:
+    if not known(value):
         return say("too uncertain so far")
     margin = 100 * value.margin
     digits = 1 if margin < 1 else 0

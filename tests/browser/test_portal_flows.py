@@ -82,7 +82,7 @@ CLAIMS = {
 def test_a_task_that_is_not_private_claims_nothing(
     browse: Browse, portal: Portal, language: str
 ) -> None:
-    """Neither its pages nor what they say of its pictures speak of a protection there is none of."""
+    """Neither its pages nor what they say of its pictures promise what it does not."""
     page = browse(portal, locale=language)
     seen = {"/": '[data-task="open-data"]'}
     for path in ("/tasks/open-data", "/tasks/open-data/join", "/join/open-data"):

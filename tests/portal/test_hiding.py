@@ -63,9 +63,24 @@ def test_a_choice_at_another_epsilon_is_the_best_one() -> None:
     how = hiding(terms("direction", privacy__epsilon=4.0), epsilon=1.0)
     assert isinstance(how, ChoiceHiding)
     assert (how.choice.k, how.choice.t, how.choice.epsilon) == (1024, 354, 1.0)
-    assert "each of the 354 closest of 1,024 directions" in how.caption
-    assert "0.17\u00a0%" in how.caption
     assert "at most 73.1\u00a0% sure" in how.caption
+
+
+def test_the_dial_says_how_often_the_same_would_be_sent_for_the_opposite() -> None:
+    own = terms("direction", privacy__epsilon=4.0)
+    likely, unlikely = "1.2\u00a0%", "0.022\u00a0%"
+    for sent, yours, theirs in (
+        (1, likely, unlikely),
+        (512, unlikely, unlikely),
+        (1024, unlikely, likely),
+    ):
+        how = hiding(own, epsilon=4.0, sent=sent)
+        said = f"number {sent:,} of 1,024 in the order of your data. Its chance was {yours} with"
+        assert said in how.caption
+        assert f"would have been {theirs} with the opposite" in how.caption
+    places = {hiding(own, epsilon=4.0).sent for _ in range(20)}
+    # All twenty alike: with a chance below (1/50)^19.
+    assert len(places) > 1
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

@@ -9,7 +9,10 @@ import pytest
 from jinja2 import Environment, nodes
 
 from crowdml import portal
+from crowdml.portal import words
 from crowdml.portal.language import LANGUAGES, catalogue
+from crowdml.portal.promise import LEVELS
+from crowdml.protocol import PROBLEMS
 
 PORTAL = Path(portal.__file__).parent
 WEB = PORTAL.parent / "web" / "page"
@@ -32,8 +35,11 @@ def in_python() -> Iterator[str]:
     for path in sorted(PORTAL.rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text())):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "say":
+                whole = isinstance(call.args[0], ast.Constant)
                 for each in ast.walk(call.args[0]):
-                    if isinstance(each, ast.Constant) and " " in str(each.value).strip("{} "):
+                    if isinstance(each, ast.Constant) and (
+                        whole or " " in str(each.value).strip("{} ")
+                    ):
                         yield str(each.value)
 
 
@@ -47,6 +53,16 @@ def test_every_text_has_a_translation(language: str) -> None:
     known = catalogue(language)
     missing = [text for text in {*in_templates(), *in_python()} if text not in known]
     assert not missing
+
+
+@OTHERS
+def test_every_name_has_a_translation(language: str) -> None:
+    """Those that pages take from lists of kinds and levels, so that no call names them."""
+    names = {*words.SENSORS.values(), *words.MODELS.values(), *words.ALGORITHMS.values()}
+    for level in LEVELS:
+        names |= {level.name, level.meaning}
+    names |= {problem.title for problem in PROBLEMS.values()}
+    assert not names - catalogue(language).keys()
 
 
 @OTHERS

@@ -1,29 +1,33 @@
 // The page of a task, live: numbers and pictures follow the server's events.
 // Everything on it can be read without this script.
 
+import { language, say } from "../web/page/say.js";
+
 const article = document.querySelector("article[data-task]");
-const LEAST_MS = 2000; // between two rounds of pictures
+const SOON_MS = 2000; // between the first rounds of pictures,
+const LATE_MS = 30000; // and between two of someone who has looked on for a while
 const AGAIN_MS = 5000; // before a new try to follow
+const UNCERTAIN = 0.5; // a margin that hides the answer
 
 // The same words as on the server.
-const count = (n) => n.toLocaleString("en-US");
-const percent = (v, digits) => `${(100 * v).toFixed(digits)}\u00a0%`.replace("-", "−");
+const number = (v, digits = 0) =>
+  v.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const percent = (v, digits) => `${number(100 * v, digits)}\u00a0%`.replace("-", "−");
 
 function estimate(value) {
-  if (!value) return "not known yet";
-  if (value.margin >= 1) return "too uncertain so far";
+  if (!value) return say("not known yet");
+  if (value.margin >= UNCERTAIN) return say("too uncertain so far");
   const margin = 100 * value.margin;
   const digits = margin < 1 ? 1 : 0;
-  return `${percent(value.value, digits)}\u00a0±\u00a0${margin.toFixed(digits)}`;
+  return `${percent(value.value, digits)}\u00a0±\u00a0${number(margin, digits)}`;
 }
 
-const STATES = {
-  running: "Running",
-  paused: "Paused",
-  reached: "Reached its target",
-  exhausted: "Finished",
-  stopped: "Stopped",
-};
+function stateOf({ state, version }) {
+  if (state === "running") return version ? say("Running") : say("Recruiting");
+  if (state === "paused") return say("Paused");
+  if (state === "reached") return say("Reached its target");
+  return state === "exhausted" ? say("Finished") : say("Stopped");
+}
 
 function show(name, text) {
   for (const element of article.querySelectorAll(`[data-live="${name}"]`)) {
@@ -31,55 +35,85 @@ function show(name, text) {
   }
 }
 
-/** Load the new picture first and swap it in when it is there, so that nothing flickers. */
+// Pictures
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** Read what the new picture says, and swap it in when it is there, so that nothing flickers. */
 async function replacePicture(picture, address) {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const joined = address + (address.includes("?") ? "&" : "?");
+  const shown = dark.matches ? `${joined}theme=dark` : address;
   const loader = new Image();
-  loader.src = dark ? `${joined}theme=dark` : address;
   try {
+    const answer = await fetch(shown);
+    if (!answer.ok) return "";
+    const says = titleOf(await answer.text());
+    loader.src = shown;
     await loader.decode();
+    picture.querySelector("source").srcset = `${joined}theme=dark`;
+    picture.querySelector("img").src = address;
+    picture.querySelector("img").alt = says;
+    return says;
   } catch {
-    return;
+    return ""; // The next round will tell.
   }
-  picture.querySelector("source").srcset = `${joined}theme=dark`;
-  picture.querySelector("img").src = address;
 }
 
-let drawnFor = -1;
+/** The title of a drawing, which is not parsed as a whole: its styles are none of this page's. */
+function titleOf(svg) {
+  const title = svg.match(/<title>[^<]*<\/title>/)?.[0] ?? "";
+  return new DOMParser().parseFromString(title, "text/html").title;
+}
+
+const visible = new Set();
+let newest = Number(article?.dataset.version);
 let drawing = false;
+let pause = SOON_MS;
 
-async function redraw(version) {
-  if (drawing || version === drawnFor) return;
+/** Draw what is on the screen and not of the newest version, again and again but ever more seldom. */
+async function redraw() {
+  if (drawing) return;
   drawing = true;
-  drawnFor = version;
-  for (const picture of article.querySelectorAll(".charts picture[data-picture]")) {
-    await replacePicture(picture, `${picture.dataset.picture}?v=${version}`);
-    const title = picture.closest("figure").querySelector("h3").textContent;
-    picture.querySelector("img").alt = `${title} after ${count(version)} check-ins`;
+  for (;;) {
+    const stale = [...visible].filter((picture) => Number(picture.dataset.version) !== newest);
+    if (document.hidden || !stale.length) break;
+    for (const picture of stale) {
+      const version = newest;
+      await replacePicture(picture, `${picture.dataset.picture}?v=${version}`);
+      picture.dataset.version = String(version);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(1.3 * pause, LATE_MS);
   }
-  await new Promise((resolve) => setTimeout(resolve, LEAST_MS));
   drawing = false;
-  if (newest !== drawnFor) redraw(newest);
 }
 
-let newest = -1;
+const onScreen = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) {
+    if (isIntersecting) visible.add(target);
+    else visible.delete(target);
+  }
+  redraw();
+});
+for (const picture of document.querySelectorAll("picture[data-version]")) onScreen.observe(picture);
+document.addEventListener("visibilitychange", redraw);
+
+// Events
 
 function update(statistics) {
   newest = statistics.version;
-  show("devices", count(statistics.devices));
-  show("version", count(statistics.version));
-  if (statistics.samples !== null) show("samples", count(statistics.samples));
-  show("error", estimate(statistics.recent_error ?? statistics.error));
+  show("devices", number(statistics.devices));
+  show("version", number(statistics.version));
+  if (statistics.samples !== null) show("samples", number(statistics.samples));
+  show("error", estimate(statistics.recent_error));
   for (const bar of article.querySelectorAll('progress[data-live="progress"]')) {
     bar.value = statistics.version;
   }
-  const recruiting = statistics.state === "running" && statistics.version === 0;
   for (const badge of article.querySelectorAll('[data-live="state"]')) {
     badge.className = `state state-${statistics.state}`;
-    badge.textContent = recruiting ? "Recruiting" : STATES[statistics.state];
+    badge.textContent = stateOf(statistics);
   }
-  redraw(statistics.version);
+  redraw();
 }
 
 const ENDED = new Set(["reached", "exhausted", "stopped"]);
@@ -95,18 +129,20 @@ async function askOnce() {
 
 function follow() {
   const events = new EventSource(article.dataset.events);
-  events.addEventListener("open", () => show("link", "Live: this page follows every check-in."));
+  events.addEventListener("open", () =>
+    show("link", say("Live: this page follows every check-in.")),
+  );
   events.addEventListener("statistics", (event) => {
     const statistics = JSON.parse(event.data);
     update(statistics);
     if (ENDED.has(statistics.state)) {
       events.close();
-      show("link", "The task has ended.");
+      show("link", say("The task has ended."));
       article.querySelector("[data-while-open]")?.remove();
     }
   });
   events.addEventListener("error", () => {
-    show("link", "The connection is lost; trying again …");
+    show("link", say("The connection is lost; trying again …"));
     // A browser gives up by itself when it is refused: too many listen, or something in front
     // answers in the server's place. Ask instead, and try again later.
     if (events.readyState === EventSource.CLOSED) {
@@ -116,37 +152,66 @@ function follow() {
   });
 }
 
-if (article && article.dataset.final === "no") follow();
+if (article?.dataset.final === "no") follow();
 
-// The picture of how the mechanism hides follows its sliders.
+// The picture of how the mechanism hides follows its sliders, also those that a browser restores.
 
 const form = document.querySelector("#hiding");
 if (form) {
   const picture = document.querySelector('picture[data-picture$="/hiding.svg"]');
+  const caption = picture.closest("figure").querySelector("figcaption");
   const sliders = [...form.querySelectorAll("input")];
   let wanted = null;
   let busy = false;
+  let turns = 0;
   const value = (slider) => {
     const exact = 10 ** Number(slider.value);
     return "whole" in slider.dataset ? Math.round(exact) : Number(exact.toPrecision(2));
   };
   const draw = async () => {
+    for (const slider of sliders) {
+      const shown = value(slider).toLocaleString(language, { maximumSignificantDigits: 4 });
+      slider.closest("label").querySelector("output").textContent = shown;
+    }
+    const settings = sliders.map((slider) => `${slider.name}=${value(slider)}`);
+    if (turns) settings.push(`again=${turns}`);
+    wanted = `${picture.dataset.picture}?${settings.join("&")}`;
     if (busy) return;
     busy = true;
     while (wanted) {
       const address = wanted;
       wanted = null;
-      await replacePicture(picture, address);
+      const says = await replacePicture(picture, address);
+      if (says) caption.textContent = says;
     }
     busy = false;
   };
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => {
-    for (const slider of sliders) {
-      slider.closest("label").querySelector("output").textContent = String(value(slider));
-    }
-    const settings = sliders.map((slider) => `${slider.name}=${value(slider)}`).join("&");
-    wanted = `${picture.dataset.picture}?${settings}`;
+  form.addEventListener("input", draw);
+  form.querySelector("button")?.addEventListener("click", () => {
+    turns++;
     draw();
+  });
+  addEventListener("pageshow", () => {
+    const moved = (slider) => Math.abs(slider.value - slider.defaultValue) > slider.step;
+    if (sliders.some(moved)) draw();
+  });
+}
+
+// The place to try the model loads what it needs when it comes into view.
+
+const trial = document.querySelector("#trial");
+if (trial) {
+  const loading = () => import("./try.js");
+  const seen = new IntersectionObserver((changes) => {
+    if (!changes.some(({ isIntersecting }) => isIntersecting)) return;
+    seen.disconnect();
+    loading();
+  });
+  seen.observe(trial);
+  trial.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { predict } = await loading();
+    predict(trial, document.querySelector("#prediction"));
   });
 }

@@ -1,0 +1,70 @@
+"""The chart of the labels: how the samples of the crowd divide over them."""
+
+from typing import TYPE_CHECKING
+
+from crowdml.portal import words
+from crowdml.portal.chart import Chart, nothing, uncertain
+from crowdml.portal.drawing import Theme, figure, in_percent, tidy
+from crowdml.portal.facts import Facts
+from crowdml.portal.language import say
+from crowdml.portal.promise import Promise
+from crowdml.portal.shares import label_shares
+from crowdml.protocol import Estimate, Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LABELS"]
+
+LONGEST = 18
+
+
+def draw_labels(facts: Facts, theme: Theme) -> "Figure":
+    shares = label_shares(facts)
+    if not shares:
+        return nothing(facts, theme)
+    if not all(words.known(Estimate(share.value, share.margin)) for share in shares):
+        return uncertain(theme)
+    picture, axes = figure(theme)
+    names = [_short(share.label) for share in shares]
+    value = [share.value for share in shares]
+    below = [min(share.margin, share.value) for share in shares]
+    above = [min(share.margin, 1 - share.value) for share in shares]
+    axes.barh(names, value, xerr=(below, above), color=theme.accent, ecolor=theme.text, capsize=3)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    in_percent(axes.xaxis)
+    axes.set_xlabel(say("share of samples"))
+    return tidy(picture, axes, grid="x")
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+
+
+def note_labels(task: Task) -> str:
+    if Promise.of(task.terms).whole:
+        said = say("From the check-ins that report, made to add up to 100 %.")
+    elif task.terms.hides:
+        said = say("From noisy counts, made to add up to 100 %.")
+    else:
+        said = say("From exact counts.")
+    return said + " " + say("The truth lies within the lines with 95 % confidence.")
+
+
+def say_labels(facts: Facts) -> str:
+    shares = [
+        f"{share.label} {words.estimate(Estimate(share.value, share.margin))}"
+        for share in label_shares(facts)
+    ]
+    return ", ".join(shares) or say("not known yet")
+
+
+LABELS = Chart(
+    lambda task: say("Answers"),
+    note_labels,
+    say_labels,
+    ("label", "share", "estimate", "margin"),
+    label_shares,
+    draw_labels,
+)

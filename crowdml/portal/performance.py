@@ -1,0 +1,101 @@
+"""How well a task's model does, in words: the error of the newest check-ins, beside guessing."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crowdml.portal import words
+from crowdml.portal.facts import Facts
+from crowdml.portal.language import say
+from crowdml.portal.shares import Share, label_shares
+from crowdml.protocol import Estimate, Task
+
+__all__ = ["Guess", "Performance", "newest", "what_is_wrong"]
+
+SURE_OF_SHARE = 0.1
+"""A margin below which the most common label counts as known."""
+
+
+class Guess(NamedTuple):
+    """Who knows no features, and how often that is wrong."""
+
+    error: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Performance:
+    facts: Facts
+
+    @property
+    def error(self) -> Estimate | None:
+        """Of the recent window: that of all check-ins would be read as the newest model's."""
+        return self.facts.statistics.recent_error
+
+    @property
+    def guess(self) -> Guess | None:
+        """None for a number: how well one is guessed depends on what the numbers are."""
+        n_classes = self.facts.task.terms.n_classes
+        if not n_classes:
+            return None
+        top = max(label_shares(self.facts), key=lambda share: share.value, default=None)
+        if top is not None and top.margin < SURE_OF_SHARE:
+            return Guess(1 - top.value, self._always(top))
+        return Guess(1 - 1 / n_classes, say("guessing at random"))
+
+    @staticmethod
+    def _always(top: Share) -> str:
+        return say("always saying “{label}”", label=top.label)
+
+    @property
+    def sentence(self) -> str:
+        """What is known of the model, for whoever reads one sentence."""
+        if not words.known(self.error):
+            return say("How often it is wrong is not known yet.")
+        wrong = say(
+            "Of the predictions in {newest}, {error} were wrong.",
+            newest=newest(self.facts.task),
+            error=words.estimate(self.error),
+        )
+        return f"{wrong} {self._compared}".strip()
+
+    @property
+    def _compared(self) -> str:
+        guess, error = self.guess, self.error
+        if guess is None or error is None:
+            return ""
+        values = {"how": guess.how, "guess": words.percent(guess.error)}
+        if error.value + error.margin < guess.error:
+            return say("That is better than {how}, which is wrong in {guess} of cases.", **values)
+        return say(
+            "Whether that is better than {how}, which is wrong in {guess} of cases, is not known "
+            "yet.",
+            **values,
+        )
+
+    @property
+    def outcome(self) -> str:
+        """What came out of a task that has ended."""
+        now = self.facts.statistics
+        told = say(
+            "It ended after {checkins} from {devices}.",
+            checkins=words.counted(now.version, "check-in"),
+            devices=words.counted(now.active_devices, "device"),
+        )
+        return f"{told} {self.sentence}" if now.version else told
+
+
+def newest(task: Task) -> str:
+    """What the newest estimate is made of."""
+    n = words.count(task.stop.window)
+    if task.terms.collection.evaluators:
+        return say("the newest {n} reports", n=n)
+    return say("the newest {n} check-ins", n=n)
+
+
+def what_is_wrong(task: Task) -> str:
+    """What counts as an error."""
+    terms = task.terms
+    if terms.n_classes:
+        return say("A prediction is wrong if it names another label than the participant did.")
+    off = words.local(f"{terms.model.tolerance:g}")
+    return say("A prediction is wrong if it is off by more than {off}.", off=off)

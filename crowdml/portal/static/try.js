@@ -1,0 +1,102 @@
+// Trying a task's model: what is entered or sensed stays in this browser.
+
+import { boundFeatures } from "../web/features.js";
+import { MODELS } from "../web/models/index.js";
+import { language, say } from "../web/page/say.js";
+import { Sensing, featuresOf } from "../web/sensing.js";
+import { sourceOf } from "../web/sensors/index.js";
+
+let stop = null; // ends the sensing that is under way
+
+export async function predict(form, output) {
+  if (stop) return end();
+  const sensor = form.dataset.sensor ? JSON.parse(form.dataset.sensor) : null;
+  try {
+    if (sensor && sensor.kind !== "manual") await sense(form, output, sensor);
+    else output.replaceChildren(...answer(await learntModel(form), entered(form, sensor)));
+  } catch (trouble) {
+    output.replaceChildren(paragraph(trouble.message));
+  }
+}
+
+/** The numbers as a device makes x of them. */
+function entered(form, sensor) {
+  const texts = [...form.querySelectorAll("[name=x]")].flatMap((field) => field.value.split(/[\s,;]+/));
+  const numbers = texts.filter(Boolean).map(Number);
+  const count = Number(form.dataset.count);
+  if (numbers.length !== count || !numbers.every(Number.isFinite)) {
+    throw new Error(say("Please enter {count} numbers.", { count }));
+  }
+  return sensor ? featuresOf(sensor, count, numbers) : numbers;
+}
+
+/** Reads the sensor and predicts anew about once a second, until the button is pressed again. */
+async function sense(form, output, sensor) {
+  const source = sourceOf(sensor.kind);
+  await source.ask?.(); // first, while the tap counts as the reason
+  const learnt = await learntModel(form);
+  const often = { ...sensor, every: 1, trigger: "always" };
+  const sensing = new Sensing(often, Number(form.dataset.count));
+  output.replaceChildren(paragraph(say("Reading …")));
+  const button = form.querySelector("button");
+  const before = button.textContent;
+  const quiet = await source.start((time, reading) => {
+    for (const { x } of sensing.push(time, reading, 0)) output.replaceChildren(...answer(learnt, x));
+  }, sensor);
+  button.textContent = say("Stop");
+  stop = () => {
+    quiet();
+    button.textContent = before;
+  };
+}
+
+function end() {
+  stop();
+  stop = null;
+}
+
+/** The model that can be saved, too: weights and intercepts in the order of its parameters. */
+async function learntModel(form) {
+  const reply = await fetch(form.dataset.model);
+  if (!reply.ok) throw new Error(say("The model could not be loaded."));
+  const { kind, weights, intercepts, labels } = await reply.json();
+  const model = MODELS[kind].make({ intercept: true }, weights[0].length, labels.length);
+  const w = Float64Array.from([...weights.flat(), ...intercepts]);
+  return { kind, model, w, labels, norm: Number(form.dataset.norm) };
+}
+
+/** What it predicts, and for a model that gives probabilities how sure it is of each label. */
+function answer({ kind, model, w, labels, norm }, features) {
+  const x = boundFeatures(features, model.nFeatures, norm);
+  const y = model.predict(w, x);
+  const result = labels[y] ?? y.toLocaleString(language, { maximumSignificantDigits: 3 });
+  const said = paragraph(say("The model says: {result}", { result }));
+  if (kind !== "softmax") return [said];
+  const scores = model.scores(w, x);
+  const shares = scores.map((score) => 1 / scores.reduce((sum, s) => sum + Math.exp(s - score), 0));
+  return [said, chances(labels, shares)];
+}
+
+function chances(labels, shares) {
+  const list = document.createElement("dl");
+  list.className = "chances";
+  const order = labels.map((_, k) => k).sort((a, b) => shares[b] - shares[a]);
+  for (const k of order.slice(0, 5)) {
+    const name = document.createElement("dt");
+    const share = document.createElement("dd");
+    const bar = document.createElement("meter");
+    name.textContent = labels[k];
+    bar.value = shares[k];
+    bar.setAttribute("aria-label", labels[k]);
+    share.append(bar, ` ${Math.round(100 * shares[k])}\u00a0%`);
+    list.append(name, share);
+  }
+  return list;
+}
+
+function paragraph(text) {
+  const element = document.createElement("p");
+  element.className = "lead";
+  element.textContent = text;
+  return element;
+}
