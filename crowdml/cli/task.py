@@ -176,6 +176,38 @@ def stop(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 
 @app.command()
+def edit(
+    name: NAME,
+    title: Annotated[str | None, typer.Option(help="One line for people.")] = None,
+    objective: Annotated[str | None, typer.Option(help="What is learnt and what for.")] = None,
+    updates: Annotated[
+        int | None, typer.Option(help="Check-ins that you expect; only before the first one.")
+    ] = None,
+    error: Annotated[
+        float | None, typer.Option(help="The target error; only before the first check-in.")
+    ] = None,
+    database: DATABASE = DEFAULT_DATABASE,
+) -> None:
+    """Change what is not in the terms: words for people, and when the task ends."""
+    said = {"title": title, "objective": objective, "stop.updates": updates, "stop.error": error}
+    changes = {place: value for place, value in said.items() if value is not None}
+    if not changes:
+        raise InvalidInput("edit needs something to change: --title, --objective, --updates or "
+                           "--error.")  # fmt: skip
+    with open_store(database) as store:
+        store.edit_task(name, changes)
+    say(f"edited {name}")
+
+
+@app.command()
+def delete(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+    """Delete a task that has no check-ins, with the devices that joined it."""
+    with open_store(database) as store:
+        devices = store.delete_task(name)
+    say(f"deleted {name}; {devices} {'device' if devices == 1 else 'devices'} had joined it")
+
+
+@app.command()
 def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Go on with a task that ended at its target error, if you do not believe that error.
 

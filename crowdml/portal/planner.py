@@ -7,6 +7,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
+from tempfile import TemporaryFile
 from typing import NamedTuple
 
 import msgspec
@@ -101,12 +102,16 @@ class Planner:
         pipe = asyncio.subprocess.PIPE
         # The same packages as here, wherever those were imported from.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        process = await asyncio.create_subprocess_exec(
-            *self._command, *options, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-        )
+        # A file and no pipe: a process that dies at once would not read from that.
+        with TemporaryFile() as file:
+            file.write(text.encode())
+            file.seek(0)
+            process = await asyncio.create_subprocess_exec(
+                *self._command, *options, stdin=file, stdout=pipe, stderr=pipe, env=environment
+            )
         with suppress(ProcessLookupError):
             os.setpriority(os.PRIO_PROCESS, process.pid, 10)
-        said = asyncio.create_task(process.communicate(text.encode()))
+        said = asyncio.create_task(process.communicate())
         ended = asyncio.create_task(closing.wait())
         try:
             await asyncio.wait({said, ended}, timeout=self._seconds, return_when="FIRST_COMPLETED")

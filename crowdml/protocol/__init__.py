@@ -6,6 +6,7 @@ from crowdml.protocol.codec import (
     encode_gradient,
     encode_parameters,
 )
+from crowdml.protocol.editing import EDITABLE, edited
 from crowdml.protocol.mechanisms import MECHANISMS, Conditions, Wanted
 from crowdml.protocol.messages import (
     TERMS_HEADER,
@@ -41,6 +42,7 @@ from crowdml.protocol.toml import set_fields
 from crowdml.protocol.wording import listed
 
 __all__ = [
+    "EDITABLE",
     "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
@@ -72,6 +74,7 @@ __all__ = [
     "checkin_type",
     "decode_gradient",
     "decode_parameters",
+    "edited",
     "encode_gradient",
     "encode_parameters",
     "fields_of",

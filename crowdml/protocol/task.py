@@ -36,7 +36,7 @@ from crowdml.protocol.terms import (
 )
 from crowdml.protocol.wording import listed
 
-__all__ = ["Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
+__all__ = ["TASK_RULES", "Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
 
 if TYPE_CHECKING:
     MechanismName: TypeAlias = str

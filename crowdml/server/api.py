@@ -94,7 +94,7 @@ async def show_statistics(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """The statistics now and after every change, until the task ends or the listener leaves."""
+    """The statistics now and after every change, until the task ends or goes, or the listener."""
     service, learner = _service(request), _live(request).learner
     counts = service.counts
     if counts.listeners >= service.settings.most_listeners:
@@ -105,7 +105,7 @@ async def events(request: Request) -> Response:
         )
 
     async def stream() -> AsyncIterator[bytes]:
-        while service.ready:
+        while service.ready and service.serves(learner):
             now = await service.in_store_thread(lambda: statistics(learner))
             yield b"event: statistics\ndata: " + msgspec.json.encode(now) + b"\n\n"
             if now.state.final:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.protocol import rejected
 
-__all__ = ["Database", "News", "Wish", "open_database"]
+__all__ = ["DELETED", "Database", "News", "Wish", "open_database"]
 
 PATIENCE = 10
 """Seconds for which another process may hold a lock before this one gives up."""
@@ -21,8 +22,12 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = max(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 MIGRATING = 0x63726F7764
 CHANNEL = "crowdml"
-LOCK = "SELECT state, reopened FROM tasks WHERE id = %s FOR NO KEY UPDATE"
+ASK = "SELECT state, reopened, edited FROM tasks WHERE id = {}"
+LOCK = ASK.format("%s") + " FOR NO KEY UPDATE"
 """Not FOR UPDATE: that would also stop whoever refers to the task, say by enrolling."""
+
+DELETED = "deleted"
+"""The state of a task that is gone. Its row stays, so that no other task gets its number."""
 
 Values: TypeAlias = tuple[Any, ...]
 
@@ -41,10 +46,12 @@ EVERYTHING = News(True, None)
 
 
 class Wish(NamedTuple):
-    """What the owner wants of a task: its state, and after which check-ins it was reopened."""
+    """What the owner wants of a task: its state, after which check-ins it was reopened, and how
+    often its title, objective or end were edited."""
 
     state: str = "running"
     reopened: str = ""
+    edited: int = 0
 
 
 class Database(ABC):
@@ -106,7 +113,10 @@ class Database(ABC):
 
     @abstractmethod
     def lock(self, task: int) -> Wish:
-        """Let nobody else append to this task until the transaction ends; the owner's wish."""
+        """Let nobody else append to this task until the transaction ends; the owner's wish.
+
+        `Rejected` if the task is gone.
+        """
 
     def ask_locked(self, task: int, query: str, values: Values) -> tuple[Wish, Sequence[Values]]:
         """Lock a task, and then ask: the owner's wish, and the rows."""
@@ -180,8 +190,7 @@ class Sqlite(Database):
 
     def lock(self, task: int) -> Wish:
         """The transaction has the lock already: SQLite has one for all."""
-        query = "SELECT state, reopened FROM tasks WHERE id = ?"
-        return Wish(*self._connection.exec_driver_sql(query, (task,)).one())
+        return _wish(self._connection.exec_driver_sql(ASK.format("?"), (task,)).one())
 
     def tell(self, task: int | None = None) -> None:
         """SQLite counts the commits of others by itself."""
@@ -257,12 +266,12 @@ class PostgreSql(Database):
         return self._insertions[table]
 
     def lock(self, task: int) -> Wish:
-        return Wish(*self._connection.exec_driver_sql(LOCK, (task,)).one())
+        return _wish(self._connection.exec_driver_sql(LOCK, (task,)).one())
 
     def ask_locked(self, task: int, query: str, values: Values) -> tuple[Wish, Sequence[Values]]:
         with self._pipeline() as driver:
             locked, asked = driver.execute(LOCK, (task,)), driver.execute(query, values)
-        return Wish(*locked.fetchone()), asked.fetchall()
+        return _wish(locked.fetchone()), asked.fetchall()
 
     @contextmanager
     def _pipeline(self) -> Iterator[Any]:
@@ -365,6 +374,13 @@ def _migrate(database: Database) -> None:
         config.set_main_option("script_location", str(MIGRATIONS))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _wish(row: Sequence[Any]) -> Wish:
+    wish = Wish(*row)
+    if wish.state == DELETED:
+        raise rejected("not-found", "the task was deleted by its owner.")
+    return wish
 
 
 def _notification(task: int | None) -> str:

@@ -102,9 +102,18 @@ class Learner:
         return self.published.version
 
     def _heed(self, wish: Wish) -> None:
-        self._wish = wish
+        edited, self._wish = wish.edited != self._wish.edited, wish
+        if edited:
+            self._read_again()
         self._owner_state = State(wish.state)
         self._fold.reopen_at(wish.reopened)
+
+    def _read_again(self) -> None:
+        """The owner has edited the task; when it ends is part of the fold, from its start on."""
+        stop, self.task = self.task.stop, self._log.task()
+        self._fold.task = self.task
+        if self.task.stop != stop:
+            self._restore()
 
     def refresh(self, wish: Wish | None = None) -> None:
         """Take in what other processes wrote."""
@@ -141,6 +150,7 @@ class Learner:
         with self._log.turn(self._fold.version) as (wish, news):
             if wish != self._wish:
                 self._heed(wish)
+                news = self._log.after(self._fold.version)
             self._catch_up(news)
             group += arrivals
             answers, entries = self._decide(group, {})
@@ -215,16 +225,16 @@ class Learner:
         The decision has its place in the log, so that whoever folds that comes to the same.
         """
         self.settled()
-        with self._log.turn(self._fold.version) as (wish, news):
+        with self._log.turn(self._fold.version) as (wish, _):
             self._heed(wish)
-            self._catch_up(news)
+            self._catch_up(self._log.after(self._fold.version))
             if not self._fold.reached:
                 raise InvalidInput(
                     f"only a task that has reached its target error can be reopened, and "
                     f"{self.task.name} is {self._state_of(self._fold)}."
                 )
             self._log.reopen(self._fold.version, by)
-        self.refresh(Wish(wish.state, f"{wish.reopened} {self._fold.version}"))
+        self.refresh(wish._replace(reopened=f"{wish.reopened} {self._fold.version}"))
 
     def _leap(self, seq: int) -> None:
         log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
 import sqlalchemy as sa
 
+from crowdml.protocol import Task
 from crowdml.server import schema
 from crowdml.server.accounts import record
 from crowdml.server.database import Database, Wish
@@ -124,6 +126,14 @@ class Log:
             for table in (schema.told, schema.checkins):
                 gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
                 connection.execute(gone)
+
+    def task(self) -> Task:
+        """Whose log this is, as its owner last edited it."""
+        c = schema.tasks.c
+        query = sa.select(c.document).where(c.id == self._task)
+        with self._database.reading() as connection:
+            document = connection.execute(query).scalar_one()
+        return msgspec.json.decode(document, type=Task)
 
     def reopen(self, seq: int, by: str) -> None:
         """After this check-in, the owner did not believe that the target was reached."""

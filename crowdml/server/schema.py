@@ -42,10 +42,13 @@ tasks = Table(
     Column("state", String(16), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("reopened", Text, nullable=False, server_default=""),
+    Column("edited", Integer, nullable=False, server_default="0"),
 )
 """`document` is the whole task as JSON; `state` is the owner's wish: running, paused, stopped.
 `reopened` has the numbers of the check-ins after which the owner reopened it, with blanks between
-them: every node forgets at these places of the log that the target was reached."""
+them: every node forgets at these places of the log that the target was reached. `edited` counts
+changes of the document, so that every node knows when to read it again. Of a task that was deleted
+an empty row stays, so that its number is never another's."""
 
 devices = Table(
     "devices",

@@ -75,6 +75,7 @@ class Service:
         self._joins_from = Throttle(settings.joins_per_minute, burst=settings.joins_at_once)
         self._joins_to = Throttle(10 * settings.joins_per_minute, 10 * settings.joins_at_once)
         self._tasks: dict[str, Live] = {}
+        self._busy: dict[int, Live] = {}
         self._devices: dict[bytes, DeviceRow] = {}
         self._arrived = asyncio.Event()
         self._changed = asyncio.Event()
@@ -127,6 +128,11 @@ class Service:
             return self._tasks[name]
         except KeyError:
             raise rejected("not-found", f"there is no task {name!r}.") from None
+
+    def serves(self, learner: Learner) -> bool:
+        """Whether its task is still there."""
+        live = self._tasks.get(learner.task.name)
+        return live is not None and live.learner is learner
 
     def learners(self) -> list[Learner]:
         return [live.learner for live in self._tasks.values()]
@@ -201,6 +207,7 @@ class Service:
         live.gate.check(checkin, device.name)
         answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
         live.waiting.append(Waiting(Arrival(device, checkin), answer))
+        self._busy[live.learner.id] = live
         self._arrived.set()
         return await answer
 
@@ -231,7 +238,9 @@ class Service:
             await self._commit_waiting()
 
     async def _commit_waiting(self) -> None:
-        for live in [live for live in self._tasks.values() if live.waiting]:
+        """Also where the task was deleted meanwhile: then the answer says so."""
+        busy, self._busy = self._busy, {}
+        for live in busy.values():
             while live.waiting:
                 answers = await self.in_store_thread(partial(self._ingest, live))
                 for waiting, answer in answers:
@@ -250,6 +259,8 @@ class Service:
         taking = self._take(live.waiting, group)
         try:
             answers = learner.ingest(taking)
+        except Rejected as refusal:
+            answers = [refusal for _ in [*group, *taking]]
         except Exception as error:
             self.heartbeat.failed(error, learner.task.name)
             words = "the check-in was not stored. Send the same bytes again."
@@ -307,7 +318,11 @@ class Service:
         return bool(news)
 
     def _load(self) -> None:
-        """Take in new tasks, changed states, devices and check-ins."""
+        """Take in new tasks, changed states, devices and check-ins; drop what was deleted."""
+        wishes = self._store.wishes()
+        self._tasks = {
+            name: live for name, live in self._tasks.items() if live.learner.id in wishes
+        }
         newest = max((live.learner.id for live in self._tasks.values()), default=0)
         for row in self._store.tasks(after=newest):
             entries, settings = self._store.log(row.id), self.settings
@@ -320,9 +335,8 @@ class Service:
                 asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
                 deque(),
             )
-        wishes = self._store.wishes()
-        for name, live in self._tasks.items():
-            live.learner.refresh(wishes[name])
+        for live in self._tasks.values():
+            live.learner.refresh(wishes.get(live.learner.id))
             live.learner.devices = self._store.count_devices(live.learner.id)
         self._devices.clear()
 

@@ -2,16 +2,18 @@
 
 import secrets
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
-from crowdml.errors import InvalidInput, InvalidTask
-from crowdml.protocol import Task, name_is_taken, rejected
+from crowdml.errors import InvalidInput, InvalidTask, Mistake
+from crowdml.protocol import EDITABLE, Task, edited, name_is_taken, rejected
 from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
-from crowdml.server.database import Wish, open_database
+from crowdml.server.database import DELETED, Wish, open_database
 from crowdml.server.log import Log
 from crowdml.server.nodes import Nodes
 from crowdml.server.tokens import new_token, token_sha256
@@ -81,16 +83,17 @@ class Store:
             return row
         raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
 
-    def wishes(self) -> dict[str, Wish]:
-        """The owner's wish for every task."""
+    def wishes(self) -> dict[int, Wish]:
+        """The owner's wish for every task, by its number."""
         c = schema.tasks.c
-        query = sa.select(c.name, c.state, c.reopened)
+        query = sa.select(c.id, c.state, c.reopened, c.edited).where(c.state != DELETED)
         with self._database.reading() as connection:
-            return {name: Wish(*wish) for name, *wish in connection.execute(query)}
+            return {task: Wish(*wish) for task, *wish in connection.execute(query)}
 
     def _tasks(self, which: "sa.ColumnElement[bool]") -> list[TaskRow]:
         c = schema.tasks.c
-        query = sa.select(c.id, c.document, c.terms, c.state, c.reopened).where(which)
+        query = sa.select(c.id, c.document, c.terms, c.state, c.reopened, c.edited)
+        query = query.where(which, c.state != DELETED)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.id)).all()
         return [
@@ -110,6 +113,51 @@ class Store:
                 raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
             record(connection, by, DEEDS[state], name)
             self._database.tell()
+
+    def edit_task(self, name: str, changes: Mapping[str, Any], by: str = COMMAND_LINE) -> Task:
+        """Change what is in no terms: see `edited`. `InvalidTask` has every wrong field.
+
+        The model depends on when the task is expected to end, from the first step on: that can
+        change only before there is one.
+        """
+        task, c = self.task(name).id, schema.tasks.c
+        with self._database.writing() as connection:
+            self._database.lock(task)
+            before = self.log(task).task()
+            after = edited(before, changes)
+            changed = {place: _values(before, after, place) for place in EDITABLE}
+            changed = {place: values for place, values in changed.items() if len(set(values)) > 1}
+            late = [place for place in changed if place.startswith("stop.")]
+            if late and len(self.log(task)):
+                must = "can be changed only before the first check-in"
+                raise InvalidTask(*(Mistake(place, must, str(changed[place][1])) for place in late))
+            if changed:
+                values = {"document": msgspec.json.encode(after).decode(), "edited": c.edited + 1}
+                connection.execute(sa.update(schema.tasks).where(c.id == task).values(values))
+                detail = "; ".join(f"{place}: {a} → {b}" for place, (a, b) in changed.items())
+                record(connection, by, "edited", name, detail)
+                self._database.tell()
+        return after
+
+    def delete_task(self, name: str, by: str = COMMAND_LINE) -> int:
+        """Delete a task without check-ins; how many devices had joined it."""
+        task = self.task(name).id
+        with self._database.writing() as connection:
+            self._database.lock(task)
+            if len(self.log(task)):
+                raise InvalidInput(
+                    f"only a task without check-ins can be deleted, and {name!r} has some. Stop it."
+                )
+            devices = self.count_devices(task)
+            for table in (schema.devices, schema.invites, schema.snapshots):
+                connection.execute(sa.delete(table).where(table.c.task == task))
+            # No task's name has such a sign.
+            gone = {"name": f"#{task}", "document": "", "terms": "", "state": DELETED}
+            change = sa.update(schema.tasks).where(schema.tasks.c.id == task)
+            connection.execute(change.values(gone))
+            record(connection, by, "deleted", name, f"{devices} devices had joined")
+            self._database.tell()
+        return devices
 
     # Devices and invites
 
@@ -189,6 +237,11 @@ class Store:
 
     def log(self, task: int) -> Log:
         return Log(self._database, task)
+
+
+def _values(before: Task, after: Task, place: str) -> tuple[Any, Any]:
+    value = attrgetter(place)
+    return value(before), value(after)
 
 
 def _use_invite(connection: sa.Connection, task: int, invite: str | None) -> None:

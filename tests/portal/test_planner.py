@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from crowdml.portal.planner import Forecast, Planner
 from crowdml.protocol import Task
@@ -94,6 +95,18 @@ def test_what_breaks_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert (forecast.simulated, "log says why" in forecast.words) == (False, True)
     assert "out of luck" in caplog.text
     assert "log says why" in plan(Planner(("/there/is/no/such/program",))).words
+
+
+def test_a_simulation_that_dies_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    """In the server's own event loop, where nothing may be written to a process that is gone."""
+
+    async def ask() -> list[Forecast]:
+        planner = Planner(("/bin/sh", "-c", "kill -9 $$"))
+        task = Task.from_toml(TASK)
+        return [await planner.plan(task, TASK, asyncio.Event()) for _ in range(10)]
+
+    assert all("log says why" in forecast.words for forecast in uvloop.run(ask()))
+    assert caplog.text.count("a simulation ended with -9") == 10
 
 
 def test_a_simulation_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_new_database_is_of_the_newest_version(store: Store, tmp_path: Path) -
     """And one that is up to date is opened without asking the migrations."""
     with closing(sqlite3.connect(tmp_path / "store.db")) as database:
         (version,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
-    assert version == HEAD == "0008"
+    assert version == HEAD == "0009"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "upgrade", lambda *_: pytest.fail("nothing to upgrade"))
         Store(f"sqlite:///{tmp_path / 'store.db'}").close()
