@@ -15,6 +15,7 @@ from crowdml.portal import words
 from crowdml.portal.context import front_of
 from crowdml.portal.language import catalogue, language, preferred, say, say_html, speaking
 from crowdml.portal.promise import Promise
+from crowdml.portal.rephrase import rephrased
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
 
@@ -107,6 +108,7 @@ def _environment() -> Environment:
         "catalogue": catalogue,
         "language": language,
         "promise_of": Promise.of,
+        "rephrased": rephrased,
         "words": words,
     }
     return environment

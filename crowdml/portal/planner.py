@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from crowdml.portal import words
+from crowdml.portal.expectation import Expectation
+from crowdml.portal.language import say
 from crowdml.protocol import Task
 
 __all__ = ["Forecast", "Planner"]
@@ -24,18 +27,26 @@ LARGE = 2_000_000
 """Of a crowd with more numbers one trial is enough: chance matters less, and time more."""
 
 COMMAND = (sys.executable, "-P", "-m", "crowdml", "plan", "-", "--json")
-ELSEWHERE = "“crowdml plan FILE” says it on a machine of your own."
 log = logging.getLogger("crowdml.portal")
 
 
 class Forecast(NamedTuple):
-    """What came of a simulation: what to expect, or why nobody knows."""
+    """What came of a simulation: what to expect, or in words why nobody knows."""
 
-    words: str
-    simulated: bool = False
+    expected: Expectation | None = None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        return self.expected.words if self.expected else self.why
 
 
-FAILED = Forecast(f"The simulation failed, and the server’s log says why. {ELSEWHERE}")
+def _elsewhere(why: str) -> Forecast:
+    return Forecast(why=f"{why} {say('“crowdml plan FILE” says it on a machine of your own.')}")
+
+
+def _failed() -> Forecast:
+    return _elsewhere(say("The simulation failed, and the server’s log says why."))
 
 
 class Planner:
@@ -67,13 +78,14 @@ class Planner:
         """
         count = task.terms.features.count
         if count > MOST_FEATURES:
-            return Forecast(
-                f"A crowd with {count:,} features is too large to simulate here. {ELSEWHERE}"
+            why = say(
+                "A crowd with {n} features is too large to simulate here.", n=words.count(count)
             )
+            return _elsewhere(why)
         found = self._forecasts.get(text)
         if found is None:
             if sum(not each.done() for each in self._forecasts.values()) >= self._most_waiting:
-                return Forecast("Other crowds are being simulated. Try again in a minute.")
+                return Forecast(why=say("Other crowds are being simulated. Try again in a minute."))
             found = asyncio.create_task(self._next(task, text, closing))
             self._forecasts[text] = found
             if len(self._forecasts) > MOST:
@@ -86,15 +98,15 @@ class Planner:
         samples = task.terms.collection.batch * checkins
         large = devices * samples * task.terms.features.count > LARGE
         options = {"--devices": devices, "--samples": samples, "--trials": 1 if large else 3}
-        words = [str(word) for option in options.items() for word in option]
-        forecast = FAILED
+        settings = [str(word) for option in options.items() for word in option]
+        forecast = _failed()
         try:
             async with self._one_at_a_time:
-                forecast = await self._run(words, text, closing)
+                forecast = await self._run(settings, text, closing)
         except OSError:
             log.exception("a simulation did not start")
         finally:
-            if not forecast.simulated:
+            if not forecast.expected:
                 self._forecasts.pop(text, None)
         return forecast
 
@@ -122,18 +134,22 @@ class Planner:
             if process.returncode is None:
                 process.kill()
                 await said
-        late = f"The simulation took longer than {self._seconds:g} seconds. {ELSEWHERE}"
-        return Forecast("The server is ending." if closing.is_set() else late)
+        if closing.is_set():
+            return Forecast(why=say("The server is ending."))
+        seconds = words.local(f"{self._seconds:g}")
+        return _elsewhere(
+            say("The simulation took longer than {seconds} seconds.", seconds=seconds)
+        )
 
 
 def _forecast(code: int | None, out: bytes, err: bytes) -> Forecast:
     """What the process printed; a clear error is passed on, of any other the log knows more."""
     if code == 0:
-        words: str = msgspec.json.decode(out)["own_sentence"]
-        return Forecast(words, simulated=True)
+        return Forecast(msgspec.json.decode(out, type=Expectation))
     said = err.decode(errors="replace")
     clear = [line for line in said.splitlines() if line.startswith("crowdml: ")]
     if code == 1 and clear:
-        return Forecast(f"It cannot be simulated here: {clear[-1].removeprefix('crowdml: ')}")
+        why = clear[-1].removeprefix("crowdml: ")
+        return Forecast(why=say("It cannot be simulated here: {why}", why=why))
     log.error("a simulation ended with %s: %s", code, said[-2000:])
-    return FAILED
+    return _failed()

@@ -20,7 +20,7 @@ from crowdml.portal.promise import LEVELS
 from crowdml.protocol import rejected
 from crowdml.server import reports
 
-__all__ = ["facts_of", "join", "join_code", "privacy", "task", "tasks"]
+__all__ = ["facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
 
 LONGEST_HOST = 255
 

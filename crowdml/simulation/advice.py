@@ -103,6 +103,8 @@ class Advice:
         own: What the task's own settings should reach; None if they need more samples than a
             device has.
         own_sentence: That in words, and what would be clearly better.
+        devices: How many were expected.
+        simulated_devices: How many of them were simulated.
     """
 
     guess_error: float
@@ -113,6 +115,8 @@ class Advice:
     sentence: str
     own: Option | None
     own_sentence: str | None
+    devices: int
+    simulated_devices: int
 
 
 def advise(
@@ -171,7 +175,16 @@ def advise(
     sentence = _sentence(gathering, reaches(best), best, options, target_error, needed)
     own_sentence = f"{reaches(own)}{_better(own, best, options[0])}" if own else None
     return Advice(
-        guess, curves[-1].final, options, best, needed, sentence, own=own, own_sentence=own_sentence
+        guess,
+        curves[-1].final,
+        options,
+        best,
+        needed,
+        sentence,
+        own=own,
+        own_sentence=own_sentence,
+        devices=crowd[1],
+        simulated_devices=crowd[0],
     )
 
 

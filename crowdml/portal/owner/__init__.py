@@ -2,7 +2,7 @@
 
 from starlette.routing import Route
 
-from crowdml.portal.owner import creation, dashboard, signin, steering
+from crowdml.portal.owner import creation, dashboard, editing, signin, steering
 
 __all__ = ["ROUTES"]
 
@@ -15,6 +15,8 @@ ROUTES = [
     Route("/owner/new", creation.submit, methods=["POST"]),
     Route("/owner/tasks/{task}", steering.task),
     Route("/owner/tasks/{task}/state", steering.set_state, methods=["POST"]),
+    Route("/owner/tasks/{task}/edit", editing.edit, methods=["POST"]),
+    Route("/owner/tasks/{task}/delete", editing.delete, methods=["POST"]),
     Route("/owner/tasks/{task}/invites", steering.invite, methods=["POST"]),
     Route("/owner/tasks/{task}/revoke", steering.revoke, methods=["POST"]),
 ]

@@ -1,5 +1,6 @@
 """What an owner should know about a task before it exists."""
 
+from crowdml.portal.language import say
 from crowdml.portal.words import percent
 from crowdml.privacy import Unit
 from crowdml.protocol import Task
@@ -26,5 +27,7 @@ def advice(task: Task) -> str | None:
     if found is None:
         return None
     if found.margin >= 0.3:
-        return "In the end its error will hardly be known: too few predictions are counted."
-    return f"In the end its error will be known to within ± {percent(found.margin)}."
+        return say("In the end its error will hardly be known: too few predictions are counted.")
+    return say(
+        "In the end its error will be known to within ± {margin}.", margin=percent(found.margin)
+    )

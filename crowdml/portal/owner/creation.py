@@ -1,7 +1,6 @@
 """Creating a task: a form or a task file, a preview of what participants will see, and done."""
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,21 +8,23 @@ from starlette.responses import Response
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.portal.context import portal_of, service_of
 from crowdml.portal.description import Description
+from crowdml.portal.language import say
 from crowdml.portal.owner.advice import advice
 from crowdml.portal.owner.document import task_toml
-from crowdml.portal.owner.fields import DEFAULTS, FIELDS, GROUPS
+from crowdml.portal.owner.fields import DEFAULTS, FIELDS, STEPS
 from crowdml.portal.owner.posted import Posted
+from crowdml.portal.owner.sentence import sentence
 from crowdml.portal.owner.session import for_owner, on_post
 from crowdml.portal.page import redirect, render
 from crowdml.portal.planner import Forecast
 from crowdml.privacy import PRIVATE_UP_TO
-from crowdml.protocol import MISSING, Rule, Task, name_is_taken, rule
+from crowdml.protocol import Rule, Task, name_is_taken, rule
 
 __all__ = ["form", "submit"]
 
 FILE, CONSENT = "toml", "not_private"
 LABELS = {key: field.label for key, field in FIELDS.items()} | {
-    FILE: "Task file",
+    FILE: "Task file (TOML)",
     CONSENT: "I know that this task is NOT PRIVATE",
 }
 
@@ -36,6 +37,8 @@ async def form(request: Request) -> Response:
 @on_post
 async def submit(request: Request, posted: Posted) -> Response:
     """Preview, plan or create; what is wrong is said beside its field, and nothing is lost."""
+    if "use" in posted:
+        posted = _with_plan(posted)
     text = posted[FILE] if FILE in posted else task_toml(posted)
     service, by = service_of(request), request.state.owner.name
     names = {learner.task.name for learner in service.learners()}
@@ -52,6 +55,25 @@ async def submit(request: Request, posted: Posted) -> Response:
     return _page(request, posted, text=text, task=task, forecast=forecast)
 
 
+def _with_plan(posted: Posted) -> Posted:
+    """The form with the settings that the plan has recommended."""
+    mechanism, batch, checkins, *_ = [*posted["use"].split(), "", "", ""]
+    devices = _number(posted, "stop.updates", 1000) / _number(posted, "collection.checkins", 1)
+    changes = {"privacy.mechanism": mechanism, "collection.batch": batch, "collection.buffer": ""}
+    if mechanism == "direction":
+        gone = ("privacy.epsilon_e", "privacy.epsilon_y", "privacy.delta", "collection.heldout",
+                "model.clip")  # fmt: skip
+        changes |= dict.fromkeys(gone, "")
+        changes["collection.checkins"] = checkins
+    updates = round(devices * (int(checkins) if checkins.isdecimal() else 1))
+    return posted | changes | {"stop.updates": str(updates)}
+
+
+def _number(posted: Posted, key: str, default: int) -> int:
+    text = posted.get(key, "").strip()
+    return max(1, int(text)) if text.isdecimal() and len(text) < 13 else default
+
+
 def _rules(names: Set[str], confirmed: bool) -> tuple[Rule, ...]:
     """What the form asks besides what is asked of any task file."""
 
@@ -63,11 +85,11 @@ def _rules(names: Set[str], confirmed: bool) -> tuple[Rule, ...]:
     @rule("privacy.epsilon")
     def no_privacy_is_meant(epsilon: float) -> Iterator[Mistake]:
         if epsilon > PRIVATE_UP_TO and not confirmed:
-            must = (
-                f"must be ticked where ε is above {PRIVATE_UP_TO:g}, for then nothing is protected"
+            must = say(
+                "must be ticked where ε is above {n}, for then nothing is protected",
+                n=f"{PRIVATE_UP_TO:g}",
             )
-            remedy = f"Tick “{LABELS[CONSENT]}”, or choose a smaller ε."
-            yield Mistake(CONSENT, must, remedy=remedy)
+            yield Mistake(CONSENT, must, remedy=say("Tick it, or choose a smaller ε."))
 
     return name_is_new, no_privacy_is_meant
 
@@ -88,7 +110,7 @@ def _page(
         request,
         "owner/new.html",
         status,
-        groups=GROUPS,
+        steps=STEPS,
         values=DEFAULTS if from_file else values,
         file=values.get(FILE, ""),
         from_file=from_file,
@@ -107,18 +129,14 @@ def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """What is wrong, by the input that it is about, in the order of the page."""
     order = {key: place for place, key in enumerate(FIELDS)}
     order[CONSENT] = order["privacy.directions"]
-    wrong = {}
-    for mistake in sorted(mistakes, key=lambda mistake: order[mistake.field]):
-        if mistake.rule == MISSING:
-            mistake = replace(mistake, remedy="Fill it in.")
-        wrong[mistake.field] = [mistake.about("This")]
-    return wrong
+    in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
+    return {mistake.field: [sentence(mistake)] for mistake in in_order}
 
 
 def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """The same for a task file, which is one input; a box to tick is another."""
     wrong: dict[str, list[str]] = {}
     for mistake in mistakes:
-        key, name = (CONSENT, "This") if mistake.field == CONSENT else (FILE, mistake.field)
-        wrong.setdefault(key, []).append(mistake.about(name))
+        key, name = (CONSENT, None) if mistake.field == CONSENT else (FILE, mistake.field)
+        wrong.setdefault(key, []).append(sentence(mistake, name))
     return wrong

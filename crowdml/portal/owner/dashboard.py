@@ -17,10 +17,18 @@ NEWEST = 50
 @for_owner
 async def dashboard(request: Request) -> Response:
     service = service_of(request)
-    listing = Listing.of(service.learners(), request.query_params)
+    learners = service.learners()
+    listing = Listing.of(learners, request.query_params)
     statistics = await service.in_store_thread(
         lambda: [reports.statistics(learner) for learner in listing.shown]
     )
     actions = await service.in_store(lambda store: store.accounts.actions(most=NEWEST))
-    tasks = list(zip(listing.shown, statistics, strict=True))
-    return render(request, "owner/dashboard.html", listing=listing, tasks=tasks, actions=actions)
+    return render(
+        request,
+        "owner/dashboard.html",
+        listing=listing,
+        tasks=list(zip(listing.shown, statistics, strict=True)),
+        actions=actions,
+        names={learner.task.name for learner in learners},
+        deleted=request.query_params.get("done") == "deleted",
+    )

@@ -2,28 +2,32 @@
 
 import json
 
-from crowdml.portal.owner.field import Field, Kind
+from crowdml.portal.owner.field import TASK_FILE, Field, Kind
 from crowdml.portal.owner.fields import FIELDS
 from crowdml.portal.owner.posted import Posted
 
-__all__ = ["task_toml"]
+__all__ = ["task_toml", "toml_value"]
 
 
 def task_toml(posted: Posted) -> str:
     """The task file that says what the form says, so that one set of rules judges both.
 
-    Fields left empty are left out.
+    Fields left empty are left out, but for those that follow from others.
 
     >>> print(task_toml({"name": "steps", "privacy.epsilon": "1.0", "target.labels": "a\\n b "}))
     name = "steps"
     [target]
     labels = ["a", "b"]
+    [model]
+    kind = "softmax"
     [privacy]
     epsilon = 1.0
     """
     tables: dict[str, list[str]] = {"": []}
-    for key, field in FIELDS.items():
-        value = _toml_value(field, posted.get(key, ""))
+    said = {key: text for key, text in posted.items() if text.strip()}
+    said = _following(said) | said
+    for key in TASK_FILE:
+        value = toml_value(FIELDS[key], said.get(key, ""))
         table, _, name = key.rpartition(".")
         if value is not None:
             tables.setdefault(table, []).append(f"{name} = {value}")
@@ -33,7 +37,27 @@ def task_toml(posted: Posted) -> str:
     return "\n".join(lines)
 
 
-def _toml_value(field: Field, text: str) -> str | None:
+def _following(said: Posted) -> Posted:
+    """What follows from the sensor and the answer, where the form leaves it open."""
+    follows = {"model.kind": "softmax" if "target.labels" in said else "huber"}
+    kind = said.get("features.sensor.kind")
+    if kind is None:
+        return follows
+    if kind == "manual":
+        follows["features.sensor.transform"] = "values"
+    transform = (follows | said).get("features.sensor.transform", "spectrum")
+    if transform == "values":
+        lines = said.get("features.sensor.fields", "").splitlines()
+        count = max(1, sum(1 for line in lines if line.strip()))
+    else:
+        window = said.get("features.sensor.window", "64")
+        count = 4 if transform == "summary" else int(window) // 2 + 1 if window.isdecimal() else 33
+    if kind == "motion" and transform == "spectrum":
+        follows["features.sensor.first_bin"] = "0.1"
+    return follows | {"features.count": str(count)}
+
+
+def toml_value(field: Field, text: str) -> str | None:
     text = text.strip()
     if not text:
         return None

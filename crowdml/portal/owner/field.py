@@ -6,11 +6,12 @@ from enum import StrEnum
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+from crowdml.portal.language import say
+from crowdml.portal.words import local
 from crowdml.protocol import fields_of
 from crowdml.protocol.task import TaskFile
-from crowdml.protocol.wording import number
 
-__all__ = ["Field", "Kind"]
+__all__ = ["TASK_FILE", "Field", "Kind"]
 
 TASK_FILE = dict(fields_of(TaskFile))
 LONGEST_LINE = 200
@@ -38,6 +39,7 @@ class Field:
         start: What the form starts with.
         names: For a choice: what each means.
         none: For a choice: what none means, where that is no choice's default.
+        default: Whether to tell what holds if nothing is written.
     """
 
     key: str
@@ -46,6 +48,7 @@ class Field:
     start: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     none: str = ""
+    default: bool = True
 
     @property
     def id(self) -> str:
@@ -58,17 +61,19 @@ class Field:
     @property
     def hint(self) -> str:
         """What to write, and what holds if nothing is written."""
-        default = TASK_FILE[self.key].default
-        if self.kind is not Kind.NUMBER or not isinstance(default, int | float):
-            return self.about
-        return f"{self.about} Empty: {number(default)}.".lstrip()
+        about, default = say(self.about), TASK_FILE[self.key].default
+        number = self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default
+        return (
+            f"{about} {say('Empty: {n}.', n=local(f'{default:,g}'))}".lstrip() if number else about
+        )
 
     @property
     def choices(self) -> list[tuple[str, str]]:
         """Values and their names; the first is no value where one may be left out."""
-        left_out = self.none or f"default: {TASK_FILE[self.key].default}"
-        first = [] if self.start else [("", left_out)]
-        return first + [(value, f"{value}: {meaning}") for value, meaning in self.names.items()]
+        usual = say("default: {value}", value=TASK_FILE[self.key].default)
+        first = [("", say(self.none) if self.none else usual)]
+        named = [(value, f"{value}: {say(meaning)}") for value, meaning in self.names.items()]
+        return named if self.start and not self.none else first + named
 
 
 def _kind(type_: Any) -> Kind:

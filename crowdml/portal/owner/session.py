@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.context import front_of, service_of
+from crowdml.portal.language import say
 from crowdml.portal.owner.posted import Posted, read_form
 from crowdml.portal.page import redirect, render
 from crowdml.server.accounts import SESSION_SECONDS
@@ -68,9 +69,11 @@ def refuse_forged(request: Request) -> Response:
         request,
         "error.html",
         403,
-        title="Nothing was changed",
-        detail="the request did not come from a form of this site. "
-        "Go back, load the page again, and send it once more.",
+        title=say("Nothing was changed"),
+        detail=say(
+            "the request did not come from a form of this site. "
+            "Go back, load the page again, and send it once more."
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from crowdml.errors import Rejected
 from crowdml.portal.context import portal_of, service_of
+from crowdml.portal.language import say
 from crowdml.portal.owner.posted import Posted, read_form
 from crowdml.portal.owner.session import (
     forget,
@@ -25,7 +26,6 @@ __all__ = ["form", "safe_next", "sign_in", "sign_out"]
 
 LARGEST_BODY = 16 * 1024
 LONGEST_NAME = 63
-WRONG = "This name and password do not belong together."
 
 
 async def form(request: Request) -> Response:
@@ -38,7 +38,7 @@ async def sign_in(request: Request) -> Response:
     posted = await read_form(request, LARGEST_BODY)
     name, password = posted.get("name", "").strip(), posted.get("password", "")
     if len(name) > LONGEST_NAME or len(password) > LONGEST:
-        return await _page(request, posted, "The name or the password is too long.", 400)
+        return await _page(request, posted, say("The name or the password is too long."), 400)
     try:
         whence = visitor(request.scope)
         await service_of(request).in_store(lambda store: store.accounts.attempt(name, whence))
@@ -47,12 +47,13 @@ async def sign_in(request: Request) -> Response:
         if "retry_after" not in refusal.extra:
             raise
         wait = math.ceil(refusal.extra["retry_after"])
-        words = f"Too many attempts to sign in. Try again in {wait} s."
+        words = say("Too many attempts to sign in. Try again in {wait} s.", wait=wait)
         answer = await _page(request, posted, words, refusal.status)
         answer.headers["Retry-After"] = str(wait)
         return answer
     if token is None:
-        return await _page(request, posted, WRONG, 403)
+        wrong = say("This name and password do not belong together.")
+        return await _page(request, posted, wrong, 403)
     response = redirect(request, safe_next(posted.get("next", "")))
     remember(request, response, token)
     return response

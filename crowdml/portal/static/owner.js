@@ -1,3 +1,7 @@
+// The form that creates a task. Without this script, all of it works with its buttons alone.
+
+import { say } from "../web/page/say.js";
+
 // A task file from the disk goes into the text field, where it can be read before it is sent.
 const choice = /** @type {HTMLInputElement | null} */ (document.getElementById("file"));
 const text = /** @type {HTMLTextAreaElement | null} */ (document.getElementById("toml"));
@@ -10,24 +14,62 @@ if (choice && text) {
   });
 }
 
-// The preview is there at once; how well the crowd will learn comes in when it is simulated.
-const place = document.getElementById("plan");
-const button = place?.querySelector("button");
+// A name is made from the title, until somebody types another.
+const title = /** @type {HTMLInputElement | null} */ (document.getElementById("title"));
+const name = /** @type {HTMLInputElement | null} */ (document.getElementById("name"));
 
-if (place && button?.form && !place.querySelector("p")) {
-  const label = button.textContent;
+/** @param {string} words */
+function nameOf(words) {
+  const plain = words.normalize("NFKD").toLowerCase().replace(/\p{M}/gu, "");
+  return plain.replace(/[^a-z0-9]+/g, "-").slice(0, 40).replace(/^[^a-z]+|-+$/g, "");
+}
+
+if (title && name) {
+  let made = nameOf(title.value);
+  title.addEventListener("input", () => {
+    if (name.value === made || name.value === "") name.value = nameOf(title.value);
+    made = nameOf(title.value);
+  });
+}
+
+// How well the crowd will learn comes in when it is simulated: in the preview by itself.
+
+/**
+ * @param {Element} place
+ * @param {HTMLButtonElement} button
+ */
+async function simulate(place, button) {
+  const { form, textContent: label } = button;
+  if (!form) return;
   button.disabled = true;
-  button.textContent = "Simulating this crowd …";
+  button.textContent = say("Simulating this crowd …");
   try {
-    const typed = /** @type {Iterable<[string, string]>} */ (new FormData(button.form));
+    const typed = /** @type {Iterable<[string, string]>} */ (new FormData(form));
     const body = new URLSearchParams([...typed, ["do", "plan"]]);
-    const answer = await fetch(button.form.action, { method: "POST", body });
+    const answer = await fetch(form.action, { method: "POST", body });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const found = page.getElementById("plan");
-    if (!found) throw new Error("no plan in the answer");
-    place.replaceChildren(...found.childNodes);
+    if (found) {
+      place.replaceChildren(...found.childNodes);
+      return;
+    }
+    // Something is wrong with the task: let the page itself say what.
+    if (answer.status === 400) button.dataset["shown"] = "yes";
   } catch {
-    button.disabled = false;
-    button.textContent = label;
+    // Then it can be asked for once more.
   }
+  button.disabled = false;
+  button.textContent = label;
+  if (button.dataset["shown"]) button.click();
+}
+
+for (const place of document.querySelectorAll("[data-plan]")) {
+  const first = place.querySelector("button");
+  place.addEventListener("click", (event) => {
+    const button = /** @type {Element} */ (event.target).closest("button");
+    if (button?.value !== "plan" || button.dataset["shown"]) return;
+    event.preventDefault();
+    simulate(place, button);
+  });
+  if (first && "atOnce" in /** @type {HTMLElement} */ (place).dataset) simulate(place, first);
 }
