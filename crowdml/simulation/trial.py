@@ -20,7 +20,7 @@ from crowdml.simulation.plan import Plan
 from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd
 
-__all__ = ["DATA_STREAM", "Data", "prepare", "run_trial"]
+__all__ = ["DATA_STREAM", "Data", "prepare", "run_trial", "spent"]
 
 Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
 """The same samples in every trial, or a function that draws those of one."""
@@ -85,7 +85,7 @@ def _crowd(
     errors, rmse = measure(rule.model, w, data.bounded_test(rule.hiding.norm))
     used = np.concatenate([[0], training.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
-    per_sample, per_device, per_person = _spent(schedule, rule.hiding)
+    per_sample, per_device, per_person = spent(schedule, rule.hiding)
     return Curve(
         samples=samples,
         errors=errors[None],
@@ -100,7 +100,7 @@ def _crowd(
     )
 
 
-def _spent(schedule: Schedule, hiding: Hiding) -> tuple[float, float, float]:
+def spent(schedule: Schedule, hiding: Hiding) -> tuple[float, float, float]:
     """ε of the most used sample, of the busiest device, and of everything on one device at once."""
     if not schedule.n_checkins:
         return 0.0, 0.0, 0.0

@@ -19,7 +19,7 @@ from crowdml.simulation.delays import (
     lognormal_delay,
     uniform_delay,
 )
-from crowdml.simulation.schedule import Schedule, make_schedule
+from crowdml.simulation.schedule import Schedule, make_schedule, person_by_person
 from tests.simulation.reference import Checkin, run_crowd
 
 delays = st.one_of(
@@ -201,3 +201,24 @@ def test_nonsense_is_refused(batch: int, room: int | None, delay: Delay | None, 
 def test_impossible_delays_are_refused(ticks: float) -> None:
     with pytest.raises(InvalidInput, match="a delay must be finite and not negative"):
         uniform_delay(ticks)
+
+
+@given(
+    person=st.lists(st.integers(0, 5), min_size=1, max_size=40),
+    checkins=st.integers(1, 5),
+    seed=st.integers(0, 99),
+)
+def test_person_by_person(person: list[int], checkins: int, seed: int) -> None:
+    """Every sample once, no check-in mixes people, and nobody makes more than K."""
+    owners = np.array(person)
+    schedule = person_by_person(owners, checkins, np.random.default_rng(seed))
+    assert sorted(schedule.used.tolist()) == list(range(len(person)))
+    lengths = np.diff(schedule.start)
+    for i, number in enumerate(schedule.device.tolist()):
+        mine = owners[schedule.used[schedule.start[i] : schedule.start[i + 1]]]
+        assert set(mine) == {np.unique(owners)[number]}
+    for number, n in enumerate(np.unique(owners, return_counts=True)[1].tolist()):
+        made = lengths[schedule.device == number]
+        assert len(made) == min(n, checkins)
+        assert made.max() - made.min() <= 1
+    assert (schedule.staleness == 0).all()

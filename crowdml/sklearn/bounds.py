@@ -1,0 +1,76 @@
+"""Features and targets on one scale, by bounds that are known without looking at the data."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidInput
+from crowdml.privacy import bound_rows
+from crowdml.types import Array
+
+__all__ = ["TYPICAL", "Bounds"]
+
+TYPICAL = 3.0
+"""Half the distance of two bounds, in units of the numbers between them: as for standardised
+features within ±3."""
+
+
+class Bounds(NamedTuple):
+    """Where numbers lie, column by column; those beyond are cut off.
+
+    >>> Bounds.of((0, 10), 2, "bounds").cut(np.array([[5.0, 12.0]]))
+    array([[ 5., 10.]])
+    """
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, bounds: Any, columns: int, name: str) -> "Bounds":
+        """From one pair for all columns, or a pair of arrays with a number for each."""
+        try:
+            low, high = (np.broadcast_to(np.asarray(b, np.float64), columns) for b in bounds)
+        except (TypeError, ValueError):
+            low = high = np.zeros(0)
+        if not (len(low) and np.isfinite(high - low).all() and (low < high).all()):
+            raise InvalidInput(
+                f"{name} must be (low, high) with low < high, both finite, numbers or arrays of "
+                f"{columns}, found {bounds!r}."
+            )
+        return cls(low, high)
+
+    @property
+    def middle(self) -> Array:
+        return (self.low + self.high) / 2
+
+    @property
+    def unit(self) -> Array:
+        """The typical size of what lies between them, from their middle."""
+        return (self.high - self.low) / (2 * TYPICAL)
+
+    def cut(self, x: Array) -> Array:
+        cut: Array = np.clip(x, self.low, self.high)
+        return cut
+
+    def reach(self, norm: int) -> Array:
+        """How far from the middle, in each column, features may be so that few rows are longer
+        than 1 in this norm and typical ones are nearly as long."""
+        reach: Array = self.unit * (len(self.low) ** (1 / norm) + 2)
+        return reach
+
+    def rows(self, x: Array, norm: int) -> Array:
+        """‖x‖ ≤ 1, as devices need it: cut off, centred, and rescaled where a row is too long."""
+        return bound_rows((self.cut(x) - self.middle) / self.reach(norm), norm)
+
+    def warn(self, x: npt.NDArray[Any], name: str) -> None:
+        """Say so if these cannot be the bounds of these numbers."""
+        beyond = ((x < self.low) | (x > self.high)).mean(axis=0)
+        if (beyond > 0.5).any():
+            warnings.warn(
+                f"most numbers of {(beyond > 0.5).sum()} of {len(beyond)} columns lie outside "
+                f"{name} and are cut off, so little can be learnt from them. Give {name} that you "
+                "know beforehand.",
+                stacklevel=4,
+            )

@@ -1,0 +1,132 @@
+"""Labels, learnt by a simulated crowd."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from crowdml.errors import InvalidInput
+from crowdml.sklearn.crowd import Crowd
+from crowdml.types import Array
+
+__all__ = ["CrowdClassifier"]
+
+
+class CrowdClassifier(ClassifierMixin, Crowd):  # type: ignore[misc]
+    """A linear classifier that a crowd learns, each person from their own rows.
+
+    It is a simulation: what real devices would send is drawn from the same law by fast
+    pseudo-random numbers, on a machine that has everybody's data. So it tells what such a crowd
+    would learn at this ε, and what that would cost its people. It does not make the model fit for
+    release: for that, run a task with real devices, whose chance is exact and secret.
+
+    What a person would lose counts all that is learnt from their rows. Taken as public are how
+    many people there are, how many rows they have on average, `bounds` and the names of the
+    labels. Nothing else is computed from X. A scaler before it in a pipeline looks at everybody's
+    rows, which a crowd cannot: take `bounds` from what is known, or mind that this part is not
+    private.
+
+    Args:
+        epsilon: ε. For `direction` what a person loses in all; for `gaussian` and `laplace` what
+            each row loses. inf for no noise.
+        mechanism: `direction`, `gaussian` (δ = 10⁻⁶) or `laplace`.
+        model: `softmax` or `hinge`.
+        checkins: K, into how many check-ins a person's rows are split.
+        bounds: (low, high) of the features, numbers or arrays with one for each, known without
+            looking at X. Numbers beyond are cut off. The default suits standardised features.
+        regularization: λ.
+        fit_intercept: Whether scores have intercepts.
+        random_state: Of the simulated chance.
+
+    After `fit` there are:
+
+    - `classes_`, `n_features_in_`, `feature_names_in_` as usual;
+    - `coef_` and `intercept_`, for x that is cut to the bounds and, in the few rows that are too
+      long, drawn towards their middle; one row for two classes, otherwise one for each;
+    - `epsilon_`: what the person who lost most has lost in all, at `delta_`;
+      `epsilon_per_sample_`: what a row has lost;
+    - `n_people_`, `n_checkins_`.
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> crowd = CrowdClassifier(epsilon=10, bounds=(0, 8), random_state=0).fit(X, y)
+    >>> crowd.epsilon_, crowd.n_people_, crowd.coef_.shape
+    (10.0, 150, (3, 4))
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 4.0,
+        mechanism: str = "direction",
+        model: str = "softmax",
+        checkins: int = 1,
+        bounds: Any = (-3.0, 3.0),
+        regularization: float = 0.0,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.model = model
+        self.checkins = checkins
+        self.bounds = bounds
+        self.regularization = regularization
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdClassifier":
+        """Learn from rows of people.
+
+        Args:
+            X: Features, a row for each sample.
+            y: Labels.
+            groups: Whose each row is. Without it every row is somebody else's: then ε protects
+                one row, and whoever has n of them loses n·ε.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInput(
+                f"labels must be of 2 classes or more, found 1 class, {self.classes_[0]!r}."
+            )
+        coef, intercept = self._learn(
+            X, numbers.astype(np.float64), tuple(map(str, self.classes_)), groups
+        )
+        if len(self.classes_) == 2:
+            coef, intercept = np.diff(coef, axis=0), np.diff(intercept)
+        self.coef_, self.intercept_ = coef, intercept
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: one for each class, or for two classes that of the second less the first's."""
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The label with the highest score."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[best]
+        return labels
+
+    @available_if(lambda self: self.model == "softmax")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the labels; a support vector machine has none."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.stack([np.zeros(len(scores)), scores], axis=1)
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        share: Array = odds / odds.sum(axis=1, keepdims=True)
+        return share
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A few hundred people cannot teach as much as their rows in one place.
+        tags.classifier_tags.poor_score = not math.isinf(self.epsilon)
+        return tags

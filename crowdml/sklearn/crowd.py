@@ -1,0 +1,96 @@
+"""What both estimators share: rows belong to people, who learn as a simulated crowd."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from crowdml.errors import InvalidInput
+from crowdml.protocol import MECHANISMS
+from crowdml.simulation import Dataset, Learning
+from crowdml.simulation.fold import learn
+from crowdml.simulation.schedule import person_by_person
+from crowdml.simulation.trial import spent
+from crowdml.sklearn.bounds import Bounds
+from crowdml.types import Array, Ints
+
+__all__ = ["Crowd", "Learnt"]
+
+
+class Learnt(NamedTuple):
+    """Scores of x as it was given: coef·x + intercept, a row for each of K."""
+
+    coef: Array
+    intercept: Array
+
+
+class Crowd(BaseEstimator):  # type: ignore[misc]
+    """The settings, and how a crowd learns with them."""
+
+    epsilon: float
+    mechanism: str
+    model: str
+    checkins: int
+    bounds: Any
+    regularization: float
+    fit_intercept: bool
+    random_state: Any
+
+    def _learn(self, X: Array, y: Array, labels: tuple[str, ...], groups: Any) -> Learnt:
+        """Parameters in the units of X, and all that is said of how they came about."""
+        if not (isinstance(self.checkins, int | np.integer) and self.checkins >= 1):
+            raise InvalidInput(
+                f"checkins must be a whole number from 1 on, found {self.checkins!r}."
+            )
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        learning = Learning(
+            mechanism=self.mechanism,
+            epsilon=self.epsilon,
+            model=self.model,
+            regularization=self.regularization,
+            intercept=self.fit_intercept,
+            scale=None if labels else 1.0,
+        )
+        bounds, norm = self._bounds, MECHANISMS[self.mechanism].terms.norm
+        bounds.warn(X, "bounds")
+        x = bounds.rows(X, norm)
+        data = Dataset("X", labels, x, y, _people(groups, X), x[:0], y[:0])
+        schedule = person_by_person(data.person, self.checkins, rng)
+        w, _ = learn(data, schedule, learning, np.array([schedule.n_checkins]), rng)
+        hiding = learning.rule(data, schedule).hiding
+        self.epsilon_per_sample_, _, self.epsilon_ = spent(schedule, hiding)
+        self.delta_ = hiding.losses(1)[0].delta
+        self.n_checkins_ = schedule.n_checkins
+        self.n_people_ = len(np.unique(data.person))
+        return self._in_units_of_x(w[0], bounds, norm)
+
+    def _in_units_of_x(self, w: Array, bounds: Bounds, norm: int) -> Learnt:
+        n_scores = len(w) // (self.n_features_in_ + bool(self.fit_intercept))
+        split = n_scores * self.n_features_in_
+        coef = w[:split].reshape(n_scores, -1) / bounds.reach(norm)
+        return Learnt(coef, (w[split:] if self.fit_intercept else 0.0) - coef @ bounds.middle)
+
+    @property
+    def _bounds(self) -> Bounds:
+        return Bounds.of(self.bounds, self.n_features_in_, "bounds")
+
+    def _scores(self, X: Any) -> Array:
+        """coef_·x + intercept_ of x as devices see it: cut off, and rescaled where too long."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        bounds, norm = self._bounds, MECHANISMS[self.mechanism].terms.norm
+        seen = bounds.middle + bounds.rows(X, norm) * bounds.reach(norm)
+        scores: Array = seen @ np.atleast_2d(self.coef_).T + self.intercept_
+        return scores
+
+
+def _people(groups: Any, X: Array) -> Ints:
+    """Whose each row is: numbers in the order of the names; everyone has one row by default."""
+    if groups is None:
+        return np.arange(len(X))
+    groups = column_or_1d(groups)
+    check_consistent_length(X, groups)
+    numbers: Ints = np.unique(groups, return_inverse=True)[1].astype(np.int64)
+    return numbers

@@ -1,0 +1,93 @@
+"""Numbers, learnt by a simulated crowd."""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from crowdml.sklearn.bounds import Bounds
+from crowdml.sklearn.crowd import Crowd
+from crowdml.types import Array
+
+__all__ = ["CrowdRegressor"]
+
+
+class CrowdRegressor(RegressorMixin, Crowd):  # type: ignore[misc]
+    """A linear regression that a crowd learns, each person from their own rows.
+
+    It is a simulation, with all that `CrowdClassifier` says about it: fast pseudo-random numbers
+    stand for exact chance, so the model is for studying a crowd and not for release. Nothing is
+    computed from y but what check-ins tell: `y_bounds` take the place of labels.
+
+    Args:
+        epsilon: ε. For `direction` what a person loses in all; for `gaussian` and `laplace` what
+            each row loses. inf for no noise.
+        mechanism: `direction`, `gaussian` (δ = 10⁻⁶) or `laplace`.
+        model: `huber`, which shrugs at outliers, or `ridge`.
+        checkins: K, into how many check-ins a person's rows are split.
+        bounds: (low, high) of the features, numbers or arrays with one for each, known without
+            looking at X. Numbers beyond are cut off. The default suits standardised features.
+        y_bounds: (low, high) of y, likewise.
+        regularization: λ.
+        fit_intercept: Whether there is an intercept.
+        random_state: Of the simulated chance.
+
+    After `fit` there are `coef_`, `intercept_`, `n_features_in_`, and `epsilon_`, `delta_`,
+    `epsilon_per_sample_`, `n_people_`, `n_checkins_` as `CrowdClassifier` has them.
+
+    >>> X = np.random.default_rng(0).uniform(size=(500, 1))
+    >>> crowd = CrowdRegressor(epsilon=10, bounds=(0, 1), y_bounds=(0, 10), random_state=0)
+    >>> round(crowd.fit(X, 10 * X[:, 0]).score(X, 10 * X[:, 0]), 1)
+    1.0
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 4.0,
+        mechanism: str = "direction",
+        model: str = "huber",
+        checkins: int = 1,
+        bounds: Any = (-3.0, 3.0),
+        y_bounds: Any = (-3.0, 3.0),
+        regularization: float = 0.0,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.model = model
+        self.checkins = checkins
+        self.bounds = bounds
+        self.y_bounds = y_bounds
+        self.regularization = regularization
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdRegressor":
+        """Learn from rows of people.
+
+        Args:
+            X: Features, a row for each sample.
+            y: Numbers.
+            groups: Whose each row is. Without it every row is somebody else's: then ε protects
+                one row, and whoever has n of them loses n·ε.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        bounds = Bounds.of(self.y_bounds, 1, "y_bounds")
+        bounds.warn(y[:, None], "y_bounds")
+        sizes = (bounds.cut(y) - bounds.middle) / bounds.unit
+        coef, intercept = self._learn(X, sizes, (), groups)
+        self.coef_ = coef[0] * bounds.unit
+        self.intercept_ = float((intercept * bounds.unit + bounds.middle)[0])
+        return self
+
+    def predict(self, X: Any) -> Array:
+        return self._scores(X)[:, 0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A few hundred people cannot teach as much as their rows in one place.
+        tags.regressor_tags.poor_score = not math.isinf(self.epsilon)
+        return tags
