@@ -1,0 +1,257 @@
+"""A bridge to Flower: a client's update leaves as one direction, and its ledger is kept.
+
+Flower's own mod for local privacy adds floating-point noise, calibrated by a formula that is proved
+for ε < 1 only. Here one of k public directions is named by exact chance, for any ε that a
+choice can have, and a file on the client's side adds up what was told.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.device.account import Account, Told
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.privacy import (
+    Chance,
+    CheckinEvent,
+    DirectionMechanism,
+    Ledger,
+    Limits,
+    Place,
+    SystemChance,
+    best_closest,
+)
+from crowdml.types import Array, Flags, Ints
+
+if TYPE_CHECKING:
+    from flwr.app import Context, Message
+
+__all__ = ["DirectionMod"]
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+LENGTH = DirectionMechanism(1.0, 2, 1, 1).length
+"""That of the mechanism's unit, in which the clipping norm is said."""
+
+MOST_ROUNDS = 1_000_000
+"""The ledger says when it is enough."""
+
+PRECONDITION = 6
+"""Flower's code for a mod that cannot do what it is asked to."""
+
+logger = logging.getLogger(__name__)
+
+
+class DirectionMod:
+    """Let a Flower client tell its update by one of k directions, and nothing else.
+
+    Of a `train` message the app's update u, what it returns less what it was sent, is shortened to
+    `clipping_norm` and told by the direction mechanism. The reply is what was sent plus an
+    estimate of u that is right on average: E[û] = u and E‖û‖² ≈ d·S²/m² for d parameters, with
+    1/m² = 0.44 at ε = 4 a round and 6.3 at 1. So it suits small models and many clients.
+
+    The promise is for everything that the client computed from: whatever its data, its training
+    and its bugs are, each of k replies has one of two known probabilities, at most e^ε apart. It
+    covers nothing that leaves by another way, so there is none: metrics of the reply are dropped,
+    the number of examples is 1, an app that fails or returns nonsense tells a direction all the
+    same, and messages of other types, which ask for losses or accuracies, are refused. What is
+    not hidden: whether and when a client replies, and how long its training took.
+
+    Args:
+        epsilon: ε that a client loses in all, over all rounds.
+        rounds: K, the rounds that share it. Then, or when the ledger says that ε is spent, the
+            client replies with an error and its app is not asked.
+        clipping_norm: S, as in Flower: longer updates are shortened to it.
+        folder: Where ledgers are kept, on the client's side: one for each `partition-id` of
+            Flower's node configuration, or a single one. A client that loses it promises nothing.
+        directions: k.
+        chance: All that is random; the system's secure generator.
+
+    Example:
+
+        app = ClientApp(mods=[DirectionMod(4.0, rounds=10, clipping_norm=0.1, folder="ledgers")])
+
+    Reference: Isik, Chen, Özgür, Weissman, No, NeurIPS 2023 (k-closest encoding).
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        rounds: int,
+        clipping_norm: float,
+        folder: Path | str,
+        *,
+        directions: int = 1024,
+        chance: Chance | None = None,
+    ) -> None:
+        if rounds < 1 or not 0 < clipping_norm < np.inf or not epsilon > 0:
+            raise InvalidInput(
+                "epsilon and clipping_norm must be positive, clipping_norm finite and rounds at "
+                f"least 1, found {epsilon}, {clipping_norm} and {rounds}."
+            )
+        self.epsilon, self.rounds = epsilon, rounds
+        self.clipping_norm, self.directions = clipping_norm, directions
+        self.folder, self.chance = Path(folder), chance or SystemChance()
+        self.mechanism(1)  # refuses at once what cannot be chosen
+
+    def mechanism(self, size: int) -> DirectionMechanism:
+        """That of one round, for a model of so many parameters."""
+        epsilon = self.epsilon / self.rounds
+        return DirectionMechanism(
+            epsilon=epsilon,
+            directions=self.directions,
+            closest=best_closest(self.directions, epsilon),
+            size=size,
+            checkins=MOST_ROUNDS,
+            evaluators=0.0,
+            scale=self.clipping_norm / LENGTH,
+        )
+
+    def ledger(self, partition: Any = None) -> Ledger:
+        """What a client has told so far."""
+        account = self._account(partition)
+        try:
+            return Ledger.of(told.event for told in account.statement.told)
+        finally:
+            account.close()
+
+    def __call__(
+        self,
+        message: "Message",
+        context: "Context",
+        call_next: "Callable[[Message, Context], Message]",
+    ) -> "Message":
+        try:
+            sent = _sent(message)
+            mechanism = self.mechanism(sum(array.size for array in _real(sent).values()))
+            place, event = self._spend(mechanism, context)
+        except CrowdmlError as error:
+            return _refused(message, str(error))
+        update = _Update(_update(message, context, call_next, sent))
+        told = mechanism.tell(update, event, place, self.chance)
+        estimate = mechanism.read(told, place).g
+        assert estimate is not None
+        return _reply(message, sent, estimate)
+
+    def _spend(
+        self, mechanism: DirectionMechanism, context: "Context"
+    ) -> tuple[Place, CheckinEvent]:
+        """Charge the ledger, on disk, before anything is computed that could be told."""
+        words = f"flower {mechanism}"
+        account = self._account(context.node_config.get("partition-id"))
+        limits = Limits(per_sample=self.epsilon, per_device=self.epsilon)
+        try:
+            while True:
+                before = account.statement.told
+                number = len(before) + 1
+                place = Place(sha256(words.encode()).hexdigest(), str(context.node_id), number)
+                event = mechanism.event(1, place)
+                Ledger.of(told.event for told in before).require(event, limits)
+                try:
+                    run = Told("flower", f"run {context.run_id}", True, event)
+                    account.book(f"flower {number}", run)
+                except sqlite3.IntegrityError:
+                    continue  # another process has told this number meanwhile
+                return place, event
+        finally:
+            account.close()
+
+    def _account(self, partition: Any) -> Account:
+        return Account(self.folder if partition is None else self.folder / f"partition-{partition}")
+
+
+class _Update:
+    """What a mechanism hides, for an update that is there already."""
+
+    n_samples = 1
+    w: Array = np.zeros(1)
+    labels: Ints = np.zeros(0, np.int64)
+
+    def __init__(self, update: Array) -> None:
+        self._update = update
+
+    def mistakes(self) -> Flags:
+        return np.zeros(1, np.bool_)
+
+    def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
+        return self._update
+
+
+def _sent(message: "Message") -> Arrays:
+    """The arrays of a message that may be answered at all: what is said of it is public."""
+    kind = message.metadata.message_type
+    if kind.partition(".")[0] != "train":
+        raise InvalidInput(
+            f"a client with DirectionMod answers train messages alone, found {kind}: nothing "
+            "would hide what it says. Set fraction_evaluate to 0, and evaluate on the server."
+        )
+    records = message.content.array_records
+    if len(records) != 1 or any(key.startswith("fitins.") for key in records):
+        raise InvalidInput(
+            "DirectionMod needs a message with one ArrayRecord, as for @app.train(), found "
+            f"{', '.join(records) or 'none'}."
+        )
+    sent = {name: array.numpy() for name, array in next(iter(records.values())).items()}
+    if not any(array.size for array in _real(sent).values()):
+        raise InvalidInput("DirectionMod needs arrays of floats to train, found none.")
+    return sent
+
+
+def _real(arrays: Arrays) -> Arrays:
+    """Those that an update changes; counters of batches and the like are sent back as they came."""
+    return {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
+
+
+def _update(
+    message: "Message",
+    context: "Context",
+    call_next: "Callable[[Message, Context], Message]",
+    sent: Arrays,
+) -> Array:
+    """What the app has learnt; nothing, if it fails: that it did is said here and not told."""
+    try:
+        (record,) = call_next(message, context).content.array_records.values()
+        parts = []
+        for name, before in _real(sent).items():
+            after = record[name].numpy()
+            if after.shape != before.shape:
+                raise InvalidInput(
+                    f"{name} must have the shape {before.shape}, found {after.shape}."
+                )
+            parts.append((after.astype(np.float64) - before.astype(np.float64)).ravel())
+        update = np.concatenate(parts)
+        if not np.isfinite(update).all():
+            raise InvalidInput("an update must be finite, found nan or inf.")
+    except Exception:
+        logger.exception("the app gave no update, so that a random direction is told")
+        return np.zeros(sum(array.size for array in _real(sent).values()))
+    return update
+
+
+def _reply(message: "Message", sent: Arrays, estimate: Array) -> "Message":
+    """What was sent plus the estimate; nothing else in it depends on the client's data."""
+    from flwr.app import Array as FlowerArray
+    from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
+
+    arrays, at = {}, 0
+    for name, before in sent.items():
+        after = before
+        if name in _real(sent):
+            step = estimate[at : at + before.size].reshape(before.shape)
+            after, at = (before + step).astype(before.dtype), at + before.size
+        arrays[name] = FlowerArray(np.asarray(after))
+    (key,) = message.content.array_records
+    metrics = MetricRecord({"num-examples": 1})
+    return Message(RecordDict({key: ArrayRecord(arrays), "metrics": metrics}), reply_to=message)
+
+
+def _refused(message: "Message", reason: str) -> "Message":
+    from flwr.app import Error, Message
+
+    return Message(Error(code=PRECONDITION, reason=reason), reply_to=message)
