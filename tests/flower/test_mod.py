@@ -67,7 +67,7 @@ def step(reply: Any) -> Any:
 
 
 def mod(folder: Path, **settings: Any) -> DirectionMod:
-    usual = {"epsilon": 4.0, "rounds": 1, "clipping_norm": S, "folder": folder}
+    usual: dict[str, Any] = {"epsilon": 4.0, "rounds": 1, "clipping_norm": S, "folder": folder}
     return DirectionMod(**usual | settings)
 
 

@@ -29,7 +29,7 @@ def test_a_crowd_of_clients_learns(tmp_path: Path) -> None:
     client, server, learnt = ClientApp(mods=[mod]), ServerApp(), []
     size = (data.x_train.shape[1], len(data.labels))
 
-    @client.train()
+    @client.train()  # type: ignore[untyped-decorator]
     def train(message: Any, context: Any) -> Any:
         """One long step down the gradient of softmax."""
         mine = np.arange(len(data.y_train)) % CLIENTS == context.node_config["partition-id"]
@@ -40,7 +40,7 @@ def test_a_crowd_of_clients_learns(tmp_path: Path) -> None:
         stepped = w - 100 * x.T @ wrong / len(x)
         return Message(RecordDict({"arrays": ArrayRecord([stepped])}), reply_to=message)
 
-    @server.main()
+    @server.main()  # type: ignore[untyped-decorator]
     def main(grid: Any, context: Any) -> None:
         every = {"min_train_nodes": CLIENTS, "min_available_nodes": CLIENTS}
         strategy = FedAvg(fraction_evaluate=0.0, **every)
