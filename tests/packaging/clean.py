@@ -1,0 +1,81 @@
+"""A clean environment: the wheel, and of all that is installed only what an extra asks for."""
+
+import atexit
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import Distribution, distribution, distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from tests.docs.pages import ROOT
+
+__all__ = ["build", "clean_python", "own"]
+
+
+@cache
+def build() -> tuple[Path, Path]:
+    """The sdist, built from the sources, and the wheel, built from the sdist."""
+    folder = _folder()
+    _run("-m", "hatchling", "build", "--target", "sdist", "--directory", folder)
+    (sdist,) = folder.glob("*.tar.gz")
+    _pip("wheel", "--no-build-isolation", "--wheel-dir", folder, sdist)
+    (wheel,) = folder.glob("*.whl")
+    return sdist, wheel
+
+
+@cache
+def own() -> Distribution:
+    """The wheel, installed by pip in a folder of its own."""
+    folder = _folder()
+    _pip("install", "--no-compile", "--target", folder, build()[1])
+    return next(iter(distributions(name="crowdml", path=[str(folder)])))
+
+
+@cache
+def clean_python(extra: str = "") -> Path:
+    """The interpreter of an environment that links to the wheel and to what an extra needs."""
+    folder = _folder()
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for each in (own(), *(distribution(name) for name in _needed(own(), [extra], set()))):
+        for top in {file.parts[0] for file in each.files or []} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(each.locate_file(top))))
+    return folder / "bin" / "python"
+
+
+def _needed(asking: Distribution, extras: Iterable[str], found: set[str]) -> set[str]:
+    """The names of all that a distribution asks for, directly or not."""
+    for line in asking.requires or []:
+        asked = Requirement(line)
+        if asked.marker and not any(asked.marker.evaluate({"extra": e}) for e in ("", *extras)):
+            continue
+        if asked.name == "crowdml":
+            _needed(own(), asked.extras, found)
+        elif asked.name not in found:
+            found.add(asked.name)
+            _needed(distribution(asked.name), asked.extras, found)
+    return found
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="crowdml-packaging-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def _pip(command: str, *arguments: object) -> None:
+    offline = ("--quiet", "--no-index", "--no-deps", "--disable-pip-version-check")
+    _run("-m", "pip", command, *offline, *arguments)
+
+
+def _run(*arguments: object) -> None:
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,77 @@
+"""Each extra alone brings what it promises, and the plain package does without any."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.packaging.clean import clean_python, own
+
+pytestmark = pytest.mark.xdist_group("packaging")
+
+PROMISES = {
+    "": "cli data device models optim privacy protocol",
+    "demo": "demo portal server",
+    "mqtt": "device.broker device.discovery device.listening",
+    "noise": "privacy",
+    "postgresql": "portal server",
+    "server": "bench.server portal server",
+    "server-direction": "portal server",
+    "sim": "bench.simulator checks.audit checks.picture reproduction simulation",
+}
+"""The packages that each extra must be enough for."""
+USED_LATE = {
+    "demo": "onnx granian brotli",
+    "noise": "opendp.measurements",
+    "postgresql": "psycopg opendp onnx",
+    "server": "opendp onnx granian cryptography argon2 matplotlib segno",
+    "sim": "opendp sklearn matplotlib",
+}
+"""What is loaded only when it is needed."""
+
+LOAD = """
+import importlib, pkgutil, sys
+sources = sys.argv.pop(1)
+promised, late, others = (each.split() for each in sys.argv[1:])
+for name in late:
+    importlib.import_module(name)
+for name in promised:
+    module = importlib.import_module(f"crowdml.{name}")
+    for part in pkgutil.walk_packages(getattr(module, "__path__", ()), module.__name__ + "."):
+        if part.name.removeprefix("crowdml.") not in others and ".migrations." not in part.name:
+            importlib.import_module(part.name)
+assert not module.__file__.startswith(sources), module.__file__
+"""
+
+
+def run(folder: Path, extra: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A program where nothing is installed but the wheel and what the extra asks for."""
+    return subprocess.run(
+        [str(clean_python(extra)), *arguments],
+        env={"HOME": str(folder)}, cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def load(
+    folder: Path, extra: str, promised: str, late: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return run(folder, extra, "-c", LOAD, str(ROOT), promised, late, PROMISES["mqtt"])
+
+
+@pytest.mark.parametrize("extra", PROMISES)
+def test_each_extra_alone(tmp_path: Path, extra: str) -> None:
+    done = load(tmp_path, extra, PROMISES[extra], USED_LATE.get(extra, ""))
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_extra_is_tried() -> None:
+    assert {"", *own().metadata.get_all("Provides-Extra", [])} == {*PROMISES, "dev"}
+
+
+def test_the_environment_is_clean(tmp_path: Path) -> None:
+    """What no extra asks for is not there, though the tests themselves have it."""
+    done = load(tmp_path, "", "server")
+    assert "No module named 'sqlalchemy'" in done.stderr
+    done = run(tmp_path, "", "-m", "crowdml", "demo")
+    assert (done.returncode, "pip install 'crowdml[demo]'" in done.stderr) == (1, True)

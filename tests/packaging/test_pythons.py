@@ -1,0 +1,50 @@
+"""The wheel in every Python that is at hand, with the packages made for that one."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.packaging.clean import build
+from tests.packaging.test_extras import LOAD, PROMISES
+
+pytestmark = pytest.mark.xdist_group("packaging")
+
+OTHERS = [minor for minor in (11, 12, 13, 14) if minor != sys.version_info.minor]
+
+
+def at_hand(version: str) -> str:
+    """An interpreter of this version on PATH, or of pyenv, whose own names may lead nowhere."""
+    pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+    for found in (shutil.which(f"python{version}"), *map(str, pyenv)):
+        if (
+            found
+            and subprocess.run([found, "-V"], capture_output=True, check=False).returncode == 0
+        ):
+            return found
+    pytest.skip(f"no Python {version} at hand")
+
+
+@pytest.mark.parametrize("minor", OTHERS)
+def test_the_wheel_runs_in_other_pythons(tmp_path: Path, minor: int) -> None:
+    python = at_hand(f"3.{minor}")
+    install = subprocess.run(
+        [
+            sys.executable, "-m", "pip", "install", "--quiet", "--no-compile",
+            "--only-binary=:all:", "--python-version", f"3.{minor}", "--target", str(tmp_path),
+            "--constraint", str(ROOT / "constraints.txt"), str(build()[1]),
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "HTTP" in install.stderr and install.returncode:
+        pytest.skip("there is no network")
+    assert install.returncode == 0, install.stderr
+    done = subprocess.run(
+        [python, "-W", "error", "-c", LOAD, str(ROOT), PROMISES[""], "", PROMISES["mqtt"]],
+        env={"PYTHONPATH": str(tmp_path)}, cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
