@@ -9,13 +9,14 @@ NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test quick check bench soak clean help
+.PHONY: demo test quick check docs bench soak clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
 	@echo "make test    all tests, also in a browser: CHROMIUM=/path/to/it, or one is installed"
 	@echo "make quick   the tests that take two minutes"
 	@echo "make check   style, types and the layer contract only"
+	@echo "make docs    the reference of the Python package, in site/"
 	@echo "make bench   the benchmarks of device and server"
 	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
 	@echo "make clean   remove what these commands have set up"
@@ -50,6 +51,10 @@ vulnerabilities: $(READY)
 	if grep -q '^Found [0-9]' <<< "$$found"; then echo "$$found"; exit 1; fi; \
 	grep -q '^No known' <<< "$$found" && ! grep -q 'could not be audited' <<< "$$found" \
 		|| echo "pip-audit could not look at everything; go on without it"
+
+docs: $(READY)
+	$(BIN)/python docs/reference.py site
+	@echo "open site/index.html"
 
 bench: $(READY)
 	$(BIN)/crowdml bench device
@@ -121,5 +126,5 @@ nginx:
 	@$(NGINX_IS_THERE) || { echo "the tests need nginx; install it"; exit 1; }
 
 clean:
-	rm -rf $(VENV) $(NODE) screenshots
+	rm -rf $(VENV) $(NODE) screenshots site
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

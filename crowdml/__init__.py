@@ -1,8 +1,28 @@
-"""crowdml: learning from a crowd's devices without taking the crowd's data.
+"""Learning from a crowd's devices without taking the crowd's data.
 
->>> import crowdml
->>> crowdml.Device                          # doctest: +ELLIPSIS
-<class 'crowdml.device.device.Device'>
+A device takes part in three lines:
+
+```python
+from crowdml import Device
+
+device = Device.join("https://crowd.example", "steps")
+device.add(x, y)
+device.leave()
+```
+
+| | |
+|---|---|
+| `crowdml.device` | a device: its file, its ledger, the way to the server |
+| `crowdml.models`, `crowdml.optim` | what is learnt, and how the server steps |
+| `crowdml.privacy` | the mechanisms, exact chance, what each costs, the ledger |
+| `crowdml.protocol` | tasks, terms and messages, where device and server meet |
+| `crowdml.server` | a server in a process of its own, and its database |
+| `crowdml.simulation` | a crowd in arrays: whether it will learn, before it exists |
+| `crowdml.checks` | suites that your own model, optimizer or mechanism must pass |
+| `crowdml.errors` | every error on purpose, drawn as a tree |
+
+Arrays are NumPy's: `crowdml.types` has their kinds. A name is loaded when it is first used, so that
+a device needs nothing of what a server needs.
 """
 
 from importlib.metadata import version

@@ -1,5 +1,6 @@
 """Every error that crowdml raises on purpose.
 
+```
 CrowdmlError
 ├── InvalidInput          a value breaks a rule; nothing was changed
 │   ├── InvalidSample     a sample that the device refuses
@@ -12,6 +13,7 @@ CrowdmlError
 ├── Unreachable           the network or the server failed; try again later
 ├── Untrusted             the server's certificate is not the expected one
 └── Rejected              the server said no, with an RFC 9457 problem
+```
 
 A message states the rule, the value found and what to do.
 """
@@ -37,7 +39,7 @@ __all__ = [
 
 
 class CrowdmlError(Exception):
-    """The root of the tree above."""
+    """What all errors on purpose have in common: who catches it catches each of them."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -46,7 +48,7 @@ class CrowdmlError(Exception):
 
 
 class InvalidInput(CrowdmlError, ValueError):
-    """A value breaks a rule."""
+    """A value breaks a rule, and nothing was changed."""
 
 
 class InvalidSample(InvalidInput):

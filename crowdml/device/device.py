@@ -164,6 +164,7 @@ class Device:
 
     @property
     def ledger(self) -> Ledger:
+        """What this device has told in this task, and what it cost."""
         return self._store.ledger
 
     @property
@@ -178,6 +179,7 @@ class Device:
 
     @property
     def identity(self) -> Identity:
+        """Who the device is to the server, and where that is."""
         return self._identity
 
     @property
@@ -356,6 +358,7 @@ class Device:
                 self._store.remove()
 
     def close(self) -> None:
+        """Close the connection and the file. Nothing is lost: `Device` opens it again."""
         self._transport.close()
         self._store.close()
 

@@ -58,6 +58,7 @@ class Ledger:
 
     @classmethod
     def of(cls, events: Iterable[CheckinEvent]) -> "Ledger":
+        """The ledger of these events, in the order in which they were told."""
         return cls(tuple(events))
 
     @property
@@ -94,4 +95,5 @@ class Ledger:
             )
 
     def charge(self, event: CheckinEvent) -> "Ledger":
+        """A ledger with one more event; this one stays as it is."""
         return Ledger((*self.events, event))

@@ -40,6 +40,7 @@ def encode_gradient(u: Ints) -> bytes:
 
 
 def decode_gradient(data: bytes, size: int) -> Ints:
+    """The int32 values of a gradient with `size` of them; anything else is refused."""
     if len(data) != 4 * size:
         raise InvalidInput(
             f"gradient must be {size} int32 values ({4 * size} bytes), found {len(data)} bytes."

@@ -80,6 +80,8 @@ class TaskView(Answer, frozen=True):
 
 
 class TaskList(Answer, frozen=True):
+    """The tasks of a server that anyone may see."""
+
     tasks: tuple[TaskView, ...]
 
 

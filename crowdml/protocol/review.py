@@ -31,6 +31,7 @@ class Rule(NamedTuple):
 
 
 def rule(*needs: str) -> Callable[[Check], Rule]:
+    """Make a check a `Rule` about these fields: it runs only where each of them is valid alone."""
     return lambda check: Rule(needs, check)
 
 

@@ -143,6 +143,7 @@ def _has_no_use(field: str, chosen: str, mechanism: str) -> Rule:
 
 
 def name_is_taken(name: str) -> Mistake:
+    """The mistake of a task whose name another task of the server has."""
     taken = f"is taken: there is a task {name!r} already"
     return Mistake("name", taken, remedy="Choose another name.")
 

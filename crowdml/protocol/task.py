@@ -217,6 +217,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def name(self) -> str:
+        """The task's name, by which devices know it."""
         return self.terms.task
 
     @property
@@ -246,6 +247,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.optimizer.reach or usual
 
     def make_optimizer(self) -> Optimizer:
+        """How the server steps, with all that the task leaves open settled from public numbers."""
         updates = self.t_max * (1 - self.terms.collection.evaluators)
         spec = self.optimizer.settled(updates, self.terms.mechanism(), self.reach)
         return spec.make(self.terms.model.radius)

@@ -142,10 +142,12 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
+        """The terms as JSON: what is shown, hashed and agreed to."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
 
     @property
     def n_classes(self) -> int:
+        """How many labels there are; 0 if a number is predicted."""
         return len(self.target.labels)
 
     @property
@@ -203,13 +205,16 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.mechanism().event(n_samples, Place("", "", 1))
 
     def make_model(self) -> Model:
+        """What is learnt, with its proven bounds."""
         return make_model(self.model, self.features.count, self.n_classes)
 
     @property
     def mechanism_name(self) -> str:
+        """`direction`, `gaussian` or `laplace`."""
         return str(self.privacy.__struct_config__.tag)
 
     def mechanism(self) -> Mechanism:
+        """What decides what leaves a device, and what it costs."""
         model, collection = self.model, self.collection
         return self.privacy.make(
             Conditions(
@@ -228,6 +233,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def make_model(spec: ModelTerms, n_features: int, n_classes: int) -> Model:
+    """The model that these terms describe; a combination that cannot be is refused."""
     mistakes = tuple(model_mistakes(spec.kind, spec.intercept, n_features, n_classes))
     if mistakes:
         raise InvalidTask(*mistakes)

@@ -12,14 +12,34 @@ from tests.docs.pages import PAGES, ROOT, inline, page, table_rows
 
 @pytest.mark.parametrize("name", PAGES)
 def test_relative_links(name: str) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)", page(name))
-    missing = [
-        link
-        for link in links
-        if not re.match(r"[a-z]+:", link)
-        and not ((ROOT / name).parent / link.partition("#")[0]).exists()
-    ]
+    links = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", page(name))
+    missing = [link for link in map("".join, links) if not _leads(name, link)]
     assert not missing
+
+
+def _leads(name: str, link: str) -> bool:
+    """Whether a link on a page leads to a file, and to a heading of it if it names one."""
+    path, _, anchor = link.partition("#")
+    if re.match(r"[a-z]+:", link):
+        return True
+    target = (ROOT / name).parent / path if path else ROOT / name
+    if not target.exists() or not anchor:
+        return target.exists()
+    return anchor in _headings(target.read_text(encoding="utf-8"))
+
+
+def _headings(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    found = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+def test_a_link_to_nowhere_is_found() -> None:
+    assert _leads("README.md", "docs/privacy.md")
+    assert _leads("README.md", "#two-commands")
+    assert not _leads("README.md", "docs/nowhere.md")
+    assert not _leads("README.md", "docs/privacy.md#nowhere")
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -43,5 +43,5 @@ def test_what_the_wheel_says_about_itself() -> None:
     about = own().metadata
     assert about["Requires-Python"] == ">=3.11"
     assert about["License-Expression"] == "Apache-2.0"
-    assert "Learn from a crowd's devices" in str(about.get_payload())
+    assert "Learn from a crowd's devices" in str(about.json["description"])
     assert [each.name for each in own().entry_points] == ["crowdml"]

@@ -184,7 +184,7 @@ def test_five_mistakes_are_five_sentences() -> None:
         'collection.batch must be a whole number from 1 to 100,000, found "many".',
         "colour is not known here. Remove it. Known here: name, title, objective, owner, "
         "contact, purpose, sensors, features, target, model, privacy, collection, optimizer, "
-            "stop and enrolment.",
+        "stop and enrolment.",
         "features.count is missing. Add it under [features].",
         'model.kind must be softmax, hinge, ridge or huber, found "svm".',
         "stop.error must be a number above 0 and below 1, found 1.0.",

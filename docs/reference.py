@@ -1,0 +1,43 @@
+"""Write the package's reference from its docstrings: python docs/reference.py FOLDER."""
+
+import importlib
+import pkgutil
+import sys
+import warnings
+from pathlib import Path
+
+import pdoc
+
+import crowdml
+
+__all__ = ["modules", "write"]
+
+INNER = {"__main__", "bench", "cli", "data", "demo", "lazy", "portal", "reproduction", "visible"}
+"""What nobody needs to import who uses the package."""
+
+DATASETS = "crowdml.simulation.datasets"
+BELOW = r"!crowdml\.\w+\.(?!datasets$).+"
+"""Not the modules below: one with the name of its function would stand in the function's place."""
+
+
+def modules() -> list[str]:
+    """The package and its parts, but for the inner ones."""
+    parts = {part.name for part in pkgutil.iter_modules(crowdml.__path__)} - INNER
+    return ["crowdml", *(f"crowdml.{name}" for name in sorted(parts)), DATASETS]
+
+
+def write(folder: Path) -> None:
+    """One page for each module, with the names in its `__all__`, and an index."""
+    for name in modules():
+        module = importlib.import_module(name)
+        # Names that are loaded when they are first used must be there before pdoc looks.
+        for shown in module.__all__:
+            setattr(module, shown, getattr(module, shown))
+    pdoc.render.configure(docformat="google", show_source=False, footer_text="crowdml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pdoc.pdoc(*modules(), BELOW, output_directory=folder)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
