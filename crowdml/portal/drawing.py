@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.projections.polar import PolarAxes
 
-__all__ = ["THEMES", "Theme", "dials", "empty", "figure", "head", "in_percent", "legend", "save", "tidy"]
+__all__ = [
+    "THEMES",
+    "Theme",
+    "dials",
+    "empty",
+    "figure",
+    "head",
+    "in_percent",
+    "legend",
+    "save",
+    "tidy",
+]
 
 
 class Theme(NamedTuple):

@@ -117,12 +117,8 @@ def _measured(task: Task) -> str:
 
 
 def say_error(facts: Facts) -> str:
-    return say(
-        "{error} of the predictions in {newest} were wrong, after {checkins}",
-        error=words.estimate(Performance(facts).error),
-        newest=newest(facts.task),
-        checkins=words.counted(facts.statistics.version, "check-in"),
-    )
+    error = words.estimate(Performance(facts).error)
+    return f"{error}, {words.counted(facts.statistics.version, 'check-in')}"
 
 
 ERROR = Chart(

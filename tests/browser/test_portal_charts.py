@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,10 +41,13 @@ def test_a_chart_in_three_formats(wire: Wire, name: str) -> None:
     assert "content-disposition" not in svg.headers
 
 
-def rows(wire: Wire, task: str, chart: str) -> list[dict[str, float]]:
+def rows(wire: Wire, task: str, chart: str) -> list[dict[str, Any]]:
     text = wire.get(f"/tasks/{task}/charts/{chart}.csv").body.decode()
     table = csv.DictReader(io.StringIO(text))
-    return [{name: float(value) for name, value in row.items()} for row in table]
+    return [
+        {name: value if name == "label" else float(value) for name, value in row.items()}
+        for row in table
+    ]
 
 
 @pytest.mark.parametrize("task", ["walking", "person"])
@@ -56,9 +60,12 @@ def test_numbers_are_those_of_the_api(wire: Wire, task: str) -> None:
         "recent_margin": stats["recent_error"]["margin"],
         "error_since_start": stats["error"]["value"],
     }
-    assert rows(wire, task, "labels") == [
-        {"label": k, "share": label["value"], "margin": label["margin"]}
-        for k, label in enumerate(stats["labels"])
+    labels = rows(wire, task, "labels")
+    assert sum(row.pop("share") for row in labels) == pytest.approx(1.0)
+    names = json.loads(wire.get(f"/v1/tasks/{task}").json()["terms"])["target"]["labels"]
+    assert labels == [
+        {"label": name, "estimate": label["value"], "margin": label["margin"]}
+        for name, label in zip(names, stats["labels"], strict=True)
     ]
     assert rows(wire, task, "devices")[-1]["devices"] == stats["active_devices"]
     assert sum(row["checkins"] for row in rows(wire, task, "pace")) == stats["version"]
@@ -128,6 +135,11 @@ def test_noise_at_its_limits(wire: Wire, task: str, query: str) -> None:
 def test_a_choice_has_limits_of_its_own(wire: Wire) -> None:
     for epsilon in (0.01, 4, 40):
         assert wire.get(f"/tasks/person/hiding.svg?epsilon={epsilon}").status == 200
+    shown = wire.get("/tasks/person/hiding.svg?epsilon=4&sent=7").body.decode()
+    assert "number 7 of 1,024 in the order of your data" in shown
+    for sent in ("0", "1025", "x", "-1"):
+        reply = wire.get(f"/tasks/person/hiding.svg?epsilon=4&sent={sent}")
+        assert problem_kind(reply) == "invalid-parameter"
     page = wire.get("/tasks/person/hiding.svg?epsilon=41", accept=PAGE)
     assert page.status == 400
     assert "Epsilon must lie in 0.01 … 40, found" in page.body.decode()

@@ -74,7 +74,7 @@ def test_a_task_without_noise_says_so_everywhere(desktop: Page) -> None:
 
 CLAIMS = {
     "en-GB": r"nois|\bhid(e|es|ing|den)\b|\bsure\b|\b(strong|moderate|weak)\b|privacy:",
-    "de-DE": r"rausch|verb[ei]rg|versteck|\bsicher\b|\b(stark|mittel|schwach)\b|privatsphäre:",
+    "de-DE": r"rausch|verb[ei]rg|versteck|\bsicher\b|\b(stark|schwach)\b|privatsphäre:",
 }
 
 
@@ -113,7 +113,14 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     desktop.goto("/tasks/person")
     expect(desktop.get_by_text(promise)).to_be_visible()
     expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4 in all"))
-    expect(desktop.locator(".tiles dt")).to_have_text(["Devices", "Check-ins", "Estimated error"])
+    expect(desktop.locator(".tiles dt")).to_have_text(
+        [
+            "Error in the newest 200 reports",
+            "For comparison, guessing at random",
+            "Check-ins",
+            "Devices that joined",
+        ]
+    )
     text = desktop.locator("main").inner_text()
     assert "samples used" not in text.lower()
     assert "for people who did not train it" in text
@@ -127,6 +134,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
 
 def test_an_example_says_how_likely_it_was(desktop: Page) -> None:
     desktop.goto("/tasks/person")
+    desktop.get_by_text("An example, from made-up samples").click()
     for role, most in (("trains", "1.2\u00a0%"), ("reports", "92\u00a0%")):
         card = desktop.locator(".card", has=desktop.get_by_role("heading", name=role))
         expect(card).to_contain_text("With these samples its chance was")
@@ -179,10 +187,10 @@ def test_without_scripts(browse: Browse, portal: Portal) -> None:
     page.goto("/tasks/walking")
     names, values = (page.locator(f".tiles {tag}").all_inner_texts() for tag in ("dt", "dd"))
     tiles = dict(zip(names, values, strict=True))
-    assert tiles["Devices"] == "3"
+    assert tiles["Devices that joined"] == "3"
     assert tiles["Check-ins"] == "60"
     assert tiles["Samples used"] == "1,200"
-    assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Estimated error"])
+    assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Error in the newest 200 check-ins"])
     assert page.locator("progress").get_attribute("value") == "60"
     charts = page.locator(".charts img")
     assert charts.count() == 5

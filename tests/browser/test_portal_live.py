@@ -11,7 +11,7 @@ from tests.browser.conftest import Browse
 from tests.browser.portals import Crowd, Portal, ServePortal
 from tests.servers import PATIENCE, make_task
 
-TASK = make_task("walking", stop__updates=40, collection__batch=20)
+TASK = make_task("walking", privacy__epsilon=10.0, stop__updates=40, collection__batch=20)
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,9 @@ def shows(page: Page, devices: int, checkins: int) -> None:
     live(page, "devices", str(devices))
     live(page, "samples", f"{20 * checkins:,}")
     expect(page.locator("progress")).to_have_js_property("value", checkins)
-    chart = page.get_by_alt_text(re.compile("^Estimated error"))
+    chart = page.locator('picture[data-picture$="/error.svg"] img')
+    chart.scroll_into_view_if_needed()
+    expect(chart).to_have_attribute("alt", re.compile(rf"^Error: .*\d.*, {checkins} check-ins$"))
     expect(chart).to_have_attribute("src", re.compile(rf"/charts/error\.svg\?v={checkins}$"))
     assert chart.evaluate("(image) => image.complete && image.naturalWidth > 0")
 
@@ -86,7 +88,7 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
     with portal.connected() as wire:
         Crowd(wire, TASK, n_devices=1).check_in(2)
     shows(page, devices=1, checkins=2)
-    picture = page.get_by_alt_text(re.compile("^Estimated error"))
+    picture = page.get_by_alt_text(re.compile("^Error:"))
     assert picture.evaluate("(image) => image.currentSrc").endswith("v=2&theme=dark")
     page.get_by_role("link", name="Take part").click()
     expect(page.locator("pre").first).to_contain_text(f"--fingerprint {portal.fingerprint}")
@@ -98,10 +100,14 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
     [
         (
             "walking",
-            "^Two overlapping hills",
+            "and the noise has",
             [("epsilon", "1", "?epsilon=10&batch=20"), ("batch", "2", "?epsilon=10&batch=100")],
         ),
-        ("person", "^Two steps", [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")]),
+        (
+            "person",
+            "this one was sent",
+            [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")],
+        ),
     ],
 )
 def test_the_picture_follows_its_sliders(
@@ -124,3 +130,8 @@ def test_the_picture_follows_its_sliders(
         after = page.request.get(shown).body()
         assert after != before
         before = after
+    expect(page.locator(".aside figcaption")).to_have_text(str(picture.get_attribute("alt")))
+    page.goto("/privacy")
+    page.go_back()
+    expect(picture).to_have_attribute("src", f"/tasks/{task}/hiding.svg{query}")
+    expect(said).to_have_text(str(10 ** int(value)))
