@@ -14,6 +14,7 @@ from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
 __all__ = [
+    "DEFAULT_CHECKINS",
     "Offer",
     "Wishes",
     "default_limits",

@@ -4,6 +4,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.portal.consent import Consent
 from crowdml.portal.context import front_of, learner_of
 from crowdml.portal.description import Description
 from crowdml.portal.page import HEADERS, render
@@ -33,6 +34,7 @@ async def participant(request: Request) -> Response:
         inline=msgspec.json.encode({"integrity": modules}).decode(),
         learner=learner,
         about=Description.of(learner),
+        consent=Consent(learner.task.terms),
         modules=modules,
     )
 

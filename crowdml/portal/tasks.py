@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.charts import CHARTS, CURIOUS
+from crowdml.portal.consent import Consent
 from crowdml.portal.context import front_of, learner_of, portal_of, service_of
 from crowdml.portal.description import Description
 from crowdml.portal.example import Example, is_quick, make_example
@@ -72,7 +73,8 @@ async def join(request: Request) -> Response:
         request,
         "join.html",
         learner=learner,
-        task=learner.task,
+        about=Description.of(learner),
+        consent=Consent(learner.task.terms),
         link=join_link(request),
         root=root,
         fingerprint=front_of(request).fingerprint,

@@ -36,6 +36,24 @@ export class Sensing {
     this.#count = count;
   }
 
+  /**
+   * A sample was taken before this began: what the terms say of `every` and `trigger` counts it.
+   *
+   * @param {number} time In seconds.
+   * @param {number} label
+   */
+  recall(time, label) {
+    this.#lastTime = time;
+    this.#lastLabel = label;
+  }
+
+  /** Seconds until the next sample, if readings come and the label stays. */
+  get wait() {
+    const { every, window, rate } = this.#sensor;
+    const since = Number.isFinite(this.#newest) ? this.#newest - this.#lastTime : Infinity;
+    return Math.max(0, every - since, (window - this.#window.length) / rate);
+  }
+
   /** Readings stop here on purpose: what comes next belongs to a new window, however soon. */
   interrupt() {
     this.#window = [];

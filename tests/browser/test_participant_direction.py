@@ -33,9 +33,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "once").open()
-    promise = page.get_by_text("Whatever you contribute, in all: ε = 4.").first
-    expect(promise).to_be_visible()
-    expect(page.get_by_text("One such message is sent, and no more.")).to_be_visible()
+    expect(page.locator("#lose-level")).to_have_text("Moderate privacy")
+    expect(page.locator("#lose-sure")).to_have_text("at most 98.2 % sure")
+    expect(page.get_by_text("One check-in, and no more.")).to_be_visible()
     expect(page.get_by_label("Stop after so many check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
     inspect(page, "direction-consent")
@@ -45,7 +45,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     participant.view("ended")
     expect(page.locator("#ended-why")).to_have_text(ALL_MADE)
     expect(page.locator("#per-device")).to_have_text("ε = 4 of 4")
-    expect(page.locator("#sure-in-all")).to_have_text("at most 98.2 % sure")
+    expect(page.locator(".sure-in-all").filter(visible=True)).to_have_text("at most 98.2 % sure")
     expect(page.get_by_label("Your limit, in check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
     participant.until(lambda: participant.applied() == len(participant.sent) == 1)
@@ -58,7 +58,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
 def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "thrice").open()
-    expect(page.get_by_text("At most 3 such messages are sent.")).to_be_visible()
+    expect(page.get_by_text("At most 3 check-ins.")).to_be_visible()
     expect(page.locator("#checkins-epsilon")).to_have_text("ε = 6")
     page.get_by_label("Stop after so many check-ins").fill("4")
     participant.tap("Agree and take part")
@@ -104,7 +104,7 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
     assert json.loads(line.locator("pre").inner_text()) == message
     expect(line.locator("summary")).to_contain_text("one number · applied")
     (cells,) = (row.locator("td").all_inner_texts() for row in line.locator("tbody tr").all())
-    chance, least, most = re.findall(r"([\d.]+) %", line.locator("p").inner_text())
+    chance, least, most = re.findall(r"([\d.]+)\s%", line.locator("p").inner_text())
     truth = participant.stored()["sent"]
     (known,) = (each["truth"] for each in truth if each["id"] == message["id"])
     if "direction" in message:

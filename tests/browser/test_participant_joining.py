@@ -31,10 +31,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
         yield portal
 
 
-def test_by_the_link_under_the_code(browse: Browse, server: Portal) -> None:
+def test_by_the_button_beside_the_code(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     page.goto("/tasks/moving/join")
-    page.get_by_role("link", name="/join/moving").click()
+    page.get_by_role("link", name="Take part in this browser").click()
     participant = Participant(page, server)
     expect(page.get_by_role("heading", name="Before you take part")).to_be_visible()
     expect(page.locator("#checkins-epsilon")).to_have_text("ε = 20")
@@ -54,7 +54,7 @@ def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: 
     page.goto("/join/moving")
     # The browser's tools switch scripts off too late for <noscript> to be shown.
     assert "Taking part needs JavaScript" in page.locator("noscript").inner_html()
-    expect(page.get_by_text("For each sample: ε = 1.").first).to_be_visible()
+    expect(page.get_by_text("For a single sample, ε = 1.")).to_be_visible()
     assert page.locator("#terms-text").text_content() == MOVING.terms.text
     expect(page.get_by_text(terms_hash(MOVING.terms.text))).to_be_attached()
     expect(page.locator("#part-title")).to_be_hidden()

@@ -82,7 +82,7 @@ def test_a_tab_killed_before_sending_sends_the_same_bytes_later(
     assert participant.sent[1] == participant.sent[0]
     participant.says("Paused. Nothing is collected.")
     inspect(participant.page, "welcome-back")
-    expect(participant.button("Still")).to_be_disabled()
+    expect(participant.button("Still")).to_be_enabled()
     participant.tap("Resume")
     participant.says("Nothing is collected until")
     participant.tap("Jogging")

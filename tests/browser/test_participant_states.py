@@ -33,6 +33,11 @@ def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watc
     change_task(server, new)
     participant.tap("Resume")
     participant.view("terms")
+    sentences = page.locator("#changes")
+    expect(sentences).to_contain_text("Privacy becomes weaker: at most 73.1 % → 88.1 % sure.")
+    expect(sentences).to_contain_text("Samples in a check-in: 5 → 6")
+    expect(page.locator("#changed")).to_be_hidden()
+    page.get_by_text("Every change, field by field").click()
     expect(page.locator("#changed")).to_contain_text("privacy.epsilon")
     cells = page.locator("#changed tr", has_text="collection.batch").locator("td")
     assert cells.all_inner_texts() == ["5", "6"]
@@ -62,7 +67,15 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     before = participant.collected()
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
+    more = "from ε = 2 to 12 in all. Very weak privacy: at most 100 % sure."
+    expect(page.locator("#more-cost")).to_contain_text(more)
+    participant.tap("Stay stopped")
+    expect(page.locator("#more-cost")).to_be_hidden()
+    page.get_by_label("Your limit, in check-ins").fill("12")
+    expect(page.locator("#limit-cost")).to_contain_text("ε = 12. Very weak privacy")
+    page.reload()
     participant.tap("Allow 10 more check-ins")
+    participant.tap("Walking")  # which resumes, too
     participant.until_applied(3)
     expect(page.locator("#per-device")).to_contain_text("of 12")
 
@@ -94,6 +107,7 @@ def test_leaving_erases_everything(browse: Browse, server: Portal) -> None:
     participant.tap("Leave and erase")
     participant.view("bye")
     inspect(page, "bye")
+    assert page.evaluate("localStorage.length") == 0
     assert page.evaluate("indexedDB.databases()") == []
     with server.connected() as wire:
         assert wire.get("/v1/tasks/leave/model", token).status in (401, 403)

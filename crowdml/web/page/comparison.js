@@ -1,8 +1,11 @@
 /** Old and new terms side by side: what would change if the participant agreed. */
 
-import { any, complain, element, put, row } from "./elements.js";
+import { secondsOf } from "./effort.js";
+import { any, certainty, complain, count, element, make, number, put, row, time } from "./elements.js";
+import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
+/** @import { Terms } from "../terms.js" */
 
 export class Comparison {
   #device;
@@ -41,6 +44,8 @@ export class Comparison {
         names
           .filter((name) => (old.get(name) === asked.get(name)) === same)
           .map((name) => row(name, words(old.get(name)), words(asked.get(name))));
+      const sentences = [...changes(this.#device.terms, terms)];
+      any("changes").replaceChildren(...sentences.map((sentence) => make("li", sentence)));
       any("changed").replaceChildren(...rows(false));
       any("unchanged").replaceChildren(...rows(true));
       put("new-sha256", termsSha256);
@@ -52,6 +57,56 @@ export class Comparison {
       complain(error);
     }
   }
+}
+
+/**
+ * What would change, as sentences.
+ *
+ * @param {Terms} old
+ * @param {Terms} asked
+ */
+function* changes(old, asked) {
+  yield* privacy(old, asked);
+  const [before, after] = [secondsOf(old), secondsOf(asked)];
+  if (before && after && before !== after) {
+    const times = { old: time(before), new: time(after) };
+    yield say("A check-in takes about {old} → {new}.", times);
+  }
+  /** @type {[string, (terms: Terms) => unknown][]} */
+  const facts = [
+    [say("Who asks"), (terms) => terms.owner],
+    [say("How to reach them"), (terms) => terms.contact],
+    [say("What the model is for"), (terms) => terms.purpose],
+    [say("What is sensed"), (terms) => terms.sensors],
+    [say("How it is computed"), (terms) => terms.features.description],
+    [say("The answers"), (terms) => terms.target.labels.join(", ")],
+    [say("Samples in a check-in"), (terms) => count(terms.collection.batch)],
+    [say("Check-ins at most"), (terms) => terms.collection.checkins ?? say("as you allow")],
+    [say("The kind of model"), (terms) => terms.model.kind],
+    [say("How it is hidden"), (terms) => terms.privacy.mechanism],
+  ];
+  for (const [name, of] of facts) {
+    const values = { name, old: String(of(old)), new: String(of(asked)) };
+    if (values.old !== values.new) yield say("{name}: {old} → {new}", values);
+  }
+  const rest = (/** @type {Terms} */ { features, target, model }) =>
+    JSON.stringify([features.count, features.sensor, target.description, target.scale, { ...model, kind: 0 }]);
+  if (rest(old) !== rest(asked)) yield say("Settings of the sensor or the model: see below.");
+}
+
+/**
+ * @param {Terms} old
+ * @param {Terms} asked
+ */
+function* privacy(old, asked) {
+  const [was, is] = [old, asked].map((terms) => terms.epsilonInAll !== null);
+  if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
+  if (is && !was) yield say("The promise would be for all that you contribute, not for samples only.");
+  const lost = (/** @type {Terms} */ terms) => terms.epsilonInAll ?? terms.epsilonPerSample;
+  const shares = { old: certainty(lost(old)), new: certainty(lost(asked)) };
+  if (!asked.private && old.private) yield say("The task would no longer be private.");
+  if (lost(asked) > lost(old)) yield say("Privacy becomes weaker: at most {old} → {new} sure.", shares);
+  if (lost(asked) < lost(old)) yield say("Privacy becomes stronger: at most {old} → {new} sure.", shares);
 }
 
 /**
@@ -75,6 +130,6 @@ function flatten(value, path = "") {
  */
 function words(json) {
   const value = json === undefined ? "–" : JSON.parse(json);
-  if (typeof value === "number") return String(Number(value.toPrecision(9)));
+  if (typeof value === "number") return number(value, 9);
   return Array.isArray(value) ? value.join(", ") : String(value);
 }

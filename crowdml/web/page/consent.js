@@ -2,7 +2,10 @@
 
 import { Device, Terms, TermsChanged, defaultCheckins, limitsOf, termsHash } from "../index.js";
 import { sourceOf } from "../sensors/index.js";
-import { any, complain, element, epsilon, input, put } from "./elements.js";
+import { secondsOf } from "./effort.js";
+import { any, complain, element, epsilon, put, sure, time } from "./elements.js";
+import { showLevel } from "./level.js";
+import { say } from "./say.js";
 
 /** @param {string} task */
 export async function consent(task) {
@@ -11,12 +14,15 @@ export async function consent(task) {
   const { kind } = terms.features.sensor ?? { kind: "" };
   const source = kind === "manual" ? undefined : sourceOf(kind);
   const agree = element("agree", HTMLButtonElement);
-  const checkins = input("checkins");
-  const count = () => Math.max(1, Math.floor(checkins.valueAsNumber || defaultCheckins(terms)));
-  const showLimit = () => put("checkins-epsilon", `ε = ${epsilon(terms.epsilonAfter(count()))}`);
-  checkins.addEventListener("input", showLimit);
-  showLimit();
-  const invite = /** @type {HTMLInputElement | null} */ (document.getElementById("invite"));
+  const checkins = field("checkins");
+  const usual = defaultCheckins(terms);
+  const count = () => Math.max(1, Math.floor(checkins?.valueAsNumber || usual));
+  const show = () => showLoss(terms, count());
+  checkins?.addEventListener("input", show);
+  // A page that is come back to, or loaded again, has the number that was typed in.
+  addEventListener("pageshow", show);
+  show();
+  const invite = field("invite");
   if (invite) invite.value = new URLSearchParams(location.hash.slice(1)).get("invite") ?? "";
   agree.disabled = false;
   return new Promise((resolve) => {
@@ -38,10 +44,37 @@ export async function consent(task) {
       } catch (error) {
         agree.disabled = false;
         const changed = error instanceof TermsChanged;
-        complain(changed ? `${error.message} Load this page again to see them.` : error);
+        complain(changed ? say("The terms have changed. Load this page again to see them.") : error);
       }
     });
   });
+}
+
+/**
+ * What is lost in all, and how long that takes.
+ *
+ * @param {Terms} terms
+ * @param {number} checkins
+ */
+function showLoss(terms, checkins) {
+  const lost = terms.epsilonAfter(checkins);
+  if (lost === Infinity) return;
+  put("checkins-epsilon", `ε = ${epsilon(lost)}`);
+  put("lose-sure", sure(lost, terms.loss.delta));
+  showLevel("lose-level", lost);
+  const seconds = secondsOf(terms);
+  if (seconds && document.getElementById("time-in-all")) {
+    put("time-in-all", time(seconds * checkins));
+  }
+}
+
+/**
+ * @param {string} id
+ * @returns {HTMLInputElement | null}
+ */
+function field(id) {
+  const found = document.getElementById(id);
+  return found instanceof HTMLInputElement ? found : null;
 }
 
 async function readText() {
@@ -50,6 +83,6 @@ async function readText() {
   if (termsSha256 !== any("page").dataset["sha256"]) {
     throw new TermsChanged("the terms on this page do not have the hash beside them. Do not join.");
   }
-  put("terms-checked", "Computed by this browser from the text below: they match.");
+  put("terms-checked", say("Computed by this browser from the text below: they match."));
   return { text, termsSha256 };
 }

@@ -1,6 +1,8 @@
 /** What the crowd has learnt so far, checked out now and then. */
 
 import { boundFeatures } from "../index.js";
+import { number } from "./elements.js";
+import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 
@@ -29,10 +31,10 @@ export class Crowd {
   /** @param {Float64Array} x */
   thinks(x) {
     const w = this.#w;
-    if (!w) return "not known yet";
-    if (w.every((value) => value === 0)) return "nothing yet";
+    if (!w) return say("not known yet");
+    if (w.every((value) => value === 0)) return say("nothing yet");
     const { norm } = this.#device.terms.mechanism();
     const y = this.#model.predict(w, boundFeatures(x, this.#model.nFeatures, norm));
-    return this.#device.terms.target.labels[y] ?? String(Number(y.toPrecision(3)));
+    return this.#device.terms.target.labels[y] ?? number(y, 3);
   }
 }

@@ -1,4 +1,6 @@
-/** The page's elements, by their ids. */
+/** The page's elements, by their ids, and numbers as people read them. */
+
+import { language, say, understood } from "./say.js";
 
 /**
  * @template {HTMLElement} T
@@ -50,6 +52,7 @@ export function row(head, ...cells) {
 }
 
 let view = "consent";
+const outside = document.querySelectorAll("header a, header ~ main > article > p > a");
 
 /** @param {string} name */
 export function show(name) {
@@ -59,12 +62,29 @@ export function show(name) {
     if (!(part instanceof HTMLElement)) continue;
     part.hidden = !part.dataset["views"]?.split(" ").includes(name);
   }
+  // While taking part, a stray tap must not end it: what leads away opens beside it.
+  for (const link of outside) {
+    if (link instanceof HTMLAnchorElement) link.target = name === "part" ? "_blank" : "";
+  }
+  document.body.classList.toggle("busy", name === "part");
   any(`${name}-title`).focus();
 }
 
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
+export function number(value, digits) {
+  const style = { maximumSignificantDigits: digits, useGrouping: false };
+  return value.toLocaleString(language, style);
+}
+
+/** @param {number} value */
+export const count = (value) => value.toLocaleString(language);
+
 /** @param {number} value ε. */
 export function epsilon(value) {
-  return value === Infinity ? "∞" : String(Number(value.toPrecision(4)));
+  return value === Infinity ? "∞" : number(value, 4);
 }
 
 /**
@@ -74,14 +94,44 @@ export function epsilon(value) {
  * @param {number} delta δ.
  */
 export function sure(epsilon, delta) {
-  if (epsilon === Infinity) return "entirely sure";
-  const share = (100 / (1 + Math.exp(-epsilon))).toFixed(1);
-  const odds = Math.round(1 / delta).toLocaleString("en");
-  return `at most ${share} % sure${delta ? `, but for a chance of one in ${odds}` : ""}`;
+  if (epsilon === Infinity) return say("entirely sure");
+  const text = say("at most {share} sure", { share: certainty(epsilon) });
+  const odds = count(Math.round(1 / delta));
+  return text + (delta ? say(", but for a chance of one in {n}", { n: odds }) : "");
+}
+
+/**
+ * The same as a share, never rounded to less than it is.
+ *
+ * @param {number} epsilon ε.
+ */
+export function certainty(epsilon) {
+  const share = 100 / (1 + Math.exp(-epsilon));
+  const style = { minimumFractionDigits: share < 99.9 ? 1 : 0, maximumFractionDigits: 2 };
+  const shown = share < 99.9 ? Math.round(share * 10) / 10 : Math.ceil(share * 100) / 100;
+  return `${shown.toLocaleString(language, style)}\u00a0%`;
+}
+
+/**
+ * A span of time in plain words.
+ *
+ * @param {number} seconds
+ * @param {"long" | "short"} [display]
+ */
+export function time(seconds, display = "long") {
+  const told = (/** @type {number} */ n, /** @type {string} */ unit) =>
+    n.toLocaleString(language, { style: "unit", unit, unitDisplay: display });
+  const minutes = Math.round(seconds / 60);
+  if (seconds < 90) return told(Math.max(1, Math.round(seconds)), "second");
+  if (minutes < 120) return told(minutes, "minute");
+  if (minutes >= 48 * 60) return told(Math.round(minutes / 1440), "day");
+  const rest = minutes % 60;
+  const hours = told(Math.floor(minutes / 60), "hour");
+  return rest > 1 ? `${hours} ${told(rest, "minute")}` : hours;
 }
 
 /** @param {unknown} error */
 export function complain(error) {
-  put("trouble", error instanceof Error ? error.message : String(error));
+  put("trouble", understood(error instanceof Error ? error.message : String(error)));
   any("trouble").hidden = false;
 }

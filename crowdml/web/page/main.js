@@ -6,6 +6,7 @@ import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
 import { any, complain, element, put, show } from "./elements.js";
 import { Panel } from "./panel.js";
+import { understood } from "./say.js";
 import { Participation } from "./participation.js";
 import { SentList } from "./sent.js";
 import { Signal } from "./signal.js";
@@ -53,7 +54,7 @@ async function takePart(device, fresh) {
     await Promise.all([sent.render(), budget.render()]);
     panel.render();
     const over = device.ended ?? part.over;
-    put("ended-why", over);
+    put("ended-why", understood(over));
     show(over ? "ended" : part.termsChanged ? "terms" : "part");
     if (part.termsChanged && !over && !compared) {
       compared = true;
@@ -87,7 +88,8 @@ async function takePart(device, fresh) {
     left = true;
     clearInterval(timer);
     await part.close();
-    put("bye-note", device.said);
+    part.forget();
+    put("bye-note", understood(device.said));
     show("bye");
   }
 

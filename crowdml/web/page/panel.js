@@ -1,8 +1,9 @@
 /** The controls: labels or a form, pause and resume, the state line. */
 
 import { any, element, input, make, put } from "./elements.js";
+import { say, understood } from "./say.js";
 import { keepOn } from "./screen.js";
-import { statusOf } from "./status.js";
+import { outlook, statusOf } from "./status.js";
 
 /** @import { Participation } from "./participation.js" */
 
@@ -12,6 +13,7 @@ export class Panel {
   #labels = [];
   /** @type {HTMLInputElement[]} */
   #fields = [];
+  #nSamples = 0;
 
   /** @param {Participation} part */
   constructor(part) {
@@ -30,10 +32,10 @@ export class Panel {
     const part = this.#part;
     for (const [k, button] of this.#labels.entries()) {
       button.setAttribute("aria-pressed", String(part.label === k));
-      button.disabled = !part.running || part.limited;
+      button.disabled = part.limited;
     }
-    input("target").disabled = !part.running || part.limited;
-    put("run", part.running ? "Pause" : "Resume");
+    input("target").disabled = part.limited;
+    put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
     any("run").hidden = part.manual || part.limited;
     const tone = part.waiting ? "medium" : part.sensing && part.label !== null ? "good" : "quiet";
@@ -46,8 +48,7 @@ export class Panel {
   /** Once a second: what a screen reader need not read out. */
   tick() {
     const part = this.#part;
-    const wait = Math.ceil(part.device.wait);
-    put("wait", part.waiting && wait > 0 ? `Will try again in ${wait} s.` : "");
+    put("wait", outlook(part, this.#nSamples));
     put("status", statusOf(part));
     put("thinks", this.#thinks());
   }
@@ -55,7 +56,9 @@ export class Panel {
   /** @param {number} nSamples */
   count(nSamples) {
     const { batch } = this.#part.device.terms.collection;
-    put("samples", nSamples > batch ? `${nSamples} (${batch} needed)` : `${nSamples} of ${batch}`);
+    const values = { n: nSamples, batch };
+    put("samples", nSamples > batch ? say("{n} ({batch} needed)", values) : say("{n} of {batch}", values));
+    this.#nSamples = nSamples;
     const bar = element("filled", HTMLProgressElement);
     bar.max = batch;
     bar.value = nSamples;
@@ -63,15 +66,16 @@ export class Panel {
 
   #thinks() {
     const { crowd, x, manual, sensing } = this.#part;
-    if (!manual) return x && sensing ? crowd.thinks(x) : "no full window yet";
+    if (!manual) return x && sensing ? crowd.thinks(x) : say("no full window yet");
     const values = this.#values();
-    return values ? crowd.thinks(this.#part.features(values)) : "fill in the numbers";
+    return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
   }
 
   async #light() {
     const { sensing, open } = this.#part;
     const kept = await keepOn(sensing && open);
-    put("screen", kept ? "" : "This browser may turn the screen off; collection then pauses.");
+    const dark = say("This browser may turn the screen off; collection then pauses.");
+    put("screen", kept ? "" : dark);
   }
 
   #makeAnswer() {
@@ -80,9 +84,11 @@ export class Panel {
     const answer = (/** @type {number | null} */ y) => {
       part.label = y;
       part.away = 0;
+      // Whoever answers wants to take part.
+      if (!part.running && y !== null) part.run(true);
       this.render();
     };
-    put("question", labels.length ? "What is true now?" : "What is the number now?");
+    put("question", labels.length ? say("What is true now?") : say("What is the number now?"));
     put("question-hint", description);
     any("target-field").hidden = labels.length > 0;
     this.#labels = labels.map((label, k) => {
@@ -115,11 +121,12 @@ export class Panel {
       const values = this.#values();
       if (!values) return;
       if (part.label === null) {
-        put("manual-note", "Choose the answer above first.");
+        put("manual-note", say("Choose the answer above first."));
         return;
       }
       const why = await part.enter(values, part.label);
-      put("manual-note", why ? `Not kept: ${why}` : "Kept on this device.");
+      const kept = say("Kept on this device.");
+      put("manual-note", why ? say("Not kept: {why}", { why: understood(why) }) : kept);
       if (!why) {
         part.label = null;
         form.reset();

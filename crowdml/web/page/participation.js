@@ -24,6 +24,8 @@ const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
 const QUIET_SECONDS = 3;
 const LIVE_SECONDS = 0.2;
 const KEPT_SECONDS = 2;
+/** Where a browser keeps when the last sample was taken, and with which answer. */
+const LAST = "crowdml last sample ";
 
 /** Dispatches `update` when what the participant sees may have changed. */
 export class Participation extends EventTarget {
@@ -51,6 +53,7 @@ export class Participation extends EventTarget {
   #sensing;
   #live;
   #termsSha256;
+  #recalled = false;
 
   /** @param {Device} device */
   constructor(device) {
@@ -76,6 +79,12 @@ export class Participation extends EventTarget {
   get silent() {
     const quiet = Math.max(QUIET_SECONDS, 2 / this.sensor.rate);
     return this.sensing && performance.now() - this.#heard > quiet * 1000;
+  }
+
+  /** Seconds until the next sample, or undefined if none is on its way. */
+  get nextSample() {
+    const { sensing, label, silent, manual } = this;
+    return manual || !sensing || silent || label === null ? undefined : this.#sensing.wait;
   }
 
   get waiting() {
@@ -195,7 +204,32 @@ export class Participation extends EventTarget {
     const oldest = time - window / rate - KEPT_SECONDS;
     while (this.readings[0] && this.readings[0].time < oldest) this.readings.shift();
     for (const { x } of this.#live.push(time, reading, 0)) this.x = x;
-    for (const { x, y } of this.#sensing.push(time, reading, this.label)) this.#keep(x, y);
+    this.#recall(time);
+    for (const { x, y } of this.#sensing.push(time, reading, this.label)) {
+      localStorage.setItem(this.#last, JSON.stringify([Date.now(), y]));
+      this.#keep(x, y);
+    }
+  }
+
+  get #last() {
+    return LAST + this.device.identity.device;
+  }
+
+  /**
+   * Before the first reading: the last sample before the page was loaded counts as well.
+   *
+   * @param {number} now In the sensor's time.
+   */
+  #recall(now) {
+    if (this.#recalled) return;
+    this.#recalled = true;
+    const [time, y] = JSON.parse(localStorage.getItem(this.#last) ?? "[]");
+    if (time <= Date.now()) this.#sensing.recall(now - (Date.now() - time) / 1000, y);
+  }
+
+  /** Nothing stays in the browser. */
+  forget() {
+    localStorage.removeItem(this.#last);
   }
 
   /**

@@ -1,7 +1,8 @@
 /** What was sent: every check-in, byte for byte, beside the truth that stayed here. */
 
 import { decodeGradient } from "../index.js";
-import { any, make, put, row } from "./elements.js";
+import { any, count, make, number, put, row } from "./elements.js";
+import { language, say, understood } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 /** @import { DirectionTruth, NoiseTruth, Sent } from "../types.js" */
@@ -9,9 +10,9 @@ import { any, make, put, row } from "./elements.js";
 const SHOWN = 6;
 
 const ANSWERS = /** @type {Record<string, string>} */ ({
-  applied: "applied",
-  duplicate: "applied (sent twice, counted once)",
-  waiting: "waits to be sent",
+  applied: say("applied"),
+  duplicate: say("applied (sent twice, counted once)"),
+  waiting: say("waits to be sent"),
 });
 
 export class SentList {
@@ -27,7 +28,7 @@ export class SentList {
 
   async render() {
     const history = await this.#device.history();
-    put("n-sent", history.length ? String(history.length) : "Nothing yet.");
+    put("n-sent", history.length ? count(history.length) : say("Nothing yet."));
     for (const sent of history) {
       let answer = this.#answers.get(sent.id);
       if (!answer) {
@@ -35,7 +36,7 @@ export class SentList {
         this.#answers.set(sent.id, answer);
         any("sent").prepend(this.#entry(sent, answer));
       }
-      answer.textContent = ANSWERS[sent.answer] ?? sent.answer;
+      answer.textContent = ANSWERS[sent.answer] ?? understood(sent.answer);
     }
   }
 
@@ -46,9 +47,11 @@ export class SentList {
   #entry(sent, answer) {
     const { event } = sent;
     const what =
-      event.unit === "sample" ? `${event.nTraining + event.nHeldout} samples` : "one number";
+      event.unit === "sample"
+        ? say("{n} samples", { n: count(event.nTraining + event.nHeldout) })
+        : say("one number");
     const time = new Date(sent.time);
-    const when = make("time", time.toLocaleString([], { dateStyle: "short", timeStyle: "medium" }));
+    const when = make("time", time.toLocaleString(language, { dateStyle: "short", timeStyle: "medium" }));
     when.dateTime = time.toISOString();
     const details = make("details", make("summary", when, ` · ${what} · `, answer));
     const open = () => details.append(...this.#contents(sent));
@@ -62,13 +65,13 @@ export class SentList {
     const message = JSON.parse(text);
     const noisy = "g" in truth;
     const rows = noisy ? this.#noisy(message, truth) : [this.#chosen(message, truth)];
-    const head = make("tr", make("td"), make("th", "true"), make("th", "sent"));
-    const table = make("table", make("caption", "What stayed here, and what was sent instead"));
+    const head = make("tr", make("td"), make("th", say("true")), make("th", say("sent")));
+    const table = make("table", make("caption", say("What stayed here, and what was sent instead")));
     table.append(make("thead", head), make("tbody", ...rows));
     const pre = make("pre", text);
     pre.tabIndex = 0;
     const chance = noisy ? [] : [make("p", chanceOf(truth))];
-    return [table, ...chance, make("h4", "The whole message, as it was sent"), pre];
+    return [table, ...chance, make("h4", say("The whole message, as it was sent")), pre];
   }
 
   /**
@@ -79,15 +82,15 @@ export class SentList {
     const { labels } = this.#device.terms.target;
     const gradient = decodeGradient(message.gradient, truth.g.length);
     const numbers = gradient.slice(0, SHOWN).map((u, j) => {
-      const sent = (u * 2 ** message.grid).toFixed(4);
-      return row(`number ${j + 1}`, (truth.g[j] ?? NaN).toFixed(4), sent);
+      const sent = u * 2 ** message.grid;
+      return row(say("number {n}", { n: j + 1 }), fixed(truth.g[j] ?? NaN), fixed(sent));
     });
     const more = gradient.length - numbers.length;
-    if (more > 0) numbers.push(row(`… ${more} more`, "", ""));
+    if (more > 0) numbers.push(row(say("… {n} more", { n: count(more) }), "", ""));
     const counts = truth.nLabels.map((n, k) =>
-      row(labels[k] ?? `label ${k + 1}`, String(n), String(message.labels[k])),
+      row(labels[k] ?? String(k + 1), String(n), String(message.labels[k])),
     );
-    const errors = row("wrong predictions", String(truth.nErrors), String(message.errors));
+    const errors = row(say("wrong predictions"), String(truth.nErrors), String(message.errors));
     return [...numbers, errors, ...counts];
   }
 
@@ -96,31 +99,39 @@ export class SentList {
    * @param {DirectionTruth} truth
    */
   #chosen({ direction, report }, { answer, fits, best, numbers }) {
-    if (answer !== undefined) return row("one sample", this.#report(answer), this.#report(report));
-    const which = best === 1 ? ["the one", "it"] : [`one of the ${best}`, "one of them"];
+    if (answer !== undefined) return row(say("one sample"), this.#report(answer), this.#report(report));
+    const values = { n: direction, best: count(best), numbers: count(numbers) };
     return row(
-      "direction",
-      `${which[0]} of ${numbers.toLocaleString("en")} that suit your samples best`,
-      `number ${direction}, which is ${fits ? "" : "not "}${which[1]}`,
+      say("direction"),
+      best === 1
+        ? say("the one of {numbers} that suits your samples best", values)
+        : say("one of the {best} of {numbers} that suit your samples best", values),
+      fits ? say("number {n}, which is one of them", values) : say("number {n}, which is not one of them", values),
     );
   }
 
   /** @param {number} report */
   #report(report) {
     const label = this.#device.terms.target.labels[Math.floor(report / 2)];
-    return `${label ? `${label}, ` : ""}predicted ${report % 2 ? "wrongly" : "rightly"}`;
+    const judged = report % 2 ? say("predicted wrongly") : say("predicted rightly");
+    return label ? `${label}, ${judged}` : judged;
   }
 }
 
 /** @param {DirectionTruth} truth */
 function chanceOf({ chance, likely, unlikely }) {
-  return (
-    `With your samples, the chance of this very number was ${percent(chance)}. With any others, ` +
-    `whatever they are, it would have been ${percent(unlikely)} to ${percent(likely)}.`
+  return say(
+    "With your samples, the chance of this very number was {chance}. With any others, whatever they are, it would have been {unlikely} to {likely}.",
+    { chance: percent(chance), unlikely: percent(unlikely), likely: percent(likely) },
   );
 }
 
 /** @param {number} share */
 function percent(share) {
-  return `${Number((100 * share).toPrecision(2))} %`;
+  return `${number(100 * share, 2)}\u00a0%`;
+}
+
+/** @param {number} value */
+function fixed(value) {
+  return value.toLocaleString(language, { minimumFractionDigits: 4, maximumFractionDigits: 4 });
 }

@@ -1,7 +1,8 @@
 /** A live view: the last seconds, the current window, and its features as bars. */
 
 import { sensorOf } from "../sensors/index.js";
-import { element, put } from "./elements.js";
+import { element, number, put } from "./elements.js";
+import { say } from "./say.js";
 
 /** @import { Participation } from "./participation.js" */
 
@@ -93,13 +94,15 @@ export class Signal {
     const last = readings.at(-1);
     if (!last) return;
     this.#told = now;
-    let text = `Now ${last.reading.toPrecision(3)} ${this.#unit}.`;
+    const shown = { value: number(last.reading, 3), unit: say(this.#unit) };
+    let text = say("Now {value} {unit}.", shown);
     if (x && sensor.transform !== "summary" && x.length > 1) {
       // Beyond the middle a spectrum is its own mirror image.
       const beats = [...x.subarray(1, Math.floor(sensor.window / 2) + 1)];
       const most = Math.max(...beats);
       const hertz = ((1 + beats.indexOf(most)) * sensor.rate) / sensor.window;
-      text += most > STILL ? ` Strongest beat: ${hertz.toFixed(1)} a second.` : " It is still.";
+      const beat = say("Strongest beat: {hertz} a second.", { hertz: number(hertz, 2) });
+      text += ` ${most > STILL ? beat : say("It is still.")}`;
     }
     put("signal-text", text);
   }

@@ -2,48 +2,87 @@
 
 import { Outcome } from "../index.js";
 import { sensorOf } from "../sensors/index.js";
+import { time } from "./elements.js";
+import { say, understood } from "./say.js";
 
 /** @import { Participation } from "./participation.js" */
 
 /** @param {Participation} part */
 export function statusOf(part) {
-  if (part.limited) return `Your privacy limit is reached. Nothing is collected${unsent(part)}`;
-  if (part.trouble) return part.trouble;
-  if (!part.running) return `Paused. Nothing is collected. ${part.waiting ? waiting(part) : ""}`;
-  if (document.hidden) return "Paused in the background. Nothing is collected.";
+  if (part.limited) {
+    return part.waiting
+      ? `${say("Your privacy limit is reached. Nothing is collected.")} ${waiting(part)}`
+      : say("Your privacy limit is reached. Nothing is collected or sent any more.");
+  }
+  if (part.trouble) return understood(part.trouble);
+  if (!part.running) {
+    const paused = say("Paused. Nothing is collected.");
+    return part.waiting ? `${paused} ${waiting(part)}` : paused;
+  }
+  if (document.hidden) return say("Paused in the background. Nothing is collected.");
   return `${absence(part)}${collecting(part)}`;
+}
+
+/**
+ * When the next sample is due, and the next message.
+ *
+ * @param {Participation} part
+ * @param {number} nSamples In the buffer.
+ */
+export function outlook(part, nSamples) {
+  if (part.waiting) {
+    const wait = Math.ceil(part.device.wait);
+    return wait > 0 ? say("Will try again in {time}.", { time: time(wait, "short") }) : "";
+  }
+  const wait = part.nextSample;
+  if (wait === undefined) return "";
+  if (part.sensor.trigger === "label-change") {
+    return say("The next sample is taken when your answer changes.");
+  }
+  const missing = part.device.terms.collection.batch - nSamples - 1;
+  const rest = wait + Math.max(0, missing) * part.sensor.every;
+  return say("Next sample in {soon}, about {later} to the next message.", {
+    soon: time(Math.ceil(wait), "short"),
+    later: time(rest, "short"),
+  });
 }
 
 /** @param {Participation} part */
 function collecting(part) {
-  const { name } = part.manual ? { name: "" } : sensorOf(part.sensor.kind);
-  if (name && !part.sensing) return `Starting the ${name}. Allow it if the browser asks.`;
-  if (part.silent) {
-    return `No readings come from the ${name}. If this device has none, take part with a phone.`;
+  const name = part.manual ? "" : say(sensorOf(part.sensor.kind).name);
+  if (name && !part.sensing) {
+    return say("Starting the {sensor}. Allow it if the browser asks.", { sensor: name });
   }
-  const full = part.outcome === Outcome.FULL ? "The buffer is full, so nothing more is kept. " : "";
-  if (part.taskPaused || part.waiting) return full + waiting(part);
-  if (part.manual) return "Ready for the next sample.";
-  if (part.label === null) return "Nothing is collected until you say what is true now.";
-  return `Collecting: ${part.device.terms.target.labels[part.label] ?? part.label}.`;
-}
-
-/** @param {Participation} part */
-function unsent(part) {
-  return part.waiting ? `. ${waiting(part)}` : " or sent any more.";
+  if (part.silent) {
+    return say("No readings come from the {sensor}. If this device has none, take part with a phone.", {
+      sensor: name,
+    });
+  }
+  const full = part.outcome === Outcome.FULL;
+  if (part.taskPaused || part.waiting) {
+    const why = waiting(part);
+    return full ? `${say("The buffer is full, so nothing more is kept.")} ${why}` : why;
+  }
+  if (part.manual) return say("Ready for the next sample.");
+  if (part.label === null) return say("Nothing is collected until you say what is true now.");
+  const answer = part.device.terms.target.labels[part.label] ?? part.label;
+  return say("Collecting: {answer}.", { answer });
 }
 
 /** @param {Participation} part */
 function waiting({ taskPaused }) {
-  if (taskPaused) return "The task is paused by its owner. Your samples are kept here.";
+  if (taskPaused) return say("The task is paused by its owner. Your samples are kept here.");
   return navigator.onLine
-    ? "The server cannot be reached, or is busy. Your samples are kept and sent later."
-    : "Waiting for the network. Your samples are kept and sent later.";
+    ? say("The server cannot be reached, or is busy. Your samples are kept and sent later.")
+    : say("Waiting for the network. Your samples are kept and sent later.");
 }
 
 /** @param {Participation} part */
 function absence({ away, label }) {
   if (!away) return "";
-  const check = label === null ? "" : " Check that your answer is still right.";
-  return `Collection was paused for ${away} s while this page was in the background.${check} `;
+  const pause = say("Collection was paused for {time} while this page was in the background.", {
+    time: time(away),
+  });
+  const check = label === null ? "" : `${say("Check that your answer is still right.")} `;
+  return `${pause} ${check}`;
 }

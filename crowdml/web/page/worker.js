@@ -32,7 +32,10 @@ async function page(request) {
   const pages = await caches.open(PAGES);
   try {
     const late = AbortSignal.timeout(PATIENCE);
-    const [answer] = await Promise.all([fetch(request.url, { signal: late }), refresh(late)]);
+    // As a page: what is not there is told to a person, not to a program.
+    const headers = { accept: request.headers.get("accept") ?? "text/html" };
+    const asked = fetch(request.url, { headers, signal: late });
+    const [answer] = await Promise.all([asked, refresh(late)]);
     if (answer.status >= 500) throw new Error(answer.statusText);
     if (answer.ok) await pages.put(plain(request.url), answer.clone());
     return answer;

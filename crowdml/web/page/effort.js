@@ -1,0 +1,13 @@
+/** How long it takes. */
+
+/** @import { Terms } from "../terms.js" */
+
+/**
+ * Seconds with the page open until a check-in is full; undefined where numbers are typed in.
+ *
+ * @param {Terms} terms
+ */
+export function secondsOf({ features: { sensor }, collection }) {
+  if (!sensor || sensor.kind === "manual") return undefined;
+  return sensor.window / sensor.rate + collection.batch * sensor.every;
+}
