@@ -24,7 +24,7 @@ __all__ = ["plan"]
 
 STDIN = Path("-")
 SHOWN = 8
-NUMBERS = ("b", "K", "error", "ε person", "min", "bytes")
+WORDS = ("mechanism", "for each")
 
 
 def plan(
@@ -142,15 +142,16 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _show(advice: "Advice", source: str) -> None:
     console = Console()
     columns = [
-        Column("mechanism", no_wrap=True),
-        Column("for each", no_wrap=True),
-        *(Column(name, justify="right", no_wrap=True) for name in NUMBERS),
+        Column(name, justify="left" if name in WORDS else "right", no_wrap=True)
+        for name in advice.recommended.summary
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
     shown = advice.options[:SHOWN]
     rest = [] if advice.recommended in shown else [advice.recommended]
     for option in [*shown, *rest]:
-        table.add_row(*_row(option), style="bold" if option == advice.recommended else None)
+        table.add_row(
+            *option.summary.values(), style="bold" if option == advice.recommended else None
+        )
     console.print(table)
     console.print(
         f"on {source}: guessing {advice.guess_error:.3f}, all data in one place "
@@ -159,16 +160,3 @@ def _show(advice: "Advice", source: str) -> None:
     console.print(advice.sentence)
     if advice.own_sentence and advice.own != advice.recommended:
         console.print(f"As it is in the file: {advice.own_sentence}")
-
-
-def _row(option: "Option") -> list[str]:
-    return [
-        option.mechanism,
-        option.protects,
-        str(option.batch),
-        str(option.checkins),
-        f"{option.error:.3f} ± {option.std:.3f}",
-        f"{option.epsilon_per_person:.3g}",
-        "–" if option.minutes is None else f"{option.minutes:.0f}",
-        f"{option.private_bytes:,}",
-    ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         lognormal_delay,
         uniform_delay,
     )
+    from crowdml.simulation.notebook import ProgressBar
     from crowdml.simulation.plan import APPROACHES, Plan
     from crowdml.simulation.results import Results
     from crowdml.simulation.schedule import Schedule, make_schedule
@@ -38,6 +39,7 @@ __all__ = [
     "Option",
     "Plan",
     "Presence",
+    "ProgressBar",
     "Results",
     "Schedule",
     "advise",
@@ -74,6 +76,7 @@ __getattr__ = lazy(
         "Option": "crowdml.simulation.advice",
         "Plan": "crowdml.simulation.plan",
         "Presence": "crowdml.simulation.arrivals",
+        "ProgressBar": "crowdml.simulation.notebook",
         "Results": "crowdml.simulation.results",
         "Schedule": "crowdml.simulation.schedule",
         "advise": "crowdml.simulation.advice",

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,14 @@ from crowdml.simulation.baselines import guess_error
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset, synthetic
 from crowdml.simulation.delays import uniform_delay
+from crowdml.simulation.notebook import data_frame, html_table
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trials import simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 __all__ = ["Advice", "Gathering", "Option", "advise"]
 
@@ -87,6 +93,20 @@ class Option:
     def samples(self) -> int:
         return self.batch * self.checkins
 
+    @property
+    def summary(self) -> dict[str, str]:
+        """All of it, for people."""
+        return {
+            "mechanism": self.mechanism,
+            "for each": self.protects,
+            "b": str(self.batch),
+            "K": str(self.checkins),
+            "error": f"{self.error:.3f} ± {self.std:.3f}",
+            "ε person": f"{self.epsilon_per_person:.3g}",
+            "min": "–" if self.minutes is None else f"{self.minutes:.0f}",
+            "bytes": f"{self.private_bytes:,}",
+        }
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -117,6 +137,29 @@ class Advice:
     own_sentence: str | None
     devices: int
     simulated_devices: int
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each option, in pandas; `recommended` is true for one."""
+        names = [field.name for field in fields(Option)]
+        columns = {name: [getattr(one, name) for one in self.options] for name in names}
+        return data_frame(
+            columns | {"recommended": [one == self.recommended for one in self.options]}
+        )
+
+    def plot(self, title: str = "") -> "Figure":
+        """A bar for each option, between guessing and all data in one place."""
+        from crowdml.simulation.plot import draw_options
+
+        return draw_options(self, title)
+
+    def _repr_html_(self) -> str:
+        rows = [option.summary for option in self.options]
+        return html_table(
+            list(rows[0]),
+            [list(row.values()) for row in rows],
+            sentences=filter(None, [self.sentence, self.own_sentence]),
+            marked=self.options.index(self.recommended),
+        )
 
 
 def advise(

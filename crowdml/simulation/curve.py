@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from crowdml.simulation.notebook import data_frame, html_table
 from crowdml.types import Array, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 __all__ = ["Curve"]
 
@@ -58,6 +65,42 @@ class Curve:
     def final_rmse(self) -> float:
         """On average over trials; for numbers only."""
         return float(self.rmse[:, -1].mean())
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """A row for each trial and point."""
+        trials, points = self.errors.shape
+        columns: dict[str, npt.NDArray[Any]] = {
+            "trial": np.repeat(np.arange(trials), points),
+            "samples": np.tile(self.samples, trials),
+            "error": self.errors.ravel(),
+            "online_error": self.online_errors.ravel(),
+        }
+        return columns | {"rmse": self.rmse.ravel()} if self.rmse.size else columns
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """How it ended and what it cost, for people."""
+        words = {
+            "test error": f"{self.final:.3f} ± {self.std[-1]:.3f}",
+            "check-ins": f"{self.checkins:,.0f}",
+            "ε/person": f"{self.epsilon_per_person:.4g}",
+            "ε/sample": f"{self.epsilon_per_sample:.4g}",
+        }
+        return words | {"RMSE": f"{self.final_rmse:.3g}"} if self.rmse.size else words
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each trial and point, in pandas."""
+        return data_frame(self.columns)
+
+    def plot(self, title: str = "") -> "Figure":
+        """The mean test error against samples, with its spread over trials."""
+        from crowdml.simulation.plot import draw_curves
+
+        return draw_curves([("", self)], title)
+
+    def _repr_html_(self) -> str:
+        return html_table(list(self.summary), [list(self.summary.values())])
 
     @classmethod
     def of(cls, trials: Sequence["Curve"]) -> "Curve":

@@ -1,5 +1,6 @@
 """Curves as a picture: mean test error against samples, with its spread over trials."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from crowdml.simulation.curve import Curve
 __all__ = [
     "COLOURS",
     "FORMATS",
+    "Picture",
     "check_format",
     "draw_curves",
     "draw_options",
@@ -31,10 +33,22 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 STYLES = ("-", "--", ":", "-.")
 
 
+class Picture(Figure):
+    """A figure that a notebook shows as it is, with no backend to choose."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(self)
+
+    def _repr_png_(self) -> bytes:
+        png = io.BytesIO()
+        self.savefig(png, format="png", dpi=100)
+        return png.getvalue()
+
+
 def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
     """A figure with one line per curve, and a band of one standard deviation around it."""
-    figure = Figure(figsize=(9.0 if len(curves) > 1 else 7.0, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = Picture(9.0 if len(curves) > 1 else 7.0, 4.5)
     axes = figure.add_subplot()
     for number, (label, curve) in enumerate(curves):
         colour = COLOURS[number % len(COLOURS)]
@@ -58,8 +72,7 @@ def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
 def draw_options(advice: Advice, title: str) -> Figure:
     """A bar for each option, the best on top, between guessing and all data in one place."""
     options = advice.options[::-1]
-    figure = Figure(figsize=(8.0, 1.2 + 0.32 * len(options)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = Picture(8.0, 1.2 + 0.32 * len(options))
     axes = figure.add_subplot()
     names = list(dict.fromkeys(sorted(option.mechanism for option in options)))
     for row, option in enumerate(options):

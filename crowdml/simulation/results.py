@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from crowdml.errors import CrowdmlError
 from crowdml.simulation.curve import Curve
+from crowdml.simulation.notebook import data_frame, html_table
 from crowdml.simulation.plan import Plan
 
 if TYPE_CHECKING:
@@ -48,27 +48,20 @@ class Results(Sequence[Curve]):
         Columns: `samples`, `trial`, `error`, `online_error`, for numbers `rmse`, and one for each
         setting that is not the same in all plans.
         """
-        try:
-            from pandas import DataFrame, concat
-        except ModuleNotFoundError as error:
-            raise CrowdmlError(
-                f"a DataFrame needs {error.name}, which is not installed. Run: pip install pandas"
-            ) from error
-        differing = self._differing()
-        parts = []
-        for setting, curve in zip(differing, self.curves, strict=True):
-            trials, points = curve.errors.shape
-            columns: dict[str, Any] = {
-                **setting,
-                "trial": np.repeat(np.arange(trials), points),
-                "samples": np.tile(curve.samples, trials),
-                "error": curve.errors.ravel(),
-                "online_error": curve.online_errors.ravel(),
-            }
-            if curve.rmse.size:
-                columns["rmse"] = curve.rmse.ravel()
-            parts.append(DataFrame(columns))
-        return concat(parts, ignore_index=True)
+        parts = [
+            {name: np.full(curve.errors.size, value) for name, value in setting.items()}
+            | curve.columns
+            for setting, curve in zip(self._differing(), self.curves, strict=True)
+        ]
+        return data_frame({name: np.concatenate([p[name] for p in parts]) for name in parts[0]})
+
+    def _repr_html_(self) -> str:
+        """A row for each plan: what tells it from the others, what it reached, and its cost."""
+        rows = [
+            {name: _text(value) for name, value in setting.items()} | curve.summary
+            for setting, curve in zip(self._differing(), self.curves, strict=True)
+        ]
+        return html_table(list(rows[0]), [list(row.values()) for row in rows])
 
     def plot(self, title: str = "") -> "Figure":
         """Mean test errors against samples, with their spread over trials."""

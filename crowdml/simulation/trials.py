@@ -38,7 +38,7 @@ def simulate(
         points: Where to look, evenly over the clock. Devices alone are looked at less often.
         engine: None for the cores of this machine; `ray` or `dask`, with `=ADDRESS` for an
             existing cluster.
-        progress: Called with the number of jobs done and in all.
+        progress: Called with the number of jobs done and in all: a `ProgressBar`, say.
 
     >>> from crowdml.simulation import Crowd, Learning, load_digits
     >>> crowd, learning = Crowd(devices=50, batch=4), Learning()
@@ -68,6 +68,7 @@ def simulate(
     )
     found: dict[Plan, list[Curve]] = {plan: [] for plan in plans}
     results = run_jobs(calls, engine, data)
+    progress(0, len(jobs))
     for done, ((_, some, _), curves) in enumerate(zip(jobs, results, strict=True), start=1):
         for plan, curve in zip(some, curves, strict=True):
             found[plan].append(curve)

@@ -1,5 +1,6 @@
 """Features and targets on one scale, by bounds that are known without looking at the data."""
 
+import math
 import warnings
 from typing import Any, NamedTuple
 
@@ -55,10 +56,10 @@ class Bounds(NamedTuple):
         return cut
 
     def reach(self, norm: int) -> Array:
-        """How far from the middle, in each column, features may be so that few rows are longer
-        than 1 in this norm and typical ones are nearly as long."""
-        reach: Array = self.unit * (len(self.low) ** (1 / norm) + 2)
-        return reach
+        """What makes a row 1 long in this norm that is at the bound in one column; standardised
+        rows of many columns become as long, or longer and are then rescaled."""
+        d = len(self.low)
+        return self.unit * (math.sqrt(d) + 2 if norm == 2 else (d + 5) / 2)
 
     def rows(self, x: Array, norm: int) -> Array:
         """‖x‖ ≤ 1, as devices need it: cut off, centred, and rescaled where a row is too long."""

@@ -1,5 +1,6 @@
 """Advice before launch: what is tried, what is recommended, and that it comes true."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -185,3 +186,20 @@ def test_an_unknown_difficulty_is_refused() -> None:
 def test_the_picture_has_a_bar_for_each_option(advice: Advice) -> None:
     (axes,) = draw_options(advice, "Steps").axes
     assert len(axes.get_yticklabels()) == len(advice.options)
+
+
+def test_a_notebook_shows_it(advice: Advice) -> None:
+    shown = advice._repr_html_()
+    assert shown.count("<tr") == 1 + len(advice.options)
+    (bold,) = re.findall(r'<tr style="font-weight: bold">(.*?)</tr>', shown)
+    assert re.findall("<td>(.*?)</td>", bold) == list(advice.recommended.summary.values())
+    assert f"<p>{advice.sentence}</p>" in shown
+    assert advice.plot("Steps").axes[0].get_title() == "Steps"
+
+
+def test_it_is_a_frame(advice: Advice) -> None:
+    pytest.importorskip("pandas")
+    frame = advice.to_frame()
+    assert list(frame["error"]) == [option.error for option in advice.options]
+    (chosen,) = frame[frame["recommended"]].to_dict("records")
+    assert chosen["batch"] == advice.recommended.batch

@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from rich.progress import Progress
 
 from crowdml.errors import CrowdmlError, InvalidInput, Unreachable
+from crowdml.simulation import ProgressBar
 from crowdml.simulation.datasets import sources
 from crowdml.simulation.datasets.cache import cache_folder
 from crowdml.simulation.datasets.sources import MNIST, Source, read_source
@@ -119,7 +119,7 @@ def test_user_interrupts(server: str, cache: Path, monkeypatch: pytest.MonkeyPat
     def interrupt(*args: object, **named: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Progress, "update", interrupt)
+    monkeypatch.setattr(ProgressBar, "__call__", interrupt)
     with pytest.raises(KeyboardInterrupt):
         read_source(source(f"{server}/good"))
     assert left_behind(cache) == []

@@ -1,5 +1,6 @@
 """Results are a sequence of curves, a table and a picture."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from crowdml.errors import CrowdmlError
 from crowdml.simulation import Crowd, Learning, Plan, Results, simulate
+from crowdml.simulation.plot import Picture
 from tests.docs.pages import blocks, page
 from tests.simulation.toy import classes, numbers
 
@@ -58,6 +60,30 @@ def test_they_draw_themselves(results: Results) -> None:
     assert [line.get_label() for line in axes.lines] == ["epsilon 4", "epsilon 8"]
     for line, curve in zip(axes.lines, results, strict=True):
         np.testing.assert_array_equal(line.get_ydata(), curve.mean)
+
+
+def test_a_notebook_shows_a_table(results: Results) -> None:
+    head, *rows = re.findall("<tr>(.*?)</tr>", results._repr_html_())
+    names = re.findall("<th>(.*?)</th>", head)
+    assert names == ["epsilon", "test error", "check-ins", "ε/person", "ε/sample"]
+    for row, curve, epsilon in zip(rows, results, (4, 8), strict=True):
+        error = f"{curve.final:.3f} ± {curve.std[-1]:.3f}"
+        cells = re.findall("<td>(.*?)</td>", row)
+        assert cells == [str(epsilon), error, f"{curve.checkins:.0f}", str(epsilon), *cells[-1:]]
+    assert error in results[1]._repr_html_()
+
+
+def test_a_notebook_shows_the_picture(results: Results) -> None:
+    for figure in (results.plot(), results[0].plot()):
+        assert isinstance(figure, Picture)
+        assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_one_curve_is_a_frame_too(results: Results) -> None:
+    pytest.importorskip("pandas")
+    frame = results[0].to_frame()
+    assert list(frame) == ["trial", "samples", "error", "online_error"]
+    np.testing.assert_array_equal(frame["error"], results[0].errors.ravel())
 
 
 def test_the_examples_in_the_documents_run(

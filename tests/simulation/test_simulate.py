@@ -148,7 +148,7 @@ def test_progress_ends_with_all_jobs_done() -> None:
         trials=3,
         progress=lambda *done: told.append(done),
     )
-    assert told == [(done, 6) for done in range(1, 7)]
+    assert told == [(done, 6) for done in range(7)]
 
 
 def test_trials_must_be_positive() -> None:

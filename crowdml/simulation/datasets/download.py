@@ -6,11 +6,9 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
 from crowdml.errors import InvalidInput, Unreachable
 from crowdml.simulation.datasets.cache import new_file
+from crowdml.simulation.notebook import ProgressBar
 
 __all__ = ["download"]
 
@@ -29,16 +27,14 @@ def download(url: str, path: Path, sha256: str, n_bytes: int) -> None:
         n_bytes: Its size; no more than that is read.
     """
     digest, received = hashlib.sha256(), 0
-    columns = TextColumn(path.name), BarColumn(), DownloadColumn(), TransferSpeedColumn()
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress = ProgressBar(f"{path.name}, {n_bytes / 1e6:,.1f} MB")
     try:
-        with urlopen(url, timeout=SECONDS) as response, new_file(path) as file, progress:  # noqa: S310
-            bar = progress.add_task("", total=n_bytes)
+        with urlopen(url, timeout=SECONDS) as response, new_file(path) as file:  # noqa: S310
             while received <= n_bytes and (chunk := response.read(CHUNK)):
                 file.write(chunk)
                 digest.update(chunk)
                 received += len(chunk)
-                progress.update(bar, completed=received)
+                progress(received, n_bytes)
             _check(url, received, n_bytes, digest.hexdigest(), sha256)
     except HTTPError as error:
         with error:

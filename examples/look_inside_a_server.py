@@ -1,0 +1,143 @@
+# %% [markdown]
+# # Look inside a live server
+#
+# What does a server know of the people who teach it? Here a real server runs in a process of its
+# own, real devices join it over HTTP, each with its file, its ledger and exact chance. Then we
+# look at all that the server has. It needs `pip install 'crowdml[server,sim]'`.
+
+# %%
+import atexit
+import io
+import json
+import math
+import tempfile
+from collections import Counter
+from contextlib import ExitStack, closing
+from pathlib import Path
+from urllib.request import urlopen
+
+import msgspec
+import numpy as np
+
+from crowdml import Device
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import ServerProcess, Store
+from crowdml.server.fold import Fold
+from crowdml.simulation import load_activity
+
+# %% [markdown]
+# A task: three labels, ε = 4 for a person in all, one check-in of ten samples.
+
+# %%
+task = Task.from_toml("""
+name = "steps"
+title = "Still, walking or jogging?"
+objective = "Tell from a phone's movement what its owner does."
+owner = "An example"
+contact = "nobody: what takes part are recordings"
+purpose = "To look inside."
+sensors = "Accelerometer, 20 readings a second."
+
+[features]
+count = 12
+
+[target]
+labels = ["still", "walking", "jogging"]
+
+[model]
+kind = "softmax"
+
+[privacy]
+epsilon = 4.0
+
+[collection]
+batch = 10
+
+[stop]
+updates = 40
+""")
+
+# %% [markdown]
+# Start the server on an empty database, and let 40 people take part. Each `add` keeps a sample on
+# the device; the tenth makes the check-in.
+
+# %%
+life = ExitStack()
+atexit.register(life.close)  # what is entered here ends when this program does
+folder = Path(life.enter_context(tempfile.TemporaryDirectory()))
+server = ServerProcess(folder)
+with closing(Store(server.database)) as store:
+    store.create_task(task)
+life.enter_context(server)
+
+data = load_activity()
+hands = data.deal(40, np.random.default_rng(0))
+ledgers = []
+for person, hand in enumerate(hands):
+    device = Device.join(server.url, "steps", file=folder / f"{person}" / "steps.device")
+    for sample in hand[:10]:
+        device.add(data.x_train[sample], int(data.y_train[sample]))
+    ledgers.append(device.ledger)
+    device.close()
+print("a person has lost", ledgers[0].whole_device, "in all")
+
+# %% [markdown]
+# What anyone may read: how far it is, and an estimate of the error by the fifth of the devices
+# that measure it instead of training.
+
+
+# %%
+def read(path: str) -> bytes:
+    with urlopen(f"{server.url}/v1/tasks/steps{path}") as answer:
+        return answer.read()
+
+
+statistics = json.loads(read("/stats"))
+for name in ("state", "version", "devices", "active_devices", "error"):
+    print(f"{name:>15}: {statistics[name]}")
+
+# %% [markdown]
+# What the owner has, who holds the database: a log with a row for each check-in. It says which
+# device sent it, when and on which version, and what was told, which is all there is about
+# samples. A device that trains tells one of 1,024 directions; one that evaluates tells a label
+# and whether the prediction was wrong, by randomised response. Not even how many samples there
+# were is told.
+
+# %%
+with closing(Store(server.database)) as store:
+    row = store.task("steps")
+    log = list(store.log(row.id))
+told = [msgspec.msgpack.decode(entry.told) for entry in log]
+for each in told[:5]:
+    print(each)
+print(Counter("trains" if "direction" in each else "evaluates" for each in told))
+
+# %% [markdown]
+# The model is a fold over that log and over nothing else: w starts at zero, and anyone who has
+# the log gets the same, bit for bit.
+
+# %%
+fold = Fold(row.task, terms_hash(row.terms))
+for entry in log:
+    fold.apply(entry)
+with np.load(io.BytesIO(read("/export?format=npz"))) as archive:
+    exported = archive["weights"]
+print("the same as the server's:", np.array_equal(fold.learnt, exported.ravel()))
+
+# %% [markdown]
+# And does it work, on people who took no part?
+
+# %%
+model, x_test = task.terms.make_model(), data.bounded(2).x_test
+error = model.mistakes(fold.learnt, x_test, data.y_test).mean()
+print(f"error {error:.3f} after {len(log)} numbers from 40 people")
+
+# %% [markdown]
+# Why one number hides a person: whatever the ten samples were, each of the 1,024 was sent with
+# one of two probabilities. Their ratio is what the server can learn at most from having got this
+# one.
+
+# %%
+choice = task.terms.mechanism().choice
+print(f"{choice.likely:.5f} or {choice.unlikely:.5f}")
+print(f"a factor of {choice.likely / choice.unlikely:.1f}, and e^4 is {math.exp(4):.1f}")
