@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 
 from tests.docs.pages import ROOT
 
-__all__ = ["build", "clean_python", "own"]
+__all__ = ["build", "clean_python", "link", "needed", "own"]
 
 
 @cache
@@ -43,15 +43,24 @@ def clean_python(extra: str = "") -> Path:
     folder = _folder()
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
-    for each in (own(), *(distribution(name) for name in _needed(own(), [extra], set()))):
-        for top in {file.parts[0] for file in each.files or []} - {"..", "__pycache__"}:
-            if not (packages / top).exists():
-                (packages / top).symlink_to(Path(str(each.locate_file(top))))
+    for each in (own(), *needed(extra)):
+        link(each, packages)
     return folder / "bin" / "python"
 
 
+def link(installed: Distribution, folder: Path) -> None:
+    """Show the files of a distribution in this folder."""
+    for top in {file.parts[0] for file in installed.files or []} - {"..", "__pycache__"}:
+        if not (folder / top).exists():
+            (folder / top).symlink_to(Path(str(installed.locate_file(top))))
+
+
+def needed(extra: str = "") -> list[Distribution]:
+    """All that crowdml with this extra asks for, directly or not."""
+    return [distribution(name) for name in sorted(_needed(own(), [extra], set()))]
+
+
 def _needed(asking: Distribution, extras: Iterable[str], found: set[str]) -> set[str]:
-    """The names of all that a distribution asks for, directly or not."""
     for line in asking.requires or []:
         asked = Requirement(line)
         if asked.marker and not any(asked.marker.evaluate({"extra": e}) for e in ("", *extras)):
