@@ -1,0 +1,50 @@
+"""The tutorial's people: made-up votes about a room, and a crowd that takes part with them.
+
+python examples/room.py votes [PERSON] > votes.csv
+python examples/room.py crowd https://127.0.0.1:8443 FINGERPRINT [PEOPLE]
+"""
+
+import random
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from crowdml import Device
+
+VOTES = 60
+
+
+def votes(person: int) -> Iterator[tuple[list[float], str]]:
+    """What the sensors said when a person voted, scaled as the task describes, and the vote."""
+    rng = random.Random(person)
+    likes_it_warm = rng.gauss(0, 0.5)
+    for _ in range(VOTES):
+        temperature, humidity = rng.uniform(16, 26), rng.uniform(30, 70)
+        light, hour = rng.uniform(0, 1000), rng.uniform(7, 23)
+        feels = temperature + 0.03 * (humidity - 50) - likes_it_warm + rng.gauss(0, 0.5)
+        vote = "cold" if feels < 19.5 else "warm" if feels > 22.5 else "fine"
+        x = (temperature - 21) / 6, (humidity - 50) / 100, light / 4000, (hour - 15) / 24
+        yield [round(value, 4) for value in x], vote
+
+
+def print_votes(person: str = "0") -> None:
+    print("temperature,humidity,light,hour,vote")
+    for x, vote in votes(int(person)):
+        print(*x, vote, sep=",")
+
+
+def crowd(url: str, fingerprint: str, people: str = "150") -> None:
+    """Each person has a device with a file, a ledger and chance of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for person in range(1, int(people) + 1):
+            file = Path(folder) / str(person) / "room.device"
+            with Device.join(url, "room", file=file, fingerprint=fingerprint) as device:
+                for x, vote in votes(person):
+                    device.add(x, vote)
+            print(f"\r{person} of {people} people have checked in", end="", flush=True)
+    print()
+
+
+if __name__ == "__main__":
+    {"votes": print_votes, "crowd": crowd}[sys.argv[1]](*sys.argv[2:])
