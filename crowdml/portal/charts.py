@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from crowdml.portal.chart import Chart, nothing, thin
-from crowdml.portal.drawing import Theme, empty, figure, tidy
+from crowdml.portal.drawing import Theme, empty, figure, in_whole_numbers, tidy
 from crowdml.portal.error_chart import ERROR
 from crowdml.portal.facts import Facts
 from crowdml.portal.label_chart import LABELS
@@ -82,6 +82,7 @@ def _line(facts: Facts, rows: list[tuple[float, ...]], label: str, theme: Theme)
     picture, axes = figure(theme)
     axes.plot(*zip(*thin(rows), strict=True), color=theme.accent)
     axes.set_ylim(bottom=0)
+    in_whole_numbers(axes.xaxis)
     axes.set_xlabel(say("check-ins"))
     axes.set_ylabel(label)
     return tidy(picture, axes)

@@ -20,6 +20,7 @@ __all__ = [
     "figure",
     "head",
     "in_percent",
+    "in_whole_numbers",
     "legend",
     "save",
     "tidy",
@@ -44,9 +45,9 @@ THEMES = {
 SETTINGS: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["system-ui", "DejaVu Sans"],
-    "font.size": 12,
+    "font.size": 13,
     "axes.titlesize": 13,
-    "axes.labelsize": 12,
+    "axes.labelsize": 13,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
@@ -57,7 +58,7 @@ SETTINGS: Any = {
 }
 
 
-def figure(theme: Theme, width: float = 4.8, height: float = 2.5) -> "tuple[Figure, Axes]":
+def figure(theme: Theme, width: float = 4.8, height: float = 2.7) -> "tuple[Figure, Axes]":
     with _colours(theme):
         picture = _sheet(width, height)
         return picture, picture.add_subplot()
@@ -93,7 +94,7 @@ def _colours(theme: Theme) -> "AbstractContextManager[None]":
 
 def head(picture: "Figure", text: str, theme: Theme) -> None:
     """A title that begins at the left edge, so that a long one fits."""
-    picture.suptitle(text, x=0.01, ha="left", fontsize=12, color=theme.text)
+    picture.suptitle(text, x=0.01, ha="left", fontsize=13, color=theme.text)
 
 
 def legend(picture: "Figure", theme: Theme) -> None:
@@ -103,11 +104,18 @@ def legend(picture: "Figure", theme: Theme) -> None:
         ncols=2,
         frameon=False,
         labelcolor=theme.text,
-        fontsize=11,
+        fontsize=12,
         borderaxespad=0,
         columnspacing=1.2,
         handlelength=1.4,
     )
+
+
+def in_whole_numbers(axis: "Axis") -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: words.count(round(value))))
 
 
 def in_percent(axis: "Axis") -> None:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from crowdml.portal import words
 from crowdml.portal.chart import Chart, nothing, thin, uncertain
-from crowdml.portal.drawing import Theme, figure, in_percent, legend, tidy
+from crowdml.portal.drawing import Theme, figure, in_percent, in_whole_numbers, legend, tidy
 from crowdml.portal.facts import Facts
 from crowdml.portal.language import say
-from crowdml.portal.performance import Performance, newest, what_is_wrong
+from crowdml.portal.performance import Performance, what_is_wrong
 from crowdml.portal.promise import Promise
 from crowdml.protocol import Estimate, Task
 from crowdml.server.totals import error_estimate
@@ -44,7 +44,7 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     if not rows:
         return uncertain(theme)
     picture, axes = figure(theme)
-    _band(axes, rows, theme, newest(facts.task))
+    _band(axes, rows, theme, say("newest"))
     if any(abs(row[1] - row[3]) > APART for row in rows):
         since = [(row[0], _share(row[3])) for row in rows]
         label = say("since the start")
@@ -57,6 +57,7 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     axes.set_ylim(0, 1)
     in_percent(axes.yaxis)
     axes.set_ylabel(say("wrong"))
+    in_whole_numbers(axes.xaxis)
     axes.set_xlabel(say("check-ins"))
     legend(picture, theme)
     return tidy(picture, axes)

@@ -116,7 +116,7 @@ class NoiseHiding:
         axes.set_yticks([])
         axes.set_ylabel(say("how likely"))
         axes.set_xlabel(say("one number of what is sent"))
-        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=11)
+        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=12)
         head(
             picture,
             say(

@@ -32,7 +32,7 @@ def test_a_chart_in_three_formats(wire: Wire, name: str) -> None:
     assert wire.get(f"{base}.svg?theme=dark").body != svg.body
     png = wire.get(f"{base}.png?save")
     assert png.headers["content-type"] == "image/png"
-    assert Image.open(io.BytesIO(png.body)).size == (1440, 750)
+    assert Image.open(io.BytesIO(png.body)).size == (1440, 810)
     table = wire.get(f"{base}.csv?save")
     assert table.headers["content-type"] == "text/csv; charset=utf-8"
     for reply, kind in [(png, "png"), (table, "csv")]:

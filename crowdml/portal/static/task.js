@@ -83,7 +83,7 @@ async function redraw() {
       picture.dataset.version = String(version);
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
-    pause = Math.min(1.3 * pause, LATE_MS);
+    pause = Math.min(1.5 * pause, LATE_MS);
   }
   drawing = false;
 }

@@ -1,0 +1,111 @@
+"""A place to try the model: what it says is what the exported model says, and nothing is sent."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from crowdml.models import MODELS
+from crowdml.privacy import bound_features
+from crowdml.types import Array
+from tests.browser.conftest import Browse
+from tests.browser.participants import Participant, phone_task
+from tests.browser.portals import Crowd, Portal, portals
+from tests.browser.test_participant_sensors import MANUAL
+from tests.servers import make_task
+
+TASKS = {
+    "row": make_task("row", privacy__epsilon=10.0, target__labels=["still", "walk", "run"]),
+    "number": make_task(
+        "number", target__labels=None, model__kind="ridge", model__clip=1.0, model__intercept=True
+    ),
+    "typed": phone_task("typed", **MANUAL),
+    "sensed": phone_task("sensed"),
+}
+TYPED = {"row": "9, 1 0;2", "number": "0.1 0.2 0.3 0.1"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    with portals(tmp_path_factory.mktemp("trying")) as serve:
+        portal = serve(*TASKS.values())
+        with portal.connected() as wire:
+            for task in TASKS.values():
+                Crowd(wire, task).check_in(3)
+        yield portal
+
+
+def learnt(server: Portal, name: str) -> Any:
+    with server.connected() as wire:
+        return wire.get(f"/v1/tasks/{name}/export?format=json").json()
+
+
+def scores(server: Portal, name: str, x: list[float]) -> Array:
+    model, terms = learnt(server, name), TASKS[name].terms
+    bounded = bound_features(np.array(x), terms.features.count, terms.privacy.norm)
+    answers: Array = np.array(model["weights"]) @ bounded + np.array(model["intercepts"])
+    return answers
+
+
+def shares(s: Array) -> list[str]:
+    """Of each label, the largest first, as the page writes them."""
+    e = np.exp(s - s.max())
+    return [f"{round(100 * share)}\u00a0%" for share in sorted(e / e.sum(), reverse=True)]
+
+
+def test_a_row_of_numbers(browse: Browse, server: Portal) -> None:
+    page, asked = watched(browse(server))
+    page.goto("/tasks/row")
+    page.get_by_label("4 numbers").fill(TYPED["row"])
+    page.get_by_role("button", name="Predict").click()
+    expected = scores(server, "row", [9, 1, 0, 2])
+    best = TASKS["row"].terms.target.labels[int(expected.argmax())]
+    expect(page.get_by_text(f"The model says: {best}")).to_be_visible()
+    assert [text.strip() for text in page.locator(".chances dd").all_inner_texts()] == shares(
+        expected
+    )
+    page.get_by_label("4 numbers").fill("1 2 three 4")
+    page.get_by_role("button", name="Predict").click()
+    expect(page.get_by_text("Please enter 4 numbers.")).to_be_visible()
+    assert not [request for request in asked if request.method != "GET" or "9" in request.url[25:]]
+
+
+def watched(page: Page) -> tuple[Page, list[Request]]:
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request))
+    return page, asked
+
+
+def test_a_number_is_predicted(browse: Browse, server: Portal) -> None:
+    page = browse(server)
+    page.goto("/tasks/number")
+    page.get_by_label("4 numbers").fill(TYPED["number"])
+    page.get_by_role("button", name="Predict").click()
+    (expected,) = scores(server, "number", [0.1, 0.2, 0.3, 0.1])
+    said = page.get_by_text("The model says:")
+    expect(said).to_be_visible()
+    assert float(said.inner_text().partition(": ")[2]) == pytest.approx(expected, rel=0.01)
+    assert page.locator(".chances").count() == 0
+    assert MODELS["ridge"].classifier is False
+
+
+def test_numbers_by_their_names(browse: Browse, server: Portal) -> None:
+    page = browse(server)
+    page.goto("/tasks/typed")
+    page.get_by_label("Hours of sleep").fill("6.5")
+    page.get_by_label("Cups of coffee").fill("3")
+    page.get_by_role("button", name="Predict").click()
+    expected = shares(scores(server, "typed", [6.5 / 24, 3 / 24]))
+    expect(page.locator(".chances dd")).to_have_text(expected)
+
+
+def test_what_the_phone_senses(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-dark")
+    Participant(page, server, "sensed").open("/tasks/sensed")
+    page.get_by_role("button", name="Sense and predict").click()
+    expect(page.get_by_text("The model says:")).to_be_visible()
+    expect(page.locator(".chances dt")).to_have_count(TASKS["sensed"].terms.n_classes)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Sense and predict")).to_be_visible()

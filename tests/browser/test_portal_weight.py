@@ -1,0 +1,107 @@
+"""What the page of a task costs someone with a phone: bytes, and a text that stays in its place."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Browse
+from tests.browser.portals import Crowd, Portal, portals
+from tests.servers import make_task
+
+FIRST_VIEW, HOUR = 120_000, 10_000_000
+"""Bytes."""
+
+SECONDS = 6
+TASK = make_task("busy", privacy__epsilon=10.0, collection__batch=20, stop__error=0.05)
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Portal, Crowd]]:
+    with portals(tmp_path_factory.mktemp("busy")) as serve:
+        portal = serve(TASK)
+        with portal.connected() as wire:
+            crowd = Crowd(wire, TASK, n_devices=20)
+            crowd.check_in(150)
+            yield portal, crowd
+
+
+class Scale:
+    """Weighs all that a page loads, as it comes over the wire."""
+
+    def __init__(self, page: Page) -> None:
+        self.bytes = 0
+        self._session = page.context.new_cdp_session(page)
+        self._session.on("Network.loadingFinished", self._add)
+        self._session.on("Network.eventSourceMessageReceived", self._hear)
+        self._session.send("Network.enable")
+
+    def _add(self, event: dict[str, Any]) -> None:
+        self.bytes += event["encodedDataLength"]
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        """A stream has no end, so its messages are weighed one by one."""
+        self.bytes += len(event["data"]) + len("event: statistics\ndata: \n\n")
+
+
+def test_the_first_view_and_an_hour(browse: Browse, busy: tuple[Portal, Crowd]) -> None:
+    portal, crowd = busy
+    page = browse(portal, "phone-light")
+    scale = Scale(page)
+    page.goto("/tasks/busy")
+    expect(page.get_by_text("Live: this page follows")).to_be_attached()
+    page.wait_for_load_state("load")
+    assert scale.bytes < FIRST_VIEW
+    chart = page.locator('picture[data-picture$="/error.svg"]')
+    chart.scroll_into_view_if_needed()
+    version = crowd.sent
+    scale.bytes = 0
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        crowd.check_in(3)
+        page.wait_for_timeout(100)
+    assert int(str(chart.get_attribute("data-version"))) > version
+    # Pictures come most often when someone begins to watch, so an hour costs less than this.
+    assert scale.bytes * 3600 / SECONDS < HOUR
+
+
+def test_pictures_off_the_screen_rest(browse: Browse, busy: tuple[Portal, Crowd]) -> None:
+    portal, crowd = busy
+    page = browse(portal, "phone-light")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/tasks/busy")
+    expect(page.get_by_text("Live: this page follows")).to_be_attached()
+    crowd.check_in(2)
+    expect(page.locator('[data-live="version"]')).to_have_text(str(crowd.sent))
+    drawn = page.locator("picture[data-version]").evaluate_all(
+        "all => all.map(each => each.dataset.version)"
+    )
+    assert str(crowd.sent) not in drawn
+    page.locator('picture[data-picture$="/error.svg"]').scroll_into_view_if_needed()
+    expect(page.locator(f'picture[data-version="{crowd.sent}"]')).to_be_visible()
+    assert not [url for url in asked if "pace.svg" in url or "staleness.svg" in url]
+
+
+def test_nothing_moves_under_a_finger(browse: Browse, busy: tuple[Portal, Crowd]) -> None:
+    portal, crowd = busy
+    page = browse(portal, "phone-light")
+    page.goto("/tasks/busy")
+    page.evaluate(
+        """() => {
+            window.shift = 0;
+            new PerformanceObserver((list) => {
+                for (const entry of list.getEntries()) window.shift += entry.value;
+            }).observe({ type: "layout-shift", buffered: true });
+        }"""
+    )
+    expect(page.get_by_text("Live: this page follows")).to_be_attached()
+    crowd.check_in(3)
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for y in range(0, height, 600):
+        page.evaluate(f"scrollTo(0, {y})")
+        page.wait_for_timeout(50)
+    expect(page.locator('[data-live="version"]')).to_have_text(str(crowd.sent))
+    assert page.evaluate("shift") <= 0.01
