@@ -9,7 +9,7 @@ NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test quick check docs bench soak clean help
+.PHONY: demo test quick check docs bench soak screenshots clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
@@ -17,6 +17,7 @@ help:
 	@echo "make quick   the tests that take two minutes"
 	@echo "make check   style, types and the layer contract only"
 	@echo "make docs    the reference of the Python package, in site/"
+	@echo "make screenshots   pictures of every page and state, into screenshots/"
 	@echo "make bench   the benchmarks of device and server"
 	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
 	@echo "make clean   remove what these commands have set up"
@@ -27,9 +28,13 @@ demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 	$(BIN)/crowdml demo $(ARGS)
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
-test: check chromium mosquitto nginx postgresql
+test: check chromium firefox mosquitto nginx postgresql
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
+
+# Every page and state, on a desktop and a phone, in light and dark, in every language.
+screenshots: $(READY) $(NODE_READY) chromium
+	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
 # Style, types, and what can be tested without servers, crowds and the clock, in two minutes.
 quick: check
@@ -84,7 +89,7 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: venv-package node chromium mosquitto nginx postgresql
+.PHONY: venv-package node chromium firefox mosquitto nginx postgresql
 
 venv-package:
 	@$(APT) python3-venv
@@ -103,6 +108,11 @@ chromium:
 		|| { $(APT) chromium fonts-dejavu-core; }
 	@( $(CHROMIUM_IS_THERE); exit 1 ) >/dev/null 2>&1 \
 		|| { echo "the tests need Chromium; install it, or set CHROMIUM=/path/to/it"; exit 1; }
+
+# Ubuntu's firefox is a stub for a snap; without Firefox its one test is left out.
+firefox:
+	@firefox-esr --version >/dev/null 2>&1 || firefox --version >/dev/null 2>&1 \
+		|| { $(APT) firefox-esr; } >/dev/null 2>&1 || echo "no Firefox to be had; go on without it"
 
 # Debian's package starts a server of its own, which the tests leave alone.
 POSTGRESQL_IS_THERE = ls /usr/lib/postgresql/*/bin/initdb || initdb --version

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 
 from playwright.sync_api import Page, expect
 
@@ -84,6 +85,7 @@ def test_an_owner_from_first_to_last(
     expect(page.locator(".notice")).to_contain_text("takes check-ins again")
     expect(visitor.locator(".state")).to_have_text("Recruiting")
 
+    edit(page, visitor, watch)
     invite_and_revoke(page, portal)
     export(page)
     examine(page, "owner-task")
@@ -91,8 +93,10 @@ def test_an_owner_from_first_to_last(
     assert forged.status == 403
 
     page.get_by_role("link", name="Tasks to steer").click()
-    expect(page.get_by_role("row", name=re.compile("How many steps"))).to_contain_text("Running")
+    steps = page.get_by_role("row", name=re.compile("How many steps")).first
+    expect(steps).to_contain_text("Running")
     examine(page, "owner")
+    delete(page, portal)
     page.get_by_role("button", name="Sign out ada").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     assert page.context.cookies() == []
@@ -110,19 +114,30 @@ def test_an_owner_from_first_to_last(
 def create_task(page: Page, watch: Watch) -> None:
     page.get_by_role("link", name="Create a task").click()
     examine(page, "owner-new")
+    assert len(visible_fields(page)) == 12
+    expect(page.get_by_label("Who asks")).to_have_value("ada")
+    page.get_by_text("Address", exact=True).click()
     page.get_by_label("Name", exact=True).fill("steps")
     page.get_by_label("Title", exact=True).fill(TASK.title)
     page.get_by_label("Objective").fill(TASK.objective)
-    page.get_by_label("Sensor data").fill(TASK.terms.sensors)
-    page.get_by_label("How they are computed").fill(TASK.terms.features.description)
+    page.get_by_label("How to reach you").fill(TASK.terms.contact)
+    page.get_by_label("Purpose").fill(TASK.terms.purpose)
+    page.get_by_label("Sensor data in plain words").fill(TASK.terms.sensors)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
-    page.get_by_label("Joining").select_option("invite")
+    page.get_by_label("Who may join").select_option("invite")
     mend_all_mistakes_in_one_round(page, watch)
-    page.get_by_role("button", name="Preview").last.click()
+    page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
     examine(page, "owner-preview")
     page.get_by_role("button", name="Create this task").click()
     expect(page.locator(".notice")).to_contain_text("The task is created")
+
+
+def visible_fields(page: Page) -> list[str]:
+    """Of the form, before anything is unfolded."""
+    inputs = page.locator("#task :is(input, select, textarea):not([type=hidden])")
+    names: list[str] = inputs.filter(visible=True).evaluate_all("(all) => all.map((e) => e.name)")
+    return names
 
 
 def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
@@ -135,7 +150,7 @@ def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
     for label, (value, _) in sentences.items():
         page.get_by_label(label, exact=True).fill(value)
     watch.expect("console error: .* 400")
-    page.get_by_role("button", name="Preview").last.click()
+    page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("alert")).to_contain_text("3 things are wrong:")
     expect(page.locator("[aria-invalid=true]")).to_have_count(3)
     expect(page.get_by_label("Labels", exact=True)).to_be_focused()
@@ -153,15 +168,58 @@ def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
     page.get_by_label("At this confidence").fill("")
 
 
+def edit(page: Page, visitor: Page, watch: Watch) -> None:
+    page.get_by_text("Edit title, objective and end").click()
+    page.get_by_label("Title", exact=True).fill("How many steps today?")
+    page.get_by_label("Check-ins that you expect").fill("none")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_label("Check-ins that you expect")).to_be_focused()
+    examine(page, "owner-edit")
+    page.get_by_label("Check-ins that you expect").fill("900")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".notice")).to_have_text("The changes are saved.")
+    visitor.reload()
+    expect(visitor.get_by_role("heading", level=1)).to_have_text("How many steps today?")
+
+
+def delete(page: Page, portal: Portal) -> None:
+    with portal.store() as store:
+        store.create_task(make_task("mistaken", __title="A mistake"))
+    expect_reload(page, "A mistake")
+    page.get_by_role("link", name="A mistake", exact=True).click()
+    page.locator("summary", has_text="Delete this task").click()
+    page.get_by_label("Type the task’s name, mistaken, to confirm").last.fill("mistaken")
+    page.get_by_role("button", name="Delete this task").click()
+    expect(page.locator(".notice")).to_have_text("The task is deleted.")
+    expect(page.get_by_role("link", name="A mistake", exact=True)).to_have_count(0)
+
+
+def expect_reload(page: Page, link: str) -> None:
+    """Another process has created a task: the server takes it in within a second."""
+    end = time.monotonic() + PATIENCE
+    while not page.get_by_role("link", name=link, exact=True).count():
+        assert time.monotonic() < end
+        page.reload()
+
+
 def invite_and_revoke(page: Page, portal: Portal) -> None:
     page.get_by_role("button", name="Make an invite").click()
     code = page.locator(".invite").inner_text()
+    expect(page.get_by_alt_text("QR code of the link below")).to_be_visible()
+    examine(page, "owner-invite")
+    invited = page.context.new_page()
+    invited.goto(page.get_by_role("link", name=re.compile("#invite=")).inner_text())
+    expect(invited.get_by_label("Invite code")).to_have_value(code)
+    invited.close()
     with portal.connected() as wire:
         device, token = enrolled(wire, "steps", code).values()
         with portal.store() as store:
             task = store.task("steps").task
         sent = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
         assert sent.status in (200, 201), sent.body
+        # Nobody loads the page again: its numbers follow.
+        expect(page.locator('[data-live="version"]')).to_have_text("1", timeout=1000 * PATIENCE)
+        expect(page.locator('[data-live="state"]')).to_have_text("Running")
         page.goto("/owner/tasks/steps")
         devices = page.locator('section[aria-labelledby="devices"] tbody')
         expect(devices.locator("> tr > td").first).to_have_text("active")

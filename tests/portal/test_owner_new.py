@@ -8,11 +8,14 @@ import pytest
 
 from crowdml.cli.task import STARTER
 from crowdml.errors import InvalidTask
+from crowdml.portal.language import catalogue, speaking
 from crowdml.portal.owner.advice import advice
+from crowdml.portal.owner.creation import LABELS
 from crowdml.portal.owner.document import task_toml
-from crowdml.portal.owner.fields import DEFAULTS, FIELDS
+from crowdml.portal.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.owner.sentence import sentence
 from crowdml.privacy import DirectionMechanism
-from crowdml.protocol import MISSING, Task, terms_hash
+from crowdml.protocol import MISSING, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
 from crowdml.protocol.task import TaskFile
 from tests.portal.owner_browser import Portal, fields_of, text_of, wrong_inputs
@@ -22,6 +25,9 @@ FORM = DEFAULTS | {
     "name": "steps",
     "title": "What is this device doing?",
     "objective": "To count steps.",
+    "owner": "Ana, Example University",
+    "contact": "ana@example.org",
+    "purpose": "A free app.",
     "sensors": "The accelerometer.",
     "target.labels": "Still\r\nWalking\r\n\r\n Jogging ",
 }
@@ -99,11 +105,14 @@ def test_a_direction_can_be_chosen_by_hand() -> None:
 
 
 WRONG = {
-    "name": ["", "Has Spaces", "-x", "ä", "a" * 64],
+    "name": ["Has Spaces", "-x", "ä", "a" * 64],
     "title": ["", "x" * 201],
     "objective": ["", "x" * 2001],
+    "owner": ["", "x" * 201],
+    "contact": ["", "x" * 201],
+    "purpose": ["", "x" * 2001],
     "sensors": ["", "x" * 2001],
-    "features.count": ["", "0", "100001", "3.5", "many", "1e99", "9" * 30],
+    "features.count": ["0", "100001", "3.5", "many", "1e99", "9" * 30],
     "features.description": ["x" * 2001],
     "features.sensor.kind": ["smell"],
     "features.sensor.rate": ["0", "fast"],
@@ -117,7 +126,7 @@ WRONG = {
     "target.labels": ["one", "a\na", "x" * 81 + "\nb", "\n".join(str(n) for n in range(1001))],
     "target.description": ["x" * 2001],
     "target.scale": ["0", "large"],
-    "model.kind": ["", "forest", "ridge"],
+    "model.kind": ["forest", "ridge"],
     "model.clip": ["0", "-1", "nan", "small", "0.5"],
     "model.regularization": ["-1", "1e7"],
     "model.radius": ["0", "inf"],
@@ -187,6 +196,45 @@ def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str
     assert rows(portal.file, "tasks") == before
 
 
+def test_every_text_of_the_form_has_a_translation() -> None:
+    known = catalogue("de")
+    steps = [text for s in STEPS for text in (s.title, s.about, *(f.title for f in s.folds))]
+    fields = [
+        text for f in FIELDS.values() for text in (f.label, f.about, f.none, *f.names.values())
+    ]
+    missing = [text for text in (*steps, *fields, *LABELS.values()) if text and text not in known]
+    assert not missing
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_what_is_wrong_is_said_in_german(key: str) -> None:
+    english = re.compile(r"\b(must|is|be|of|and|the|it|found|for|with)\b")
+    for value in WRONG[key]:
+        form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
+        with pytest.raises(InvalidTask) as refused:
+            Task.from_toml(task_toml(form))
+        with speaking("de"):
+            said = [sentence(mistake) for mistake in refused.value.mistakes]
+        assert said[0].startswith("Dies ")
+        assert not english.search(said[0]), said
+
+
+def test_what_follows_need_not_be_typed() -> None:
+    def made(**changes: str) -> Task:
+        return Task.from_toml(
+            task_toml(FORM | {k.replace("__", "."): v for k, v in changes.items()})
+        )
+
+    usual = made(name="")
+    assert (usual.name, usual.terms.features.count) == ("what-is-this-device-doing", 33)
+    assert usual.terms.features.sensor == Sensor("motion", first_bin=0.1)
+    typed = made(features__sensor__kind="manual", features__sensor__fields="height\n\nwidth")
+    assert (typed.terms.features.count, typed.terms.features.sensor.transform) == (2, "values")
+    number = made(target__labels="", features__sensor__transform="summary")
+    assert (number.terms.model.kind, number.terms.features.count) == ("huber", 4)
+    assert made(features__sensor__window="100").terms.features.count == 51
+
+
 def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: Portal) -> None:
     wrong = {
         "name": "activity", "title": "", "features.count": "many", "privacy.mechanism": "laplace",
@@ -203,7 +251,7 @@ def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: P
             "privacy.epsilon_e": "This must be left out where privacy.epsilon is inf, which means "
             "no noise at all, found 0.1. Remove it.",
             "not_private": "This must be ticked where ε is above 20, for then nothing is "
-            "protected. Tick “I know that this task is NOT PRIVATE”, or choose a smaller ε.",
+            "protected. Tick it, or choose a smaller ε.",
             "collection.buffer": "This must hold a whole batch of 50 samples, found 3. Raise it, "
             "or lower the batch.",
             "stop.error": "This must be a number above 0 and below 1, found 2.",
@@ -211,7 +259,7 @@ def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: P
         page = reply.body.decode()
         assert "7 things are wrong:" in page
         assert page.count("autofocus") == 1
-        assert page.index("autofocus") < page.index('name="title"'), "the first is focused"
+        assert page.index("autofocus") < page.index('name="objective"'), "the first is focused"
         links = re.findall(r'<li><a href="#([^"]+)">', page)
         assert links == [name.replace(".", "-") for name in wrong_inputs(reply)]
         assert all(page.count(f'id="{link}"') == 1 for link in links)
@@ -234,7 +282,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
         ):  # fmt: skip
             assert part in words
-        assert "noise" not in words.partition("Preview: what")[2].partition("Paste a task")[0]
+        assert "noise" not in words.partition("Preview: what")[2].partition("Change it")[0]
     assert rows(portal.file, "tasks", "actions") == before
 
 
@@ -283,11 +331,24 @@ def test_what_the_crowd_should_reach_is_simulated_when_asked(portal: Portal, pas
         reply = browser.send("/owner/new", form | {"do": "plan"})
     words = text_of(reply)
     assert reply.status == 200
-    assert "once, 1,000 devices should reach an error of 0." in words
+    assert "1,000 devices reach an error of " in words
     assert "Simulated on made-up data of medium difficulty. crowdml plan FILE --data" in words
     assert BUTTON not in words
     assert reply.body.count(b"autofocus") == 1
     assert rows(portal.file, "tasks", "actions") == before
+
+
+def test_recommended_settings_are_taken_over(portal: Portal) -> None:
+    noisy = {"privacy.mechanism": "laplace", "privacy.epsilon_e": "0.1", "model.clip": "1"}
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | noisy | {"use": "direction 25 2"})
+        assert reply.status == 200, wrong_inputs(reply)
+        kept = fields_of(reply)
+        for use in ("", "magic", "direction many", "laplace 5 9 9"):
+            assert browser.send("/owner/new", FORM | {"use": use}).status in (200, 400)
+    settings = ("privacy.mechanism", "collection.batch", "collection.checkins", "stop.updates")
+    assert [kept[key] for key in settings] == ["direction", "25", "2", "2000"]
+    assert kept["privacy.epsilon_e"] == kept["model.clip"] == ""
 
 
 def test_only_what_is_right_and_private_is_simulated(portal: Portal) -> None:
@@ -351,7 +412,7 @@ def test_no_privacy_needs_an_extra_word(portal: Portal) -> None:
         for form in (open_, pasted | {"do": "create"}):
             reply = browser.send("/owner/new", form)
             assert reply.status == 400
-            assert "Tick “I know that this task is NOT PRIVATE”" in text_of(reply)
+            assert "Tick it, or choose a smaller ε." in text_of(reply)
             assert "not_private" not in fields_of(reply)
             shown = browser.send("/owner/new", form | {"not_private": "on", "do": "preview"})
             assert "THIS TASK IS NOT PRIVATE" in text_of(shown)

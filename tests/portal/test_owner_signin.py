@@ -9,9 +9,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from crowdml.portal.owner.signin import WRONG, safe_next
+from crowdml.portal.owner.signin import safe_next
 from tests.portal.owner_browser import NAME, PASSWORD, Portal, fields_of, text_of
 from tests.servers import create, make_task, rows
+
+WRONG = "This name and password do not belong together."
 
 TABLES = ("tasks", "devices", "actions", "invites", "sessions")
 

@@ -10,7 +10,9 @@ import onnxruntime
 import pytest
 
 from crowdml.portal.owner.session import csrf_token
-from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of
+from crowdml.portal.owner.task_page import Invite
+from crowdml.protocol import EDITABLE
+from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of, wrong_inputs
 from tests.servers import (
     Reply,
     checkin,
@@ -26,6 +28,10 @@ from tests.servers import (
 CHANGES: dict[str, dict[str, Any]] = {
     "activity": {},
     "forged": {"enrolment__mode": "invite"},
+    "forgotten": {},
+    "edited": {},
+    "mistaken": {},
+    "begun": {},
     "states": {},
     "invited": {"enrolment__mode": "invite"},
     "devices": {},
@@ -140,6 +146,7 @@ def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
     found = re.search(r'<code class="invite">([\w-]+)</code>', page.body.decode())
     assert found
     code = found[1]
+    assert f'href="{portal.url}/join/invited#invite={code}"' in page.body.decode()
     assert "2 devices may still join" in text_of(page)
     enrol(owner.wire, "invited", code)
     later = [owner.get(path) for path in ("/owner", "/owner/tasks/invited", "/tasks/invited")]
@@ -152,6 +159,77 @@ def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
     for uses in ("0", "-1", "", "many", "1.5", "1000001", "9" * 50, "²"):
         reply = owner.send("/owner/tasks/invited/invites", {"uses": uses})
         assert (reply.status, "1 to 1,000,000 uses" in text_of(reply)) == (400, True), uses
+
+
+def test_an_invite_is_a_picture_of_its_link(portal: Portal) -> None:
+    invite = Invite("abc", 2, f"{portal.url}/join/invited#invite=abc")
+    assert invite.picture.startswith("data:image/svg+xml")
+    other = invite._replace(link=f"{portal.url}/join/invited#invite=abd")
+    assert invite.picture != other.picture
+
+
+def test_words_and_end_can_be_edited(portal: Portal, owner: Browser) -> None:
+    page = owner.get("/owner/tasks/edited")
+    kept = {key: value for key, value in fields_of(page).items() if key in EDITABLE}
+    assert kept == {
+        "title": "Activity", "objective": "to learn", "stop.updates": "100000", "stop.error": "",
+    }  # fmt: skip
+    address = "/owner/tasks/edited/edit"
+    wrong = {"title": "", "objective": "To walk.", "stop.updates": "many", "stop.error": "2"}
+    refused = owner.send(address, wrong)
+    assert (refused.status, text_of(refused).startswith("Error: ")) == (400, True)
+    assert list(wrong_inputs(refused)) == ["title", "stop.updates", "stop.error"]
+    assert fields_of(refused)["objective"] == "To walk."
+    changes = {"title": "Steps <b>", "objective": "To walk.", "stop.updates": "500"}
+    done = owner.send(address, changes | {"stop.error": "0.2"})
+    assert done.headers["location"] == "/owner/tasks/edited?done=edited"
+    assert "The changes are saved." in text_of(owner.get(done.headers["location"]))
+    public = owner.get("/tasks/edited")
+    assert "Steps &lt;b&gt;" in public.body.decode()
+    assert owner.get("/v1/tasks/edited/stats").json()["max_updates"] == 500
+    who, what, detail = log(portal, "edited")[0]
+    assert (who, what) == (NAME, "edited")
+    assert detail.startswith("title: Activity → Steps <b>; ")
+    assert send(owner, "edited", enrol(owner.wire, "edited")).status == 200
+    assert "When it ends was fixed by the first check-in" in text_of(
+        owner.get("/owner/tasks/edited")
+    )
+    late = owner.send(address, {"title": "Late", "stop.updates": "9"})
+    assert late.status == 400
+    assert log(portal, "edited")[0] == (who, what, detail)
+    assert owner.send(address, {"title": "Later"}).status == 303
+
+
+def test_a_task_that_never_started_can_be_deleted(portal: Portal, owner: Browser) -> None:
+    token = enrol(owner.wire, "mistaken")
+    assert "1 device joined it already." in text_of(owner.get("/owner/tasks/mistaken"))
+    address = "/owner/tasks/mistaken/delete"
+    assert owner.send(address, {"confirm": "mistake"}).status == 400
+    gone = owner.send(address, {"confirm": " mistaken "})
+    assert gone.headers["location"] == "/owner?done=deleted"
+    page = owner.get(gone.headers["location"])
+    assert "The task is deleted." in text_of(page)
+    assert "/owner/tasks/mistaken" not in page.body.decode()
+    assert owner.get("/tasks/mistaken").status == owner.get("/owner/tasks/mistaken").status == 404
+    assert problem_kind(send(owner, "mistaken", token)) == "not-found"
+    assert log(portal, "mistaken")[0] == (NAME, "deleted", "1 devices had joined")
+    assert send(owner, "begun", enrol(owner.wire, "begun")).status == 200
+    assert "Delete this task" not in text_of(owner.get("/owner/tasks/begun"))
+    assert owner.send("/owner/tasks/begun/delete", {"confirm": "begun"}).status == 409
+    assert owner.get("/tasks/begun").status == 200
+
+
+def test_the_owner_reads_german(owner: Browser) -> None:
+    german = {"Accept-Language": "de"}
+    pages = {
+        path: text_of(owner.get(path, **german))
+        for path in ("/owner", "/owner/new", "/owner/tasks/activity", "/owner/sign-in")
+    }
+    assert "Aufgaben steuern" in pages["/owner"]
+    assert "Beiträge, die Sie erwarten" in pages["/owner/new"]
+    assert "Endgültig beenden" in pages["/owner/tasks/activity"]
+    assert "angelegt" in pages["/owner/tasks/activity"]
+    assert "Für Betreiber von Aufgaben." in pages["/owner/sign-in"]
 
 
 def test_a_revoked_device_is_out_at_once(portal: Portal, owner: Browser) -> None:
@@ -192,9 +270,11 @@ def test_devices_come_a_hundred_at_a_time(owner: Browser) -> None:
 
 DEEDS: dict[str, dict[str, str]] = {
     "/owner/tasks/forged/state": {"state": "paused"},
+    "/owner/tasks/forged/edit": {"title": "Forged"},
     "/owner/tasks/forged/invites": {"uses": "1"},
     "/owner/tasks/forged/revoke": {"device": "0"},
     "/owner/new": {"toml": "", "do": "create"},
+    "/owner/tasks/forgotten/delete": {"confirm": "forgotten"},
     "/owner/sign-out": {},
 }
 
@@ -250,7 +330,7 @@ def test_the_dashboard_and_the_ended(owner: Browser) -> None:
     assert "Finished ε = 1 1 1 " in words
     assert 'href="/tasks/short/join"' in page.body.decode()
     ended = owner.get("/owner/tasks/short")
-    assert "The task has ended (exhausted)" in text_of(ended)
+    assert "The task has ended (Finished)" in text_of(ended)
     assert b'name="state"' not in ended.body
 
 
@@ -270,7 +350,8 @@ def test_pages_can_be_read_by_everyone(owner: Browser) -> None:
             bound = named and f'for="{named[1]}"' in page
             assert 'type="hidden"' in tag or bound or wrapped, tag
         assert not re.search(r'\s(style|on\w+)="', page)
-        assert page.count('<div class="scroll" tabindex="0" role="region"') == page.count("<table>")
+        regions = re.findall('<div class="scroll[^"]*" tabindex="0" role="region"', page)
+        assert len(regions) == page.count("<table>")
 
 
 @pytest.mark.parametrize("task", ["weights", "number"])

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 import uvloop
+from msgspec.structs import replace
 
+from crowdml.portal.expectation import Expectation, Option
+from crowdml.portal.language import speaking
 from crowdml.portal.planner import Forecast, Planner
 from crowdml.protocol import Task
 from tests.servers import PATIENCE
@@ -34,7 +37,13 @@ batch = 10
 updates = 80
 """
 LABELS = 'labels = ["a", "b"]'
-STANDS_IN = 'import sys; print(\'{"own_sentence": "\' + " ".join(sys.argv[1:]) + \'"}\')'
+FOUND = """
+import json, os, sys
+option = {"mechanism": " ".join(sys.argv[1:]), "batch": 10, "checkins": 1, "error": 0.25}
+print(json.dumps({"own": option, "recommended": option, "guess_error": 0.5, "central_error": 0.1,
+    "devices": os.getpid(), "simulated_devices": 1}))
+"""
+"""Stands in for `crowdml plan`: it tells how it was asked."""
 
 
 def plan(planner: Planner, text: str = TASK) -> Forecast:
@@ -49,16 +58,19 @@ def running(script: str, **settings: Any) -> Planner:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "with direction and 10 samples a check-in, once, 80 devices should reach"),
-        ({"batch = 10": "batch = 5\ncheckins = 4"}, "5 samples a check-in, 4 times, 20 devices"),
-        ({"[privacy]": '[privacy]\nmechanism = "gaussian"'}, "with gaussian and 10 samples"),
+        ({}, "Simulated with one check-in of 10 samples from each device, 80 devices reach"),
+        (
+            {"batch = 10": "batch = 5\ncheckins = 4"},
+            "with 4 check-ins of 5 samples each from each device, 20 devices",
+        ),
+        ({"[privacy]": '[privacy]\nmechanism = "gaussian"'}, "one check-in of 10 samples"),
         (
             {"[privacy]": '[optimizer]\nc = 1.0\n[privacy]\nmechanism = "laplace"'},
-            "with laplace and 10 samples a check-in, once, 80 devices",
+            "with one check-in of 10 samples from each device, 80 devices",
         ),
         (
             {LABELS: "scale = 70.0", "softmax": 'huber"\ndelta = 70.0\ntolerance = 70.0#"'},
-            "all data in one place 0.00",
+            "and all data in one place 0\xa0%.",
         ),
     ],
 )
@@ -67,17 +79,34 @@ def test_every_kind_of_task(changes: dict[str, str], said: str) -> None:
     for old, new in changes.items():
         text = text.replace(old, new)
     forecast = plan(Planner(seconds=2 * PATIENCE), text)
-    assert forecast.simulated, forecast
+    assert forecast.expected, forecast
     assert forecast.words.startswith("This crowd ")
     assert said in forecast.words
 
 
 def test_the_crowd_follows_from_the_check_ins() -> None:
     text = TASK.replace("batch = 10", "batch = 4\ncheckins = 3")
-    small = plan(running(STANDS_IN), text)
-    assert small == Forecast("--devices 27 --samples 12 --trials 3", simulated=True)
-    for updates, said in ((1, "--devices 1 --samples 12"), (10**6, "--samples 12 --trials 1")):
-        assert said in plan(running(STANDS_IN), text.replace("80", str(updates))).words
+
+    def asked(updates: int) -> str:
+        expected = plan(running(FOUND), text.replace("80", str(updates))).expected
+        assert expected
+        return expected.own.mechanism
+
+    assert asked(80) == "--devices 27 --samples 12 --trials 3"
+    assert asked(1) == "--devices 1 --samples 12 --trials 3"
+    assert asked(10**6).endswith("--samples 12 --trials 1")
+
+
+def test_what_is_clearly_better_is_recommended_in_words() -> None:
+    own, best = Option("laplace", 10, 1, 0.32), Option("direction", 5, 2, 0.2)
+    expected = Expectation(own, best, 0.5, 0.1, simulated_devices=50, devices=80)
+    assert expected.better == best
+    assert expected.words.startswith("This crowd will hardly learn. Simulated with one check-in of")
+    assert expected.words.endswith("and all data in one place 10\xa0%. All 80 should do better.")
+    with speaking("de"):
+        assert best.words == "je Gerät 2 Beiträge, 5 Beispiele je Beitrag"
+    near = Expectation(own, replace(best, error=0.3), 0.5, 0.31, simulated_devices=80, devices=80)
+    assert (near.better, "learn well" in near.words) == (None, True)
 
 
 def test_without_the_simulator_it_says_how_to_get_it(
@@ -87,12 +116,12 @@ def test_without_the_simulator_it_says_how_to_get_it(
     (tmp_path / "joblib.py").write_text(absent)
     monkeypatch.syspath_prepend(tmp_path)
     words = "It cannot be simulated here: this needs joblib, which is not installed. "
-    assert plan(Planner()) == Forecast(words + "Run: pip install 'crowdml[sim]'")
+    assert plan(Planner()) == Forecast(why=words + "Run: pip install 'crowdml[sim]'")
 
 
 def test_what_breaks_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     forecast = plan(running("import sys; sys.exit('out of luck')"))
-    assert (forecast.simulated, "log says why" in forecast.words) == (False, True)
+    assert (bool(forecast.expected), "log says why" in forecast.words) == (False, True)
     assert "out of luck" in caplog.text
     assert "log says why" in plan(Planner(("/there/is/no/such/program",))).words
 
@@ -137,11 +166,8 @@ def test_it_ends_with_the_server(tmp_path: Path) -> None:
 
 
 def test_one_at_a_time_few_in_the_queue_and_each_once(tmp_path: Path) -> None:
-    script = f"""if True:
-        import os, pathlib, time
-        busy = pathlib.Path({str(tmp_path)!r}) / "busy"
-        os.mkdir(busy); time.sleep(0.1); os.rmdir(busy)
-        print('{{"own_sentence": "%d"}}' % os.getpid())"""
+    busy = f"import os, time; busy = {str(tmp_path / 'busy')!r}"
+    script = f"{busy}; os.mkdir(busy); time.sleep(0.1); os.rmdir(busy){FOUND}"
 
     async def ask() -> list[Forecast]:
         planner = running(script, most_waiting=3)
@@ -151,25 +177,20 @@ def test_one_at_a_time_few_in_the_queue_and_each_once(tmp_path: Path) -> None:
         return [*asked, await planner.plan(Task.from_toml(TASK), TASK, asyncio.Event())]
 
     found = asyncio.run(ask())
-    assert [forecast.simulated for forecast in found] == 4 * [True] + 2 * [False] + [True]
+    assert [bool(forecast.expected) for forecast in found] == 4 * [True] + 2 * [False] + [True]
     assert found[0] == found[1] == found[-1]
     assert len({forecast.words for forecast in found[:4]}) == 3
     assert "Try again in a minute" in found[4].words
 
 
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
-    script = f"""if True:
-        import os, pathlib
-        flag = pathlib.Path({str(tmp_path / "failed")!r})
-        if not flag.exists():
-            flag.touch()
-            os.abort()
-        print('{{"own_sentence": "well"}}')"""
-    planner = running(script)
+    flag = f"import os; flag = {str(tmp_path / 'failed')!r}"
+    abort = "if not os.path.exists(flag):\n    os.mkdir(flag)\n    os.abort()"
+    planner = running(f"{flag}\n{abort}{FOUND}")
 
     async def twice() -> list[bool]:
         return [
-            (await planner.plan(Task.from_toml(TASK), TASK, asyncio.Event())).simulated
+            bool((await planner.plan(Task.from_toml(TASK), TASK, asyncio.Event())).expected)
             for _ in range(2)
         ]
 

@@ -31,7 +31,7 @@ LABELS = {key: field.label for key, field in FIELDS.items()} | {
 
 @for_owner
 async def form(request: Request) -> Response:
-    return _page(request, DEFAULTS)
+    return _page(request, DEFAULTS | {"owner": request.state.owner.name})
 
 
 @on_post

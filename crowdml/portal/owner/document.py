@@ -1,6 +1,8 @@
 """From a form to a task file."""
 
 import json
+import re
+import unicodedata
 
 from crowdml.portal.owner.field import TASK_FILE, Field, Kind
 from crowdml.portal.owner.fields import FIELDS
@@ -38,8 +40,10 @@ def task_toml(posted: Posted) -> str:
 
 
 def _following(said: Posted) -> Posted:
-    """What follows from the sensor and the answer, where the form leaves it open."""
+    """What follows from the title, the sensor and the answer, where the form leaves it open."""
     follows = {"model.kind": "softmax" if "target.labels" in said else "huber"}
+    if "title" in said:
+        follows["name"] = _name(said["title"])
     kind = said.get("features.sensor.kind")
     if kind is None:
         return follows
@@ -55,6 +59,15 @@ def _following(said: Posted) -> Posted:
     if kind == "motion" and transform == "spectrum":
         follows["features.sensor.first_bin"] = "0.1"
     return follows | {"features.count": str(count)}
+
+
+def _name(title: str) -> str:
+    """
+    >>> _name(" How warm is it, Zoë? "), _name("3 × täglich"), _name("走る")
+    ('how-warm-is-it-zoe', '3-taglich', '')
+    """
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall("[a-z0-9]+", plain))[:40].rstrip("-")
 
 
 def toml_value(field: Field, text: str) -> str | None:

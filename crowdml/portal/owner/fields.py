@@ -39,8 +39,23 @@ STEPS = [
         "People read this before they take part.",
         (
             Field("title", "Title", "One line for people."),
-            Field("name", "Name", "Lower-case letters, digits and hyphens; part of addresses."),
-            Field("objective", "Objective", "What is learnt and what for, in plain words."),
+            Field("objective", "Objective", "What is learnt, in plain words."),
+            Field("owner", "Who asks", "You, by name, and for whom you work."),
+            Field("contact", "How to reach you", "A mail address or a page."),
+            Field("purpose", "Purpose", "What the model will be used for, and by whom."),
+        ),
+        (
+            Fold(
+                "Address",
+                (
+                    Field(
+                        "name",
+                        "Name",
+                        "Lower-case letters, digits and hyphens; part of addresses. Empty: made "
+                        "from the title.",
+                    ),
+                ),
+            ),
         ),
     ),
     Step(

@@ -14,24 +14,6 @@ if (choice && text) {
   });
 }
 
-// A name is made from the title, until somebody types another.
-const title = /** @type {HTMLInputElement | null} */ (document.getElementById("title"));
-const name = /** @type {HTMLInputElement | null} */ (document.getElementById("name"));
-
-/** @param {string} words */
-function nameOf(words) {
-  const plain = words.normalize("NFKD").toLowerCase().replace(/\p{M}/gu, "");
-  return plain.replace(/[^a-z0-9]+/g, "-").slice(0, 40).replace(/^[^a-z]+|-+$/g, "");
-}
-
-if (title && name) {
-  let made = nameOf(title.value);
-  title.addEventListener("input", () => {
-    if (name.value === made || name.value === "") name.value = nameOf(title.value);
-    made = nameOf(title.value);
-  });
-}
-
 // How well the crowd will learn comes in when it is simulated: in the preview by itself.
 
 /**

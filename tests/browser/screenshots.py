@@ -1,0 +1,233 @@
+"""Pictures of every page and state, to be looked at: `make screenshots`.
+
+On a desktop and a phone, in light and dark, in every language, with an index to leaf through.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from crowdml.portal.language import LANGUAGES
+from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
+from tests.browser.looking import SCREENSHOTS, show_all
+from tests.browser.participants import Participant, phone_task
+from tests.browser.portals import Portal, gallery, populate
+from tests.browser.test_portal_pages import PAGES
+from tests.servers import PATIENCE, create
+from tests.web.pages import change_task
+
+OWNER = "ada"
+SCREENS = {"1280": "desktop-light", "390": "phone-light"}
+SCHEMES = ("light", "dark")
+SEVERAL = 5
+"""How much longer than usual a crowd may take to be simulated."""
+
+
+class Camera:
+    """Takes what is on one screen, in one language.
+
+    Args:
+        browser: Chromium.
+        portal: Whose pages they are.
+        language: Of the reader.
+        screen: A key of `SCREENS`.
+        wanted: What to take; all if empty.
+    """
+
+    def __init__(
+        self, browser: Browser, portal: Portal, language: str, screen: str, wanted: set[str]
+    ) -> None:
+        self.portal, self.wanted = portal, wanted
+        self.variant = f"{language}-{screen}"
+        settings = LOOKS[SCREENS[screen]] | {"locale": language, "base_url": portal.url}
+        self._new_context = lambda: browser.new_context(**settings)
+
+    @contextmanager
+    def page(self) -> Iterator[Page]:
+        context = self._new_context()
+        context.set_default_timeout(1000 * PATIENCE)
+        yield context.new_page()
+        context.close()
+
+    def take(self, page: Page, name: str) -> None:
+        if self.wanted and name not in self.wanted:
+            return
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            show_all(page)
+            file = SCREENSHOTS / f"{name}-{self.variant}-{scheme}.png"
+            page.screenshot(path=file, full_page=True)
+        print(file.name, flush=True)
+
+
+def public_pages(camera: Camera) -> None:
+    with camera.page() as page:
+        for name, (path, _) in PAGES.items():
+            page.goto(path)
+            camera.take(page, name)
+
+
+def owner_pages(camera: Camera) -> None:
+    with camera.page() as page:
+        page.goto("/owner/sign-in")
+        camera.take(page, "owner-sign-in")
+        with camera.portal.store() as store:
+            token = store.accounts.open_session(OWNER)
+        page.context.add_cookies([{"name": "crowdml", "value": token, "url": camera.portal.url}])
+        for name, path in {
+            "owner-tasks": "/owner",
+            "owner-task": "/owner/tasks/walking",
+            "owner-task-paused": "/owner/tasks/paused",
+            "owner-task-ended": "/owner/tasks/finished",
+            "owner-task-new": "/owner/tasks/pocket-new",
+            "owner-new": "/owner/new",
+        }.items():
+            page.goto(path)
+            camera.take(page, name)
+        page.goto("/owner/tasks/new")
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        camera.take(page, "owner-task-unfolded")
+        page.locator("#stop-updates").fill("many")
+        page.locator("#stop-updates").press("Enter")
+        camera.take(page, "owner-edit-mistakes")
+        page.goto("/owner/tasks/club")
+        page.locator("input[name=uses]").press("Enter")
+        camera.take(page, "owner-invite")
+        new_task(camera, page)
+
+
+def new_task(camera: Camera, page: Page) -> None:
+    page.goto("/owner/new")
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    camera.take(page, "owner-new-unfolded")
+    wrong = {"title": "How are you?", "target-labels": "well", "collection-batch": "many"}
+    for field, value in wrong.items():
+        page.locator(f"#{field}").fill(value)
+    page.locator("#task button[value=preview]").click()
+    expect(page.locator("[role=alert]")).to_be_visible()
+    camera.take(page, "owner-mistakes")
+    right = {
+        "objective": "Tell a good day from a bad one.",
+        "contact": "ada@example.org",
+        "purpose": "A free app for everybody.",
+        "sensors": "Accelerometer, 20 readings a second.",
+        "target-labels": "well\nill",
+        "collection-batch": "50",
+    }
+    for field, value in right.items():
+        page.locator(f"#{field}").fill(value)
+    page.locator("#task button[value=preview]").click()
+    expect(page.locator("#plan p").first).to_be_visible(timeout=1000 * SEVERAL * PATIENCE)
+    camera.take(page, "owner-preview")
+
+
+def participant_states(camera: Camera) -> None:
+    for name, path in {
+        "participant-invited": "/join/phone-invited",
+        "participant-not-private": "/join/phone-open",
+        "participant-impossible": "/join/walking",
+    }.items():
+        with camera.page() as page:
+            page.goto(path)
+            camera.take(page, name)
+    for name in ("phone-person", f"phone-{camera.variant}"):
+        with camera.page() as page:
+            take_part(camera, page, name)
+
+
+def take_part(camera: Camera, page: Page, task: str) -> None:
+    """From consent to leaving; the terms of the last task change on the way."""
+    kind = task if task == "phone-person" else "phone"
+    person = Participant(page, camera.portal, task).open()
+    expect(page.locator("#agree")).to_be_enabled()
+    camera.take(page, f"participant-{kind}-consent")
+    if page.locator("#checkins").is_visible():
+        page.locator("#checkins").fill("2")
+    page.locator("#agree").click()
+    expect(page.locator("#labels button").first).to_be_visible()
+    camera.take(page, f"participant-{kind}-question")
+    page.locator("#labels button").first.click()
+    page.wait_for_timeout(500)
+    camera.take(page, f"participant-{kind}-collecting")
+    limit = page.locator("#limit-reached, #ended-title").filter(visible=True)
+    expect(limit).to_be_visible(timeout=1000 * PATIENCE)
+    camera.take(page, f"participant-{kind}-limit")
+    if kind == "phone":
+        change_task(camera.portal, phone_task(task, privacy__epsilon=2.0))
+        page.reload()
+        if page.locator("#terms-title").is_visible():
+            camera.take(page, "participant-phone-terms-changed")
+        person.reopen()
+    page.locator("[data-leave]").filter(visible=True).first.click()
+    camera.take(page, f"participant-{kind}-leaving")
+    page.locator("#sure-to-leave button[value=leave]").click()
+    expect(page.locator("#bye-title")).to_be_visible()
+    camera.take(page, f"participant-{kind}-left")
+
+
+def tasks_of(variants: list[str]) -> Iterator[object]:
+    yield from gallery()
+    direction = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0, "optimizer__c": None}
+    yield phone_task("phone-person", **direction, stop__updates=1000)
+    yield phone_task("phone-open", privacy__epsilon=float("inf"))
+    yield phone_task("phone-invited", enrolment__mode="invite")
+    yield phone_task("pocket-new")
+    for variant in variants:
+        yield phone_task(f"phone-{variant}")
+
+
+def index(names: list[str]) -> str:
+    """A row for each page or state, a column for each way to look at it."""
+    variants = [f"{language}-{screen}-{scheme}" for language in LANGUAGES for screen in SCREENS
+                for scheme in SCHEMES]  # fmt: skip
+    head = "".join(f"<th>{variant}</th>" for variant in variants)
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(
+            f'<td><a href="{name}-{v}.png"><img loading="lazy" src="{name}-{v}.png" alt="{v}"></a>'
+            for v in variants
+        )
+        for name in names
+    )
+    style = "body{font:14px sans-serif} td{vertical-align:top} img{width:180px;max-height:400px;"
+    style += "object-fit:cover;object-position:top;border:1px solid #888} th{text-align:left}"
+    return (
+        f"<!doctype html><meta charset=utf-8><title>Screenshots</title><style>{style}</style>"
+        f"<table><tr><th></th>{head}</tr>{rows}</table>"
+    )
+
+
+def main(wanted: set[str]) -> None:
+    SCREENSHOTS.mkdir(exist_ok=True)
+    pairs = [(language, screen) for language in LANGUAGES for screen in SCREENS]
+    tasks = list(tasks_of([f"{language}-{screen}" for language, screen in pairs]))
+    with TemporaryDirectory() as home, sync_playwright() as playwright:
+        portal = Portal(Path(home))
+        create(portal.database, *tasks)
+        portal.start()
+        try:
+            populate(portal, gallery())
+            with portal.store() as store:
+                store.accounts.add(OWNER, "correct horse battery")
+            browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+            for language, screen in pairs:
+                camera = Camera(browser, portal, language, screen, wanted)
+                public_pages(camera)
+                owner_pages(camera)
+                participant_states(camera)
+            browser.close()
+        finally:
+            portal.kill()
+    ending = f"-{LANGUAGES[-1]}-390-dark.png"
+    taken = sorted(f.name.removesuffix(ending) for f in SCREENSHOTS.glob(f"*{ending}"))
+    (SCREENSHOTS / "index.html").write_text(index(taken))
+    print(f"{len(taken)} pages and states: {SCREENSHOTS / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main(set(sys.argv[1:]))

@@ -1,0 +1,46 @@
+"""The same pages in Firefox: looking at a task, agreeing, and one check-in."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.participants import phone_task, serving
+from tests.web.pages import version
+
+pytest.importorskip("websockets", reason="Firefox is spoken to through websockets")
+
+from tests.browser.firefox import find_firefox, firefox
+
+TASK = phone_task(
+    "sleep",
+    features__count=2,
+    features__sensor__kind="manual",
+    features__sensor__transform="values",
+    features__sensor__fields=["Hours of sleep", "Cups of coffee"],
+    features__sensor__scale=24.0,
+    collection__batch=1,
+)
+
+
+@pytest.mark.skipif(find_firefox() is None, reason="there is no Firefox; install firefox-esr")
+def test_someone_takes_part_in_firefox(tmp_path: Path) -> None:
+    program = find_firefox()
+    assert program is not None
+    profile = tmp_path / "profile"
+    profile.mkdir()
+    with serving(tmp_path, TASK) as portal, firefox(program, profile) as browser:
+        browser.open(f"{portal.url}/tasks/sleep")
+        assert browser.look("document.querySelector('h1').innerText") == TASK.title
+        browser.see('[data-live="link"]', "Live")
+        assert browser.look("[...document.images].every((each) => each.alt !== null)")
+        browser.open(f"{portal.url}/join/sleep")
+        browser.click("#agree")
+        browser.click("#labels button", "Walking")
+        browser.type("#fields label:first-child input", "7.5")
+        browser.type("#fields label:last-child input", "2")
+        browser.click("#manual button")
+        browser.see("#sent li", "applied")
+        assert version(portal, "sleep") == 1
+        browser.open(f"{portal.url}/tasks/sleep")
+        browser.see('[data-live="version"]', "1")
+        assert browser.complaints == []
