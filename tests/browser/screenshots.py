@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from crowdml.portal.language import LANGUAGES
+from crowdml.protocol import Task
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
 from tests.browser.looking import SCREENSHOTS, show_all
 from tests.browser.participants import Participant, phone_task
@@ -36,26 +37,30 @@ class Camera:
         portal: Whose pages they are.
         language: Of the reader.
         screen: A key of `SCREENS`.
-        wanted: What to take; all if empty.
+        wanted: How the names begin of what to take.
     """
 
     def __init__(
-        self, browser: Browser, portal: Portal, language: str, screen: str, wanted: set[str]
+        self, browser: Browser, portal: Portal, language: str, screen: str, wanted: tuple[str, ...]
     ) -> None:
-        self.portal, self.wanted = portal, wanted
+        self.portal = portal
         self.variant = f"{language}-{screen}"
-        settings = LOOKS[SCREENS[screen]] | {"locale": language, "base_url": portal.url}
-        self._new_context = lambda: browser.new_context(**settings)
+        self._browser, self._wanted = browser, wanted
+        self._settings = LOOKS[SCREENS[screen]] | {"locale": language, "base_url": portal.url}
+
+    def wants(self, name: str) -> bool:
+        """Whether it, or something that begins like it, is to be taken."""
+        return any(name.startswith(each) or each.startswith(name) for each in self._wanted)
 
     @contextmanager
     def page(self) -> Iterator[Page]:
-        context = self._new_context()
+        context = self._browser.new_context(**self._settings)
         context.set_default_timeout(1000 * PATIENCE)
         yield context.new_page()
         context.close()
 
     def take(self, page: Page, name: str) -> None:
-        if self.wanted and name not in self.wanted:
+        if not name.startswith(self._wanted):
             return
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -68,8 +73,9 @@ class Camera:
 def public_pages(camera: Camera) -> None:
     with camera.page() as page:
         for name, (path, _) in PAGES.items():
-            page.goto(path)
-            camera.take(page, name)
+            if camera.wants(name):
+                page.goto(path)
+                camera.take(page, name)
 
 
 def owner_pages(camera: Camera) -> None:
@@ -95,7 +101,7 @@ def owner_pages(camera: Camera) -> None:
         page.locator("#stop-updates").fill("many")
         page.locator("#stop-updates").press("Enter")
         camera.take(page, "owner-edit-mistakes")
-        page.goto("/owner/tasks/club")
+        page.goto("/owner/tasks/phone-invited")
         page.locator("input[name=uses]").press("Enter")
         camera.take(page, "owner-invite")
         new_task(camera, page)
@@ -170,7 +176,7 @@ def take_part(camera: Camera, page: Page, task: str) -> None:
     camera.take(page, f"participant-{kind}-left")
 
 
-def tasks_of(variants: list[str]) -> Iterator[object]:
+def tasks_of(variants: list[str]) -> Iterator[Task]:
     yield from gallery()
     direction = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0, "optimizer__c": None}
     yield phone_task("phone-person", **direction, stop__updates=1000)
@@ -202,7 +208,7 @@ def index(names: list[str]) -> str:
     )
 
 
-def main(wanted: set[str]) -> None:
+def main(*wanted: str) -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
     pairs = [(language, screen) for language in LANGUAGES for screen in SCREENS]
     tasks = list(tasks_of([f"{language}-{screen}" for language, screen in pairs]))
@@ -216,10 +222,12 @@ def main(wanted: set[str]) -> None:
                 store.accounts.add(OWNER, "correct horse battery")
             browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
             for language, screen in pairs:
-                camera = Camera(browser, portal, language, screen, wanted)
+                camera = Camera(browser, portal, language, screen, wanted or ("",))
                 public_pages(camera)
-                owner_pages(camera)
-                participant_states(camera)
+                if camera.wants("owner"):
+                    owner_pages(camera)
+                if camera.wants("participant"):
+                    participant_states(camera)
             browser.close()
         finally:
             portal.kill()
@@ -230,4 +238,4 @@ def main(wanted: set[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(set(sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -39,7 +39,9 @@ class Terminal:
 
     def line(self, typed: str) -> str:
         """As the reader types it, who knows the fingerprint, and where port 8443 is."""
-        here = typed.replace("HOST:8443", f"127.0.0.1:{self.port}").replace(":8443", f":{self.port}")
+        here = typed.replace("HOST:8443", f"127.0.0.1:{self.port}").replace(
+            ":8443", f":{self.port}"
+        )
         return here.replace("FINGERPRINT", self.fingerprint).replace("curl ", "curl -sSk ")
 
     def type(self, typed: str) -> str:

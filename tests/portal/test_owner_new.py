@@ -229,7 +229,9 @@ def test_what_follows_need_not_be_typed() -> None:
     assert (usual.name, usual.terms.features.count) == ("what-is-this-device-doing", 33)
     assert usual.terms.features.sensor == Sensor("motion", first_bin=0.1)
     typed = made(features__sensor__kind="manual", features__sensor__fields="height\n\nwidth")
-    assert (typed.terms.features.count, typed.terms.features.sensor.transform) == (2, "values")
+    features = typed.terms.features
+    assert features.sensor is not None
+    assert (features.count, features.sensor.transform) == (2, "values")
     number = made(target__labels="", features__sensor__transform="summary")
     assert (number.terms.model.kind, number.terms.features.count) == ("huber", 4)
     assert made(features__sensor__window="100").terms.features.count == 51
