@@ -49,14 +49,6 @@ class Description:
         return self.terms.mechanism().private_bytes
 
     @property
-    def minutes(self) -> float | None:
-        """Until a check-in is full, at least; None if the task does not say."""
-        sensor = self.terms.features.sensor
-        if sensor is None or sensor.kind == "manual":
-            return None
-        return self.terms.collection.batch * sensor.every / 60
-
-    @property
     def sliders(self) -> tuple[Slider, ...]:
         return sliders(self.terms)
 

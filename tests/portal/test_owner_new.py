@@ -278,7 +278,8 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         said = advice(task)
         assert said is not None
         for part in (
-            task.title, "Still, Walking, Jogging", "Whatever you contribute, in all: ε = 4.",
+            task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
+            "One check-in is about 25 minutes", "Still, Walking, Jogging", "Whatever you contribute, in all: ε = 4.",
             "A guess about you can become much better", terms_hash(task.terms.text),
             " ".join(task.terms.text.split()), "everything that a person contributes",
             "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
@@ -293,15 +294,19 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
     [
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
-            ["Samples, one at a time (laplace)", "For each sample: ε = 1.", "ε = 0.9, the error"],
+            ["Samples, one at a time (laplace)", "For each sample: ε = 1.", "Of ε, the gradient takes 0.9,"],
         ),
         (
             {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},
-            ["For each sample: ε = 2, with δ = 1e-06.", "The gradient takes ρ = "],
+            ["For each sample: ε = 2, with δ = 1e-06.", "Of ρ, the gradient takes "],
         ),
         (
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
-            ["Each of 4 check-ins costs 1.", "At least 25 minutes for each check-in, 100 in all"],
+            [
+                "Each of 4 check-ins costs 1.",
+                "One check-in is about 25 minutes",
+                "about 100 minutes",
+            ],
         ),
         ({"collection.evaluators": "0"}, ["Its error will not be measured."]),
         ({"stop.updates": "10"}, ["In the end its error will hardly be known"]),

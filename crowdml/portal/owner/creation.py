@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.errors import InvalidTask, Mistake
+from crowdml.portal.consent import Consent
 from crowdml.portal.context import portal_of, service_of
 from crowdml.portal.description import Description
 from crowdml.portal.language import say
@@ -120,6 +121,7 @@ def _page(
         first=next(iter(wrong), None),
         toml=text,
         about=Description(task, task.terms.text) if task else None,
+        consent=Consent(task.terms) if task else None,
         advice=advice(task) if task else None,
         forecast=forecast,
     )
