@@ -73,8 +73,7 @@ def test_each_extra_alone(tmp_path: Path, extra: str) -> None:
 
 
 def test_every_extra_is_tried() -> None:
-    """But for Flower, which cannot be installed beside the versions that the others ask for."""
-    assert {"", *own().metadata.get_all("Provides-Extra", [])} == {*PROMISES, "dev", "flower"}
+    assert {"", *own().metadata.get_all("Provides-Extra", [])} == {*PROMISES, "dev"}
 
 
 def test_the_environment_is_clean(tmp_path: Path) -> None:
