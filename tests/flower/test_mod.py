@@ -5,6 +5,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from crowdml.errors import InvalidInput
 from crowdml.flower import DirectionMod
 from crowdml.privacy import Loss
+from tests.docs.pages import blocks, page
 
 flwr_app = pytest.importorskip("flwr.app", reason="Flower is an optional extra, of its own weight")
 
@@ -92,7 +94,7 @@ def test_the_step_is_a_codeword(tmp_path: Path) -> None:
 
 def test_on_average_it_is_the_update(tmp_path: Path) -> None:
     """Shortened to the clipping norm. False alarm: below 1e-8, by a mean six deviations off."""
-    rounds = 400
+    rounds = 200
     made = mod(tmp_path, epsilon=8.0 * rounds, rounds=rounds)
     steps = np.array([step(made(instruction(), context(), app())) for _ in range(rounds)])
     towards = UP / np.linalg.norm(UP)
@@ -127,6 +129,20 @@ def test_without_a_partition_a_client_has_one_ledger(tmp_path: Path) -> None:
     made(instruction(), context(None), app())
     assert made.ledger().whole_device == 4.0
     assert (tmp_path / "participant.account").exists()
+
+
+def test_calls_at_once_spend_no_more(tmp_path: Path) -> None:
+    made = mod(tmp_path, epsilon=9.0, rounds=3)
+    with ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda _: made(instruction(), context(), app()), range(8)))
+    assert sum(not reply.has_error() for reply in told) == 3
+    assert [event.loss.epsilon for event in made.ledger(3).events] == [3.0] * 3
+
+
+def test_the_example_in_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = blocks(page("docs/flower.md"), "python")
+    exec(example, {})
 
 
 def failing(message: Any, ctxt: Any) -> Any:
