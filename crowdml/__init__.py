@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.device import Device, Outcome
+    from crowdml.device import Device, Outcome, load_model
     from crowdml.errors import CrowdmlError
     from crowdml.privacy import Ledger, Limits
     from crowdml.protocol import Task, Terms
@@ -47,6 +47,7 @@ __all__ = [
     "Task",
     "Terms",
     "__version__",
+    "load_model",
 ]
 
 _load = lazy(
@@ -59,6 +60,7 @@ _load = lazy(
         "Outcome": "crowdml.device",
         "Task": "crowdml.protocol",
         "Terms": "crowdml.protocol",
+        "load_model": "crowdml.device",
     },
 )
 

@@ -188,6 +188,9 @@ class Forgetful:
     def leave(self, token: str) -> None:
         pass
 
+    def learnt(self) -> bytes:
+        raise Unreachable("there is no model.")
+
     def close(self) -> None:
         pass
 

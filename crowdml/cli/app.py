@@ -13,6 +13,7 @@ from crowdml.cli import (
     device,
     owner,
     plan,
+    predict,
     program,
     reproduce,
     serve,
@@ -52,6 +53,7 @@ def options(
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
 app.command("plan")(plan.plan)
+app.command("predict")(predict.predict)
 app.command("simulate")(simulate.simulate_command)
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve_command)

@@ -264,12 +264,13 @@ def export(
     """Write the learnt model to a file."""
     kind = out.suffix.lstrip(".")
     with open_store(database) as store:
-        from crowdml.server.export import EXPORTS, export_model
+        from crowdml.learnt import FORMATS, write_model
+        from crowdml.server.export import learnt_model
 
-        if kind not in EXPORTS:
+        if kind not in FORMATS:
             raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
         fold = _learner(store, store.task(name)).settled()
-        model = export_model(fold, kind)
+        model = write_model(learnt_model(fold), kind)
     try:
         out.write_bytes(model)
     except OSError as error:

@@ -1,6 +1,5 @@
 """The demo: a server process, a crowd of real devices, and how well they learn."""
 
-import io
 import math
 import multiprocessing
 import queue
@@ -19,6 +18,7 @@ from crowdml.demo.observer import Observer
 from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.learnt import FORMATS, read_model
 from crowdml.privacy import bound_features
 from crowdml.protocol import MECHANISMS, Task, listed
 from crowdml.server import ServerProcess, Store
@@ -29,7 +29,7 @@ from crowdml.simulation import (
     load_activity,
     load_dataset,
 )
-from crowdml.types import Array, Flags
+from crowdml.types import Flags
 
 __all__ = ["Demo", "Result", "run_demo"]
 
@@ -225,8 +225,8 @@ def _watch(
     while True:
         alive = any(process.is_alive() for process in running)
         progress.statistics = server.statistics()
-        wrong = _mistakes(progress.task, data, server.model())
-        progress.errors.append(float(wrong.mean()))
+        if model := server.model():
+            progress.errors.append(float(_mistakes(data, model).mean()))
         _collect(progress, reports)
         if not console.is_terminal and time.monotonic() - said > 5:
             console.print(line(progress))
@@ -253,11 +253,14 @@ def _collect(progress: Progress, reports: "multiprocessing.Queue[Report]") -> No
 
 
 def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> Result:
-    model, statistics = server.model(), server.statistics()
-    file = demo.folder / f"{demo.task}.npz"
-    file.write_bytes(model)
+    statistics, file = server.statistics(), demo.folder / f"{demo.task}.npz"
+    for kind in FORMATS:
+        model = server.model(kind)
+        if model is None:
+            raise CrowdmlError("the crowd has learnt nothing. Let more --devices take part.")
+        file.with_suffix(f".{kind}").write_bytes(model)
     estimate = statistics.error
-    wrong = _mistakes(progress.task, data, model)
+    wrong = _mistakes(data, file.read_bytes())
     labels = data.y_test.astype(int)
     return Result(
         error=float(wrong.mean()),
@@ -282,10 +285,11 @@ def _central_error(task: Task, data: Dataset) -> float:
     return error_rate(model, w, data.x_test, data.y_test)
 
 
-def _mistakes(task: Task, data: Dataset, exported: bytes) -> Flags:
-    with np.load(io.BytesIO(exported), allow_pickle=False) as archive:
-        w: Array = archive["weights"].ravel()
-    return task.terms.make_model().mistakes(w, data.x_test, data.y_test)
+def _mistakes(data: Dataset, exported: bytes) -> Flags:
+    """Of the model as anyone can use it."""
+    true = np.array(data.labels)[data.y_test.astype(int)]
+    wrong: Flags = read_model(exported, "the server's model").predict(data.x_test) != true
+    return wrong
 
 
 def _guess_error(data: Dataset) -> float:

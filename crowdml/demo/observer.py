@@ -22,14 +22,17 @@ class Observer:
         self._path = f"/v1/tasks/{task}"
 
     def statistics(self) -> Statistics:
-        return msgspec.json.decode(self._get("/stats"), type=Statistics)
+        return msgspec.json.decode(self._ask("/stats")[1], type=Statistics)
 
-    def model(self) -> bytes:
-        return self._get("/export?format=npz")
+    def model(self, format: str = "npz") -> bytes | None:
+        """The model as a file; None while nothing is learnt."""
+        status, body = self._ask(f"/export?format={format}")
+        return None if status == 404 else body
 
     def close(self) -> None:
         self._connection.close()
 
-    def _get(self, path: str) -> bytes:
+    def _ask(self, path: str) -> tuple[int, bytes]:
         self._connection.request("GET", self._path + path)
-        return self._connection.getresponse().read()
+        answer = self._connection.getresponse()
+        return answer.status, answer.read()

@@ -4,7 +4,9 @@ from crowdml.device.certificate import fingerprint_of, trust_only
 from crowdml.device.device import Device
 from crowdml.device.enrolment import Offer, Wishes, default_limits, pin, read_terms
 from crowdml.device.feed import Fed, feed
+from crowdml.device.inputs import read_inputs
 from crowdml.device.link import Link, read_link
+from crowdml.device.loading import load_model
 from crowdml.device.outcome import Outcome
 from crowdml.device.recording import read_recording
 from crowdml.device.routines import write_checkin
@@ -32,7 +34,9 @@ __all__ = [
     "features_of",
     "feed",
     "fingerprint_of",
+    "load_model",
     "pin",
+    "read_inputs",
     "read_link",
     "read_recording",
     "read_source",

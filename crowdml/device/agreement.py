@@ -1,13 +1,16 @@
 """What was agreed to, put to work: Device Routines 2 and 3, with every promise checked."""
 
 import msgspec
+import numpy.typing as npt
 
 from crowdml.device.routines import write_checkin
+from crowdml.device.sources import target_of
 from crowdml.device.store import Identity, Letter
 from crowdml.device.transport import CheckedOut
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
+from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
-from crowdml.privacy import Chance, CheckinEvent, Ledger, Place
+from crowdml.privacy import Chance, CheckinEvent, Ledger, Place, bound_features, check_target
 from crowdml.protocol import State, Terms, decode_parameters, rejected, terms_hash
 from crowdml.types import Array
 
@@ -28,10 +31,16 @@ class Agreement:
         self._model = self.terms.make_model()
         self._mechanism = self.terms.mechanism()
 
-    @property
-    def norm(self) -> int:
-        """Features are rescaled to ‖x‖ ≤ 1 in this norm."""
-        return self._mechanism.norm
+    def features(self, x: npt.ArrayLike) -> Array:
+        """x as a sample has it: D numbers, rescaled to ‖x‖ ≤ 1 if they are longer."""
+        return bound_features(x, self.terms.features.count, self._mechanism.norm)
+
+    def target(self, y: object) -> float:
+        """y as a sample has it: the number of a label, or a real target."""
+        labels = self.terms.target.labels
+        if labels and isinstance(y, str):
+            y = target_of(y, labels)
+        return check_target(y, len(labels))
 
     def fulfilled(self, ledger: Ledger) -> bool:
         """Whether all check-ins that were agreed to are made."""
@@ -41,11 +50,7 @@ class Agreement:
     def accept(self, checked_out: CheckedOut) -> Array:
         """The parameters of a check-out, if it is on the agreed terms and makes sense."""
         checkout, terms_sha256 = checked_out
-        if terms_sha256 != self.terms_sha256:
-            raise TermsChanged(
-                f"the server now asks for the terms {terms_sha256}, agreed are "
-                f"{self.terms_sha256}. Nothing is sent until the participant agrees again."
-            )
+        self._require_terms(terms_sha256)
         if checkout.state.final:
             raise rejected("task-finished", f"the task has ended: {checkout.state}.")
         if checkout.state is State.PAUSED:
@@ -54,6 +59,25 @@ class Agreement:
             return decode_parameters(checkout.parameters, self._model.size)
         except InvalidInput as error:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
+
+    def accept_learnt(self, data: bytes) -> LearntModel:
+        """The model that a server says it has learnt, if that was on the agreed terms."""
+        try:
+            model = read_model(data, "the server's answer")
+            expected, found = self.terms.features.count, model.n_features_in_
+            if found != expected:
+                raise InvalidInput(f"the server's answer must be of {expected} features: {found}.")
+        except InvalidInput as error:
+            raise Unreachable(str(error)) from error
+        self._require_terms(model.about.terms_sha256)
+        return model
+
+    def _require_terms(self, terms_sha256: str) -> None:
+        if terms_sha256 != self.terms_sha256:
+            raise TermsChanged(
+                f"the server now asks for the terms {terms_sha256}, agreed are "
+                f"{self.terms_sha256}. Nothing is sent until the participant agrees again."
+            )
 
     def require_budget(self, ledger: Ledger, n_samples: int) -> CheckinEvent:
         """What the next check-in will tell; `LimitReached` if that is too much."""

@@ -41,14 +41,13 @@ from crowdml.errors import (
     TermsChanged,
     Unreachable,
 )
+from crowdml.learnt import LearntModel
 from crowdml.privacy import (
     Chance,
     CheckinEvent,
     Ledger,
     Limits,
     SystemChance,
-    bound_features,
-    check_target,
 )
 from crowdml.protocol import Terms
 from crowdml.types import Array
@@ -66,6 +65,9 @@ KEEP_AFTER = {"method-not-allowed", "not-found", "task-paused", "too-frequent", 
 
 
 LONGEST_WAIT = 3600.0
+FRESH = 3600.0
+"""Seconds after which a model to predict with is renewed."""
+
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 
 
@@ -107,6 +109,8 @@ class Device:
         self._lock = threading.RLock()
         self._said = ""
         self._over: str | None = None
+        self._model: LearntModel | None = None
+        self._old = 0.0
         self._identity = identity
         self._agreement = Agreement(identity)
         self._follows = transport is None
@@ -210,6 +214,35 @@ class Device:
         """How far a source of samples was taken."""
         return self._store.position(path)
 
+    def predict(self, x: npt.ArrayLike) -> str | float:
+        """What the crowd's model says of x, a label's name or a number; nothing is told of x.
+
+        The model is the one that is exported. It is fetched when it is first needed and renewed
+        after an hour, if the server can be reached.
+
+        Args:
+            x: D numbers, as for `add`.
+
+        Raises:
+            InvalidSample: x breaks a rule.
+            Rejected: The task has learnt nothing yet.
+            TermsChanged: The server has learnt it on other terms than those agreed to.
+        """
+        features = self._agreement.features(x)
+        with self._lock:
+            self._refresh()
+            known = self._agreement.terms_sha256
+            model = self._model
+            if model is None or known != model.about.terms_sha256 or time.monotonic() > self._old:
+                try:
+                    model = self._agreement.accept_learnt(self._transport.learnt())
+                except Unreachable:
+                    if model is None:
+                        raise
+                self._model, self._old = model, time.monotonic() + FRESH
+        answer: str | float = model.predict(features[None])[0].item()
+        return answer
+
     # Routine 1
 
     def add(
@@ -223,7 +256,7 @@ class Device:
 
         Args:
             x: D numbers; rescaled to ‖x‖ ≤ 1 if longer, in the norm of the task's mechanism.
-            y: A label 0 … C−1, or a real target.
+            y: A label, by its name or its number 0 … C−1, or a real target.
             position: Where in a source it came from, to be remembered with it.
             durable: Wait until sample and position are on disk, since the source forgets them then.
 
@@ -232,8 +265,7 @@ class Device:
 
         Paper: Algorithm 1, Device Routine 1.
         """
-        features = bound_features(x, self._agreement.terms.features.count, self._agreement.norm)
-        target = check_target(y, self._agreement.terms.n_classes)
+        features, target = self._agreement.features(x), self._agreement.target(y)
         with self._lock:
             self._refresh()
             if self.ended:

@@ -31,7 +31,7 @@ def read_link(url: str, task: str | None = None) -> Link:
         raise InvalidInput(
             f"a link must be https://HOST:PORT/join/TASK, found {url!r}: {error}."
         ) from error
-    for marker in ("/join/", "/v1/tasks/"):
+    for marker in ("/join/", "/v1/tasks/", "/tasks/"):
         prefix, found, name = parts.path.rstrip("/").partition(marker)
         if found and name:
             return Link(f"{parts.scheme}://{parts.netloc}{prefix}", check_name(task or name))

@@ -4,7 +4,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from crowdml.device.sensing import Sensing
-from crowdml.device.sources import Place, Sample, is_number, opened, quoted, rows, target_of
+from crowdml.device.sources import (
+    Place,
+    Sample,
+    is_number,
+    opened,
+    quoted,
+    rows,
+    separators,
+    target_of,
+)
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 
@@ -51,7 +60,7 @@ def read_readings(
         try:
             time, reading = _reading(row, newest)
         except ValueError as error:
-            yield InvalidSample(f"line {number}: {error}")
+            yield InvalidSample(f"line {number}: {error}{separators(row)}")
             continue
         newest = time
         try:

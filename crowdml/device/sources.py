@@ -2,9 +2,11 @@
 
 import csv
 import hashlib
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +19,7 @@ from crowdml.errors import InvalidInput, InvalidSample
 __all__ = [
     "Place",
     "Sample",
+    "feature",
     "is_number",
     "opened",
     "quoted",
@@ -25,6 +28,8 @@ __all__ = [
     "read_json_lines",
     "read_source",
     "rows",
+    "separators",
+    "starting",
     "target_of",
 ]
 
@@ -111,10 +116,15 @@ def read_source(
     """
     place = place or Place(source)
     with opened(source, place) as lines:
-        first = next(iter(lines), "")
-        is_json = first.lstrip().startswith(("{", "["))
+        is_json, lines = starting(lines)
         read = read_json_lines if is_json else read_csv
-        yield from read(_chain(first, lines), labels, place.start + 1)
+        yield from read(lines, labels, place.start + 1)
+
+
+def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
+    """Whether these are lines of JSON, as the first one shows, and all of them."""
+    first = next(lines, "")
+    return first.lstrip().startswith(("{", "[")), chain([first], lines)
 
 
 @contextmanager
@@ -143,10 +153,10 @@ def read_csv(
             continue
         *features, target = row
         try:
-            x = [_feature(value) for value in features]
+            x = [feature(value) for value in features]
             yield x, target_of(target.strip(), labels)
-        except ValueError as error:
-            yield InvalidSample(f"line {number}: {error}")
+        except InvalidSample as error:
+            yield InvalidSample(f"line {number}: {error}{separators(row)}")
 
 
 def read_json_lines(
@@ -176,8 +186,6 @@ def read_json(text: str, labels: Sequence[str] = ()) -> Sample:
         raise InvalidSample(
             f'expected {{"x": [numbers], "y": label}}, found {text[:60]!r} ({error}).'
         ) from error
-    except ValueError as error:
-        raise InvalidSample(str(error)) from error
 
 
 def rows(
@@ -207,11 +215,19 @@ def quoted(value: object) -> str:
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 
-def _feature(value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"features must be numbers, found {quoted(value)}.") from None
+def feature(cell: str) -> float:
+    """A finite number, or `InvalidSample`."""
+    if not is_number(cell) or not math.isfinite(float(cell)):
+        raise InvalidSample(f"features must be finite numbers, found {quoted(cell)}.")
+    return float(cell)
+
+
+def separators(row: list[str]) -> str:
+    """What to add to an error about a row whose columns may be separated by something else."""
+    for character, name in ((";", "semicolons"), ("\t", "tabs")):
+        if any(character in cell for cell in row):
+            return f" Columns are separated by commas, and these look like {name}: replace them."
+    return ""
 
 
 def target_of(value: object, labels: Sequence[str]) -> float:
@@ -222,7 +238,7 @@ def target_of(value: object, labels: Sequence[str]) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         rule = f"one of {', '.join(labels)} or its number" if labels else "a number"
-        raise ValueError(f"y must be {rule}, found {quoted(value)}.") from None
+        raise InvalidSample(f"y must be {rule}, found {quoted(value)}.") from None
 
 
 def _is_header(row: list[str]) -> bool:
@@ -250,8 +266,3 @@ def _open(source: str) -> IO[str]:
 def _content(line: str) -> bytes:
     """Without its end, so that a last line may be completed by appending to the file."""
     return line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n"
-
-
-def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from rest

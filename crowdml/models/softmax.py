@@ -36,6 +36,13 @@ class Softmax(LinearClassifier):
     def slope_bound(self, norm: int) -> float:
         return float(2.0 ** (1 / norm))
 
+    @staticmethod
+    def probabilities(s: Array) -> Array:
+        """P(y=k|x), one row of C numbers per sample."""
+        e = np.exp(s - s.max(axis=1, keepdims=True))
+        p: Array = e / e.sum(axis=1, keepdims=True)
+        return p
+
     def loss_scores(self, s: Array, y: Array) -> Array:
         top = s.max(axis=1)
         log_sum = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
@@ -43,7 +50,6 @@ class Softmax(LinearClassifier):
         return loss
 
     def slopes(self, s: Array, y: Array) -> Array:
-        e = np.exp(s - s.max(axis=1, keepdims=True))
-        p: Array = e / e.sum(axis=1, keepdims=True)
+        p = self.probabilities(s)
         p[np.arange(len(s)), y.astype(int)] -= 1.0
         return p

@@ -158,7 +158,14 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def private(self) -> bool:
         """Whether the promise, for a person in all or for a reading, is worth the name."""
-        return (self.epsilon_in_all or self.epsilon_per_reading) <= PRIVATE_UP_TO * (1 + 1e-9)
+        return self.promise[0] <= PRIVATE_UP_TO * (1 + 1e-9)
+
+    @property
+    def promise(self) -> tuple[float, Literal["person", "reading", "sample"]]:
+        """ε, and whom it is for: a person in all; or a sample, or a reading if samples share it."""
+        if whole := self.epsilon_in_all:
+            return whole, "person"
+        return self.epsilon_per_reading, "sample" if self.shared == 1 else "reading"
 
     @property
     def why_not_private(self) -> str:
@@ -167,11 +174,10 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return ""
         if not self.hides:
             return "It adds no noise (ε = ∞), and samples could be worked out from what is sent."
-        whole, unit = self.epsilon_in_all, "a sample" if self.shared == 1 else "a reading"
-        epsilon, whom = whole or self.epsilon_per_reading, "a person" if whole else unit
+        epsilon, unit = self.promise
         return (
-            f"It has ε = {epsilon:g} for {whom}, and above {PRIVATE_UP_TO:g} nothing is protected: "
-            "a guess can become certain."
+            f"It has ε = {epsilon:g} for a {unit}, and above {PRIVATE_UP_TO:g} nothing is "
+            "protected: a guess can become certain."
         )
 
     @property

@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crowdml.errors import Rejected
+from crowdml.learnt import FORMATS, write_model
 from crowdml.protocol import (
     MEDIA_TYPE,
     TERMS_HEADER,
@@ -30,7 +31,7 @@ from crowdml.server.body import decode, read_body
 from crowdml.server.checkin import Shortcut, bearer_token, check_in
 from crowdml.server.compression import Compression, best_coding
 from crowdml.server.counts import Counts
-from crowdml.server.export import EXPORTS, export_model
+from crowdml.server.export import learnt_model
 from crowdml.server.front import Facing, Front
 from crowdml.server.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.metrics import metrics
@@ -136,18 +137,18 @@ class EventStream(StreamingResponse):
 async def export(request: Request) -> Response:
     learner = _live(request).learner
     kind = request.query_params.get("format", "npz")
-    if kind not in EXPORTS:
+    if kind not in FORMATS:
         raise rejected(
             "invalid-parameter", f"format must be npz, json or onnx, found {kind[:40]!r}."
         )
 
     def write() -> tuple[str, bytes]:
         fold = learner.settled()
-        return f"{learner.task.name}-{fold.version}.{kind}", export_model(fold, kind)
+        return f"{learner.task.name}-{fold.version}.{kind}", write_model(learnt_model(fold), kind)
 
     name, body = await _service(request).in_store_thread(write)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(body, media_type=EXPORTS[kind], headers=headers)
+    return Response(body, media_type=FORMATS[kind], headers=headers)
 
 
 async def describe_api(request: Request) -> Response:

@@ -55,7 +55,7 @@ class Fold:
         self.usual = None if untold else UsualLength(first_limit(self.mechanism))
         self.totals = Totals([0.0] * self.model.n_classes, None if untold else 0)
         self._told = msgspec.msgpack.Decoder(self.mechanism.told)
-        self._terms_sha256 = terms_sha256
+        self.terms_sha256 = terms_sha256
         self.evidence = None if task.stop.error is None else Evidence(task, self.mechanism)
 
     def apply(self, *entries: LogEntry) -> None:
@@ -64,7 +64,7 @@ class Fold:
         Those that follow the end of the task are left out.
         """
         told = [self._told.decode(entry.told) for entry in entries]
-        places = [Place(self._terms_sha256, entry.name, entry.number or 0) for entry in entries]
+        places = [Place(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
         for entry, reading in zip(entries, self.mechanism.read_all(told, places), strict=True):
             self._reopen()
             if self.state.final:

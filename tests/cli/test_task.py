@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from crowdml.privacy import bound_rows
 from crowdml.protocol import Task, checkin_type, terms_hash
 from crowdml.server import Store
 from crowdml.server.fold import Fold
@@ -144,13 +145,18 @@ def _check_onnx(file: Path, fold: Fold) -> None:
 
     session = onnxruntime.InferenceSession(file.read_bytes())
     x = np.random.default_rng(0).uniform(-1, 1, (50, 4)).astype(np.float32)
-    (predicted,) = session.run(["prediction"], {"x": x})
-    np.testing.assert_array_equal(predicted, fold.model.predict(fold.learnt, x.astype(float)))
+    (predicted,) = session.run(["label"], {"X": x})
+    bounded = bound_rows(x.astype(float), norm=1)
+    labels = np.array(fold.task.terms.target.labels)
+    expected = labels[fold.model.predict(fold.learnt, bounded).astype(int)]
+    np.testing.assert_array_equal(predicted, expected)
 
 
 def test_where_a_model_cannot_go(quick: Here, database: str) -> None:
     assert "found 'walks.txt'" in quick("task", "export", "walks", "--out", "walks.txt").error()
     assert "no task 'x'" in quick("task", "export", "x", "--out", "x.npz").error()
+    create(database, make_task("new"))
+    assert "new has learnt nothing yet" in quick("task", "export", "new", "--out", "x.npz").error()
     assert "nowhere" in quick("task", "export", "walks", "--out", "nowhere/walks.npz").error()
 
 

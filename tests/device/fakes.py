@@ -9,6 +9,7 @@ import numpy as np
 
 from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Rejected
+from crowdml.learnt import LearntModel, write_model
 from crowdml.privacy import SystemChance
 from crowdml.protocol import (
     CheckinAnswer,
@@ -49,6 +50,7 @@ class MemoryTransport:
         self.checkouts = 0
         self.enrolled = 0
         self.left: list[str] = []
+        self.model: LearntModel | None = None
 
     @property
     def messages(self) -> list[NoisyCheckin]:
@@ -103,6 +105,12 @@ class MemoryTransport:
     def leave(self, token: str) -> None:
         self._answer()
         self.left.append(token)
+
+    def learnt(self) -> bytes:
+        self._answer()
+        if self.model is None:
+            raise Rejected("not-found", 404, "nothing is learnt yet")
+        return write_model(self.model, "json")
 
     def close(self) -> None:
         pass

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import stat
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,6 +26,7 @@ from crowdml.errors import (
     TermsChanged,
     Unreachable,
 )
+from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
     DirectionMechanism,
@@ -36,6 +38,7 @@ from crowdml.privacy import (
     sensitivity_steps,
 )
 from crowdml.protocol import State, Terms, encode_parameters, terms_hash
+from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.servers import make_task
 
@@ -186,7 +189,7 @@ def test_terms_of_another_task_are_not_joined(file: Path, transport: MemoryTrans
     [
         ([0.1], 0), ([0.1] * 5, 0), ([[0.1] * 4], 0), ("abcd", 0), (None, 0),
         ([float("nan")] * 4, 0), ([float("inf"), 0, 0, 0], 0),
-        (X, 3), (X, -1), (X, 0.5), (X, None), (X, "walk"), (X, float("nan")), (X, True),
+        (X, 3), (X, -1), (X, 0.5), (X, None), (X, "bus"), (X, float("nan")), (X, True),
     ],
     ids=str,
 )  # fmt: skip
@@ -194,6 +197,17 @@ def test_a_bad_sample_is_refused_and_not_kept(device: Device, x: object, y: obje
     with pytest.raises(InvalidSample):
         device.add(x, y)  # type: ignore[arg-type]
     assert device.n_samples == 0
+
+
+def test_a_label_by_its_name(file: Path) -> None:
+    with join(file, MemoryTransport(make_task(collection__batch=9))) as device:
+        for label in ("run", np.str_("walk"), 1, "0"):
+            device.add(X, label)
+        kept = device._store._db.execute("SELECT y FROM buffer ORDER BY id").fetchall()
+        assert [y for (y,) in kept] == [2.0, 1.0, 1.0, 0.0]
+        told = "y must be one of still, walk, run or its number, found 'bus'"
+        with pytest.raises(InvalidSample, match=told):
+            device.add(X, "bus")
 
 
 def test_nothing_leaves_before_a_minibatch_is_full(
@@ -837,3 +851,59 @@ def test_when_it_is_sent_does_not_tell_how_long_it_took(
         fill(device, 3)
     assert steps["stored"] - steps["checked out"] == pytest.approx(took)
     assert steps["sent"] - steps["checked out"] == pytest.approx(0.05)
+
+
+# Predicting
+
+
+def model_of(transport: MemoryTransport, weights: Array) -> LearntModel:
+    terms = transport.task_view.terms
+    about = About.of(terms, terms_hash(terms.text), 7)
+    return estimator(about, weights, np.zeros(len(weights)))
+
+
+def test_the_model_for_the_participants_own_use(
+    device: Device, transport: MemoryTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fetched once, renewed after an hour, kept when the server is away; nothing is told."""
+    with pytest.raises(Rejected, match="nothing is learnt"):
+        device.predict(X)
+    transport.model = model_of(transport, np.eye(3, 4))
+    assert [device.predict(one_hot(k, 4)) for k in range(3)] == ["still", "walk", "run"]
+    transport.model = model_of(transport, -np.eye(3, 4))
+    assert device.predict(one_hot(2, 4)) == "run"
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 3601)
+    transport.down = Unreachable("away")
+    assert device.predict(one_hot(2, 4)) == "run"
+    transport.down = None
+    monkeypatch.setattr(time, "monotonic", lambda: now + 7203)
+    assert device.predict(one_hot(0, 4)) == "walk"
+    with pytest.raises(InvalidSample, match="x must be 4 numbers, found 1"):
+        device.predict([0.5])
+    assert (transport.bodies, transport.checkouts, len(device.ledger.events)) == ([], 0, 0)
+
+
+def test_a_number_for_the_participants_own_use(file: Path) -> None:
+    transport = MemoryTransport(
+        make_task(model__kind="ridge", model__clip=1.0, target__labels=None)
+    )
+    transport.model = model_of(transport, np.array([[2.0, 0.0, 0.0, 0.0]]))
+    with join(file, transport) as device:
+        assert device.predict([3.0, 1.0, 0.0, 0.0]) == 1.5, "rescaled as a sample would be"
+
+
+def test_a_model_that_is_not_the_agreed_one(device: Device, transport: MemoryTransport) -> None:
+    good = model_of(transport, np.eye(3, 4))
+    transport.model = estimator(
+        msgspec.structs.replace(good.about, terms_sha256="0" * 64), good.weights, good.intercepts
+    )
+    with pytest.raises(TermsChanged):
+        device.predict(X)
+    transport.learnt = lambda: b"nonsense"  # type: ignore[method-assign]
+    with pytest.raises(Unreachable, match="the server's answer"):
+        device.predict(X)
+    few = estimator(msgspec.structs.replace(good.about, names=("x",)), np.eye(3, 1), np.zeros(3))
+    transport.learnt = lambda: write_model(few, "json")  # type: ignore[method-assign]
+    with pytest.raises(Unreachable, match="must be of 4 features"):
+        device.predict(X)

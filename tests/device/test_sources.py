@@ -73,9 +73,9 @@ def test_a_real_target() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["0.5,0.25,1", "0.5,oops,1"], "line 2: features must be numbers"),
+        (["0.5,0.25,1", "0.5,oops,1"], "line 2: features must be finite numbers"),
         (["0.5,0.25,1", "", "0.5,0.25,run"], r"line 3: y must be one of still, walk.*'run'"),
-        (["a,b,y", "c,d,y"], "line 2: features must be numbers"),
+        (["a,b,y", "c,d,y"], "line 2: features must be finite numbers"),
         (["0.5,0.25,1", "0.5," + 99 * "z"], r"line 2: y must be .*, found 'z{39}…"),
         (["0.5,0.25,1", 200_000 * "z"], "line 2: cannot be read: field larger than field limit"),
     ],
@@ -145,7 +145,7 @@ def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
     with file.open("a") as lines:
         lines.write("\nno,1,1\n0.5,0.25,1\n")
     bad, new = take(file, place.next_position())[0]
-    assert str(bad).startswith("line 4: features must be numbers")
+    assert str(bad).startswith("line 4: features must be finite numbers")
     assert new == SAMPLES[0]
 
 

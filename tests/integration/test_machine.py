@@ -168,6 +168,9 @@ class Network:
     def leave(self, token: str) -> None:
         pass
 
+    def learnt(self) -> bytes:
+        raise Unreachable("there is no model.")
+
     def close(self) -> None:
         pass
 

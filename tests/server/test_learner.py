@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from crowdml.learnt import write_model
 from crowdml.protocol import CheckinAnswer, Statistics, Task
 from crowdml.server import Store, schema
-from crowdml.server.export import export_model
+from crowdml.server.export import learnt_model
 from crowdml.server.fold import Fold
 from crowdml.server.learner import Arrival, Learner
 from crowdml.server.log import Log
@@ -208,7 +209,7 @@ def test_a_failed_commit_is_as_if_it_never_was(
     incoming = arrivals(task, 10)
     learner.ingest(incoming[:5])
     before = timeless(learner), learner.published
-    exported = export_model(learner.settled(), "json")
+    exported = write_model(learnt_model(learner.settled()), "json")
     break_commit(monkeypatch)
     with pytest.raises(Broken):
         learner.ingest(incoming[5:])
@@ -216,7 +217,7 @@ def test_a_failed_commit_is_as_if_it_never_was(
     assert learner.published is before[1], "nothing is published before the commit"
     assert timeless(learner) == before[0]
     assert learner.published.body == before[1].body
-    assert export_model(learner.settled(), "json") == exported
+    assert write_model(learnt_model(learner.settled()), "json") == exported
     answers = learner.ingest(incoming[5:])
     assert answers == [CheckinAnswer(seq, "applied") for seq in range(6, 11)]
     assert_same(learner.settled(), replayed(store, task))

@@ -105,6 +105,8 @@ def test_every_answer_is_as_described(contract: Contract, wire: Wire) -> None:
     fresh = call("GET", "/v1/tasks/{task}/model", None, token, **{"If-None-Match": etag})
     assert fresh.status == 304
     assert call("GET", "/v1/tasks/{task}/model").status == 401
+    untaught = call("GET", "/v1/tasks/{task}/export")
+    assert (untaught.status, "has learnt nothing yet" in untaught.json()["detail"]) == (404, True)
     body = checkin(task)
     assert call("POST", "/v1/tasks/{task}/checkins", body, token).status == 200
     assert call("POST", "/v1/tasks/{task}/checkins", body, token).json()["status"] == "duplicate"

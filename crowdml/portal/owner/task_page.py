@@ -7,6 +7,7 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.learnt import FORMATS
 from crowdml.portal.context import learner_of, service_of
 from crowdml.portal.owner.fields import FIELDS
 from crowdml.portal.page import render
@@ -14,7 +15,6 @@ from crowdml.portal.tasks import join_link
 from crowdml.protocol import EDITABLE, Task
 from crowdml.server import reports
 from crowdml.server.accounts import Action
-from crowdml.server.export import EXPORTS
 from crowdml.server.learner import Learner
 from crowdml.server.store import Store
 
@@ -78,7 +78,7 @@ async def task_page(
         after=devices[PER_PAGE][0].number if len(devices) > PER_PAGE else None,
         invited=invited,
         actions=actions,
-        exports=list(EXPORTS),
+        exports=list(FORMATS) if learner.published.version else [],
         link=join_link(request),
         editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],
         edits=edits or _written(learner.task),

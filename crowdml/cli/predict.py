@@ -1,0 +1,75 @@
+"""crowdml predict."""
+
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+import typer
+
+from crowdml.cli.options import INSECURE_HTTP, JSON
+from crowdml.cli.output import print_json, say
+from crowdml.device import load_model, read_inputs
+from crowdml.errors import InvalidInput
+from crowdml.learnt import LearntModel, LearntSoftmax
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[
+        str, typer.Argument(help="An exported .npz or .json, or https://HOST/tasks/NAME.")
+    ],
+    source: Annotated[
+        str,
+        typer.Option(help="A CSV or JSON-lines file of features, - for stdin; labels may follow."),
+    ],
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Print the chance of each label as well.")
+    ] = False,
+    fingerprint: Annotated[
+        str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
+    ] = None,
+    insecure_http: INSECURE_HTTP = False,
+    json: JSON = False,
+) -> None:
+    """Say what a learnt model makes of each line: a label's name or a number."""
+    learnt = load_model(model, fingerprint=fingerprint, insecure_http=insecure_http)
+    labels = learnt.about.labels
+    if probabilities and not isinstance(learnt, LearntSoftmax):
+        kind = learnt.about.kind
+        raise InvalidInput(f"--probabilities is for models of the kind softmax, found {kind}.")
+    if probabilities and not json:
+        say(",".join(["prediction", *sorted(labels)]))
+    rows, known = [], []
+    for x, y in read_inputs(source, learnt.n_features_in_, labels):
+        row = _row(learnt, x, probabilities)
+        rows += [row] if json else []
+        if y is not None:
+            known.append((row["prediction"], labels[int(y)] if labels else y))
+        if not json:
+            say(",".join(map(_text, [row["prediction"], *row.get("probabilities", {}).values()])))
+    error = _error(known) if known else {}
+    if json:
+        print_json(msgspec.structs.asdict(learnt.about) | error | {"rows": rows})
+    for what, value in error.items():
+        say(f"{what} {value:.4g} over the {len(known):,} lines that have an answer", err=True)
+
+
+def _row(model: LearntModel, x: list[float], probabilities: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"prediction": model.predict([x])[0].item()}
+    if probabilities and isinstance(model, LearntSoftmax):
+        chances = model.predict_proba([x])[0]
+        row["probabilities"] = dict(zip(sorted(model.about.labels), chances.tolist(), strict=True))
+    return row
+
+
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.9g}"
+
+
+def _error(known: list[tuple[Any, Any]]) -> dict[str, float]:
+    """The share of wrong labels, or the usual distance from the true number."""
+    predicted, true = map(np.array, zip(*known, strict=True))
+    if predicted.dtype.kind == "U":
+        return {"error": float((predicted != true).mean())}
+    return {"root_mean_square_error": float(np.sqrt(((predicted - true) ** 2).mean()))}

@@ -1,0 +1,43 @@
+"""A learnt model, from a file or from the server that learnt it."""
+
+from contextlib import closing
+from pathlib import Path
+
+from crowdml.device.enrolment import pin
+from crowdml.device.link import read_link
+from crowdml.device.transport import HttpTransport
+from crowdml.errors import InvalidInput
+from crowdml.learnt import LearntModel, read_model
+
+__all__ = ["load_model"]
+
+
+def load_model(
+    source: Path | str, *, fingerprint: str | None = None, insecure_http: bool = False
+) -> LearntModel:
+    """The model as an estimator: `predict`, `predict_proba`, `classes_`, `feature_names_in_`.
+
+    It takes features as the task describes them, does with them what devices do, and works in
+    scikit-learn's pipelines. `model.about` says what it was learnt under.
+
+    Args:
+        source: An .npz or .json file of `crowdml task export`, or the address of a task, such as
+            https://HOST/tasks/NAME.
+        fingerprint: SHA-256 of the server's self-signed certificate.
+        insecure_http: Allow plain HTTP beyond loopback.
+    """
+    name = str(source)
+    if "://" in name:
+        return _fetch(name, fingerprint, insecure_http)
+    try:
+        data = Path(source).read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read the model {name}: {error.strerror}.") from error
+    return read_model(data, name)
+
+
+def _fetch(url: str, fingerprint: str | None, insecure_http: bool) -> LearntModel:
+    root, task = read_link(url)
+    certificate = pin(root, fingerprint) if fingerprint else None
+    with closing(HttpTransport(root, task, certificate, insecure_http)) as server:
+        return read_model(server.learnt(), url)

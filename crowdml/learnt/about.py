@@ -1,0 +1,86 @@
+"""What a model's file says besides its numbers."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from crowdml.protocol import Features, Terms
+
+__all__ = ["About"]
+
+SUMMARY = ("mean", "standard deviation", "smallest", "largest")
+
+
+class About(msgspec.Struct, frozen=True, kw_only=True):
+    """Which task learnt the model, how its features are read, and what was promised to whom.
+
+    Args:
+        format: What kind of file this is.
+        task: The task's name.
+        version: Check-ins that the model was learnt from.
+        kind: The kind of model, as in a task file.
+        labels: The names of the classes 0, 1, …; none for a number.
+        features: What the features are, in the task's words.
+        names: A name for each feature.
+        norm: A row of features that is longer than 1 in this norm, 1 or 2, is rescaled to 1.
+        terms_sha256: The hash of the terms that every participant agreed to.
+        mechanism: What hid the samples.
+        epsilon: ε for the unit, at most; "inf" if nothing was hidden.
+        delta: δ; 0 for a pure ε.
+        unit: Whom ε is for: a `person` in all, a `sample` or a `reading`.
+    """
+
+    format: Literal["crowdml model 1"] = "crowdml model 1"
+    task: str
+    version: Annotated[int, msgspec.Meta(ge=1)]
+    kind: str
+    labels: tuple[str, ...]
+    features: str
+    names: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    norm: Literal[1, 2]
+    terms_sha256: str
+    mechanism: str
+    epsilon: float | Literal["inf"]
+    delta: float
+    unit: Literal["person", "reading", "sample"]
+
+    @classmethod
+    def of(cls, terms: Terms, terms_sha256: str, version: int) -> "About":
+        epsilon, unit = terms.promise
+        return cls(
+            task=terms.task,
+            version=version,
+            kind=terms.model.kind,
+            labels=terms.target.labels,
+            features=terms.features.description,
+            names=feature_names(terms.features),
+            norm=2 if terms.mechanism().norm == 2 else 1,
+            terms_sha256=terms_sha256,
+            mechanism=terms.mechanism_name,
+            epsilon="inf" if epsilon == float("inf") else epsilon,
+            delta=terms.event(terms.collection.batch).loss.delta,
+            unit=unit,
+        )
+
+
+def feature_names(features: Features) -> tuple[str, ...]:
+    """What is known of each number in x; x0, x1, … where nothing is.
+
+    >>> from crowdml.protocol import Sensor
+    >>> typed = Sensor("manual", transform="values", scale=100, fields=("height", "weight"))
+    >>> feature_names(Features(2, sensor=typed))
+    ('height/100', 'weight/100')
+    """
+    sensor = features.sensor
+    if sensor is None:
+        return tuple(f"x{k}" for k in range(features.count))
+    divisor = "" if sensor.scale == 1 else f"/{sensor.scale:g}"
+    match sensor.transform:
+        case "values":
+            return tuple(f"{field}{divisor}" for field in sensor.fields)
+        case "summary":
+            return tuple(f"{what}{divisor}" for what in SUMMARY)
+        case "amplitudes":
+            return tuple(f"bin {k}{divisor}" for k in range(features.count))
+        case "spectrum":
+            return tuple(f"bin {k}" for k in range(features.count))

@@ -1,0 +1,31 @@
+"""Reading an archive of arrays that may be anything."""
+
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidInput
+
+__all__ = ["read_arrays"]
+
+
+def read_arrays(file: IO[bytes] | Path, name: object) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of an .npz file, by name; `InvalidInput` for any other bytes.
+
+    Args:
+        file: Where they are.
+        name: What to call the file in an error.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return {key: np.asarray(archive[key]) for key in archive.files}
+    except OSError as error:
+        raise InvalidInput(f"cannot read {name}: {error.strerror or error}.") from error
+    # A damaged archive can fail in any part of its reading: zip, deflate, headers, sizes.
+    except Exception as error:
+        raise InvalidInput(
+            f"{name} must be an .npz file of plain arrays, found one that is damaged or something "
+            f"else ({type(error).__name__}: {error}). Copy or export it again."
+        ) from error

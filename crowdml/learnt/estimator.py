@@ -1,0 +1,165 @@
+"""The model as an estimator, with the names that scikit-learn has given to everything."""
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidInput
+from crowdml.learnt.about import About
+from crowdml.models import MODELS, Softmax
+from crowdml.privacy import bound_rows
+from crowdml.types import Array
+
+__all__ = ["LearntClassifier", "LearntModel", "LearntRegressor", "LearntSoftmax", "estimator"]
+
+Names = npt.NDArray[np.str_]
+
+
+class LearntModel:
+    """What a crowd has learnt: predicts as its devices do, from features as its task has them.
+
+    Works in scikit-learn's pipelines and scorers, and does not need scikit-learn. Fitting changes
+    nothing, since what it knows was learnt elsewhere.
+
+    Args:
+        about: Where it comes from, and how its features are read.
+        weights: K×D, a row for each label, or one.
+        intercepts: K; zeros for a model without.
+
+    Attributes:
+        n_features_in_: D.
+        feature_names_in_: The features' names, x0, x1, … where the task has none.
+    """
+
+    def __init__(self, about: About, weights: Array, intercepts: Array) -> None:
+        if about.kind not in MODELS:
+            kinds = ", ".join(MODELS)
+            raise InvalidInput(f"a model's kind must be {kinds}, found {about.kind!r}.")
+        d, k = len(about.names), max(len(about.labels), 1)
+        shapes = np.shape(weights), np.shape(intercepts)
+        if shapes != ((k, d), (k,)) or not np.isfinite(weights).all():
+            raise InvalidInput(
+                f"a model of {d} features and {len(about.labels)} labels must have {k}×{d} finite "
+                f"weights and {k} intercepts, found the shapes {shapes[0]} and {shapes[1]}."
+            )
+        self.about = about
+        self.weights, self.intercepts = weights, intercepts
+        self.n_features_in_ = d
+        self.feature_names_in_ = np.array(about.names, dtype=object)
+        self._model = MODELS[about.kind].model(d, len(about.labels), intercept=True)
+        self._w = np.concatenate([weights.ravel(), intercepts])
+
+    def __repr__(self) -> str:
+        about = self.about
+        return (
+            f"{type(self).__name__}(task={about.task!r}, version={about.version}, "
+            f"mechanism={about.mechanism!r}, epsilon={about.epsilon}, unit={about.unit!r})"
+        )
+
+    def bounded(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        """The rows as devices see them: those longer than 1 rescaled to 1."""
+        table: Any = X
+        columns, names = list(getattr(X, "columns", ())), list(self.about.names)
+        if columns != names and sorted(map(str, columns)) == sorted(names):
+            table = table[names]
+        try:
+            rows = np.asarray(table, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"X must be a table of numbers: {error}.") from error
+        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
+            raise InvalidInput(
+                f"X must be a table with {self.n_features_in_} numbers in each row, "
+                f"found the shape {rows.shape}."
+            )
+        strange = ~np.isfinite(rows).all(axis=1)
+        if strange.any():
+            raise InvalidInput(
+                f"X must be finite numbers, found nan or inf in row {strange.argmax()} (of "
+                f"{strange.sum()} such rows). Drop them, or fill them in."
+            )
+        return bound_rows(rows, self.about.norm)
+
+    def predict(self, X: npt.ArrayLike) -> Any:  # noqa: N803
+        """One number for each row."""
+        return self._model.predict(self._w, self.bounded(X))
+
+    # What scikit-learn asks of its own
+
+    def fit(self, X: object = None, y: object = None) -> Self:  # noqa: N803
+        """Nothing changes: a crowd has learnt it."""
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """None: there is nothing to tune."""
+        return {}
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        kind = "classifier" if self.about.labels else "regressor"
+        return Tags(
+            estimator_type=kind, target_tags=TargetTags(required=False), input_tags=InputTags()
+        )
+
+
+class LearntRegressor(LearntModel):
+    """Predicts a number."""
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:  # noqa: N803
+        """R²: the share of y's variance that is explained."""
+        target = np.asarray(y, dtype=np.float64)
+        wrong = ((target - self.predict(X)) ** 2).sum()
+        return float(1 - wrong / ((target - target.mean()) ** 2).sum())
+
+
+class LearntClassifier(LearntModel):
+    """Predicts a label by its name.
+
+    Attributes:
+        classes_: The labels' names, sorted as scikit-learn expects it; columns are in their order.
+    """
+
+    def __init__(self, about: About, weights: Array, intercepts: Array) -> None:
+        super().__init__(about, weights, intercepts)
+        self._labels = np.array(about.labels)
+        self._order = np.argsort(self._labels)
+        self.classes_: Names = self._labels[self._order]
+
+    def predict(self, X: npt.ArrayLike) -> Names:  # noqa: N803
+        """The name of a label for each row."""
+        best: Names = self._labels[super().predict(X).astype(int)]
+        return best
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        """The scores of each row, n×C; of two labels the second's lead, n."""
+        s = self._scores(X)
+        return s[:, 1] - s[:, 0] if s.shape[1] == 2 else s
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:  # noqa: N803
+        """The share of rows whose label is predicted."""
+        return float((self.predict(X) == np.asarray(y).astype(str)).mean())
+
+    def _scores(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        s: Array = self.bounded(X) @ self.weights.T + self.intercepts
+        return s[:, self._order]
+
+
+class LearntSoftmax(LearntClassifier):
+    """Predicts a label, and how likely each one is."""
+
+    def predict_proba(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        """The chance of each label, n×C."""
+        return Softmax.probabilities(self._scores(X))
+
+
+def estimator(about: About, weights: Array, intercepts: Array) -> LearntModel:
+    """Of the type that its kind and labels ask for."""
+    classifier = LearntSoftmax if about.kind == "softmax" else LearntClassifier
+    return (classifier if about.labels else LearntRegressor)(about, weights, intercepts)

@@ -1,0 +1,82 @@
+"""The model as a file: npz and JSON both ways, and ONNX for those who run it elsewhere."""
+
+import io
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.learnt.about import About
+from crowdml.learnt.arrays import read_arrays
+from crowdml.learnt.estimator import LearntModel, estimator
+
+__all__ = ["FORMATS", "read_model", "write_model"]
+
+FORMATS = {
+    "npz": "application/octet-stream",
+    "json": "application/json",
+    "onnx": "application/octet-stream",
+}
+"""Each with its media type."""
+
+
+def write_model(model: LearntModel, format: str) -> bytes:
+    """The file's bytes, in one of `FORMATS`."""
+    about = msgspec.structs.asdict(model.about)
+    match format:
+        case "json":
+            numbers = {"weights": model.weights.tolist(), "intercepts": model.intercepts.tolist()}
+            return msgspec.json.encode(about | numbers)
+        case "onnx":
+            from crowdml.learnt.graph import onnx_model
+
+            return onnx_model(model)
+        case _:
+            buffer = io.BytesIO()
+            arrays: dict[str, Any] = {name: _array(value) for name, value in about.items()}
+            np.savez(buffer, weights=model.weights, intercepts=model.intercepts, **arrays)
+            return buffer.getvalue()
+
+
+def _array(value: object) -> Any:
+    return np.array(value, dtype=np.str_ if isinstance(value, tuple) else None)
+
+
+def read_model(data: bytes, name: str) -> LearntModel:
+    """The model in an npz or JSON file.
+
+    Args:
+        data: Its bytes.
+        name: What to call it in an error.
+    """
+    if data.startswith(b"PK"):
+        arrays = read_arrays(io.BytesIO(data), name)
+        return _model({key: array.tolist() for key, array in arrays.items()}, name)
+    if data.lstrip().startswith(b"{"):
+        try:
+            said = msgspec.json.decode(data, type=dict[str, Any])
+        except (ValueError, RecursionError) as error:
+            raise _not_a_model(name, error) from error
+        return _model(said, name)
+    what = "is for onnxruntime" if name.endswith(".onnx") else "is neither"
+    raise InvalidInput(
+        f"a model must be an .npz or .json file that crowdml has exported, and {name} {what}."
+    )
+
+
+def _model(said: dict[str, Any], name: str) -> LearntModel:
+    try:
+        weights, intercepts = (
+            np.array(said.pop(part), dtype=np.float64) for part in ("weights", "intercepts")
+        )
+        about = msgspec.convert(said, About)
+    except KeyError as error:
+        raise _not_a_model(name, f"it has no {error}") from error
+    except (TypeError, ValueError) as error:
+        raise _not_a_model(name, error) from error
+    return estimator(about, weights, intercepts)
+
+
+def _not_a_model(name: str, why: object) -> InvalidInput:
+    return InvalidInput(f"{name} must be a model that crowdml has exported, but: {why}.")

@@ -1,0 +1,101 @@
+"""The model as an ONNX graph, with the names that skl2onnx gives to inputs and outputs."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crowdml.learnt.estimator import LearntClassifier, LearntModel, LearntSoftmax
+
+__all__ = ["onnx_model"]
+
+OPSET, IR_VERSION = 13, 8
+
+
+def onnx_model(model: LearntModel) -> bytes:
+    """X (n×D, float) → label (n, text) and probabilities (n×C), or variable (n×1).
+
+    Columns are in the order of `classes_`. A kind without probabilities has `scores` instead.
+    Inside, all is in double precision, as on a device.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    constants = {
+        "weights": model.weights,
+        "intercepts": model.intercepts,
+        "one": np.ones(1),
+        "columns": np.array([1]),
+    }
+    nodes = [
+        helper.make_node("Cast", ["X"], ["features"], to=TensorProto.DOUBLE),
+        *_length(model.about.norm, helper),
+        helper.make_node("Max", ["length", "one"], ["divisor"]),
+        helper.make_node("Div", ["features", "divisor"], ["bounded"]),
+        helper.make_node("Gemm", ["bounded", "weights", "intercepts"], ["s"], transB=1),
+    ]
+    d, k = model.n_features_in_, len(model.weights)
+    if isinstance(model, LearntClassifier):
+        order = [model.about.labels.index(name) for name in model.classes_]
+        constants |= {
+            "labels": np.array(model.about.labels, dtype=object),
+            "order": np.array(order),
+        }
+        likely = isinstance(model, LearntSoftmax)
+        name = "probabilities" if likely else "scores"
+        nodes += [
+            # In the task's own order, since of equal scores the first one wins.
+            helper.make_node("ArgMax", ["s"], ["best"], axis=1, keepdims=0),
+            helper.make_node("Gather", ["labels", "best"], ["label"]),
+            helper.make_node("Softmax" if likely else "Identity", ["s"], ["p"]),
+            helper.make_node("Gather", ["p", "order"], ["ordered"], axis=1),
+            helper.make_node("Cast", ["ordered"], [name], to=TensorProto.FLOAT),
+        ]
+        outputs = [
+            helper.make_tensor_value_info("label", TensorProto.STRING, ["n"]),
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", k]),
+        ]
+    else:
+        nodes.append(helper.make_node("Cast", ["s"], ["variable"], to=TensorProto.FLOAT))
+        outputs = [helper.make_tensor_value_info("variable", TensorProto.FLOAT, ["n", 1])]
+    graph = helper.make_graph(
+        nodes,
+        model.about.task,
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", d])],
+        outputs,
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    written = helper.make_model(
+        graph,
+        producer_name="crowdml",
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        doc_string=model.about.features,
+    )
+    helper.set_model_props(written, _facts(model))
+    data: bytes = written.SerializeToString()
+    return data
+
+
+def _length(norm: int, helper: Any) -> list[Any]:
+    """Nodes from features to their length in this norm, n×1."""
+    if norm == 1:
+        return [
+            helper.make_node("Abs", ["features"], ["sizes"]),
+            helper.make_node("ReduceSum", ["sizes", "columns"], ["length"]),
+        ]
+    return [
+        helper.make_node("Mul", ["features", "features"], ["squares"]),
+        helper.make_node("ReduceSum", ["squares", "columns"], ["square"]),
+        helper.make_node("Sqrt", ["square"], ["length"]),
+    ]
+
+
+def _facts(model: LearntModel) -> dict[str, str]:
+    """All that is known about the model; lists as JSON."""
+    facts = msgspec.to_builtins(model.about)
+    if isinstance(model, LearntClassifier):
+        facts["classes"] = model.classes_.tolist()
+    return {
+        name: value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        for name, value in facts.items()
+    }

@@ -1,0 +1,50 @@
+"""Models of every kind, learnt by a real fold from real check-ins."""
+
+from typing import Any
+
+import numpy as np
+
+from crowdml.learnt import About, LearntModel, estimator
+from crowdml.protocol import Task, terms_hash
+from crowdml.server.export import learnt_model
+from crowdml.server.fold import Fold
+from crowdml.types import Array
+from tests.server.learning import entry
+from tests.servers import make_directed, make_task
+
+__all__ = ["KINDS", "features", "fold_of", "learnt", "made"]
+
+NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0}
+KINDS: dict[str, Task] = {
+    "softmax": make_task(),
+    "softmax of people": make_directed(optimizer__c=None, stop__updates=100),
+    "softmax with intercepts": make_task(
+        model__intercept=True, privacy__mechanism="gaussian", target__labels=["b", "a"]
+    ),
+    "hinge": make_task(model__kind="hinge"),
+    "ridge": make_task(model__kind="ridge", **NUMBER),
+    "huber with an intercept": make_task(model__kind="huber", model__intercept=True, **NUMBER),
+}
+
+
+def fold_of(task: Task, checkins: int = 6) -> Fold:
+    fold = Fold(task, terms_hash(task.terms.text))
+    for seq in range(1, checkins + 1):
+        fold.apply(entry(task, seq, device=seq))
+    return fold
+
+
+def learnt(task: Task) -> LearntModel:
+    return learnt_model(fold_of(task))
+
+
+def features(n: int = 300) -> Array:
+    """Rows of four numbers, most of them longer than 1, some shorter, one of zeros."""
+    x = np.random.default_rng(0).normal(size=(n, 4)) * np.geomspace(0.01, 300, n)[:, None]
+    x[0] = 0.0
+    return x
+
+
+def made(task: Task, weights: Array, intercepts: Array) -> LearntModel:
+    """A model with numbers of one's own."""
+    return estimator(About.of(task.terms, "0" * 64, 1), weights, intercepts)

@@ -1,0 +1,184 @@
+"""Whatever file a model is in, it answers as the devices that learnt it."""
+
+import io
+import zipfile
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.errors import InvalidInput, Rejected
+from crowdml.learnt import FORMATS, LearntModel, read_arrays, read_model, write_model
+from crowdml.privacy import bound_features
+from crowdml.protocol import Task, terms_hash
+from crowdml.server.export import learnt_model
+from crowdml.types import Array
+from tests.learnt.models import KINDS, features, fold_of, learnt
+from tests.servers import make_task
+
+EVERY = pytest.mark.parametrize("task", KINDS.values(), ids=list(KINDS))
+FACTS = ("task", "version", "terms_sha256", "mechanism", "epsilon", "delta", "unit", "norm")
+
+
+def on_a_device(task: Task, w: Array, x: Array) -> list[Any]:
+    """The slow, obvious way: each row as `Device.add` sees it, then Device Routine 2's model."""
+    norm = task.terms.mechanism().norm
+    rows = np.array([bound_features(row, len(row), norm) for row in x])
+    found = task.terms.make_model().predict(w, rows)
+    labels = task.terms.target.labels
+    return [labels[int(k)] for k in found] if labels else found.tolist()
+
+
+def in_onnxruntime(model: LearntModel, x: Array) -> dict[str, Any]:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(
+        write_model(model, "onnx"), providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"X": x.astype(np.float32)}), strict=True))
+
+
+@EVERY
+def test_every_file_answers_as_a_device(task: Task) -> None:
+    fold, x = fold_of(task), features().astype(np.float32).astype(float)
+    model, expected = learnt_model(fold), on_a_device(task, fold.learnt, x)
+    for kind in ("npz", "json"):
+        again = read_model(write_model(model, kind), f"model.{kind}")
+        assert again.about == model.about
+        assert again.weights.tobytes() == model.weights.tobytes()
+        assert again.predict(x).tolist() == expected
+    found = in_onnxruntime(model, x)
+    if task.terms.target.labels:
+        assert found["label"].tolist() == expected, "double precision inside, so no row differs"
+    else:
+        assert found["variable"][:, 0] == pytest.approx(expected, rel=1e-6)
+
+
+@EVERY
+def test_every_file_says_where_it_comes_from(task: Task) -> None:
+    import onnx
+
+    model = learnt(task)
+    terms = task.terms
+    epsilon, unit = terms.promise
+    facts = (
+        task.name, 6, terms_hash(terms.text), terms.mechanism_name, epsilon,
+        terms.event(3).loss.delta, unit, terms.mechanism().norm,
+    )  # fmt: skip
+    assert tuple(getattr(model.about, name) for name in FACTS) == facts
+    document = msgspec.json.decode(write_model(model, "json"))
+    assert tuple(document[name] for name in FACTS) == facts
+    arrays = read_arrays(io.BytesIO(write_model(model, "npz")), "model.npz")
+    assert tuple(arrays[name].item() for name in FACTS) == facts
+    assert arrays["labels"].tolist() == list(terms.target.labels)
+    written = onnx.load_from_string(write_model(model, "onnx"))
+    onnx.checker.check_model(written, full_check=True)
+    props = {prop.key: prop.value for prop in written.metadata_props}
+    assert tuple(props[name] for name in FACTS) == tuple(
+        fact if isinstance(fact, str) else msgspec.json.encode(fact).decode() for fact in facts
+    )
+
+
+def test_onnx_has_probabilities_in_the_order_of_classes() -> None:
+    task, x = KINDS["softmax with intercepts"], features()
+    model = learnt(task)
+    found = in_onnxruntime(model, x)
+    assert task.terms.target.labels == ("b", "a")
+    assert model.classes_.tolist() == ["a", "b"]  # type: ignore[attr-defined]
+    expected = model.predict_proba(x)  # type: ignore[attr-defined]
+    assert found["probabilities"] == pytest.approx(expected, abs=1e-5)
+    assert set(in_onnxruntime(learnt(KINDS["hinge"]), x)) == {"label", "scores"}
+
+
+def test_rows_are_rescaled_and_not_taken_as_they_are() -> None:
+    """With intercepts, or for a number, the raw rows would give other answers."""
+    fold, x = fold_of(KINDS["ridge"]), features()
+    raw = x @ fold.learnt
+    assert np.abs(learnt_model(fold).predict(x) - raw).max() > 1e-3
+
+
+def test_a_model_that_has_learnt_nothing_is_refused() -> None:
+    with pytest.raises(Rejected, match="activity has learnt nothing yet: of its 0 check-ins"):
+        learnt_model(fold_of(make_task(), checkins=0))
+
+
+def test_a_promise_for_nobody() -> None:
+    model = learnt(make_task(privacy__epsilon=float("inf")))
+    for kind in ("npz", "json"):
+        assert read_model(write_model(model, kind), "x").about.epsilon == "inf"
+
+
+# Files that are none
+
+
+@pytest.mark.parametrize("kind", sorted(FORMATS))
+def test_a_damaged_file_is_refused_or_whole(kind: str) -> None:
+    """Cut or changed anywhere: a clear error, or a change that a model may have, never a fault."""
+    data = write_model(learnt(KINDS["softmax"]), kind)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(300):
+        place = int(rng.integers(len(data)))
+        changed = bytearray(data)
+        changed[place] ^= int(rng.integers(1, 256))
+        for damaged in (bytes(changed), data[:place]):
+            try:
+                read_model(damaged, "model")
+            except InvalidInput:
+                refused += 1
+    assert refused > 300
+
+
+def npz(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def changed(**fields: Any) -> bytes:
+    document = msgspec.json.decode(write_model(learnt(KINDS["softmax"]), "json"))
+    return msgspec.json.encode(document | fields)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "must be an .npz or .json file that crowdml has exported, and m is neither"),
+        (b"nonsense", "and m is neither"),
+        (b"{}", "it has no .weights."),
+        (b"{" * 5000, "must be a model that crowdml has exported"),
+        (b'{"weights": ', "must be a model that crowdml has exported"),
+        (b"PK\x03\x04 and so on", "must be an .npz file of plain arrays"),
+        (npz(x=np.zeros(3)), "it has no 'weights'"),
+        (npz(weights=np.zeros(3), intercepts=np.zeros(3)), "missing required field `task`"),
+        (npz(weights=np.array(["a"]), intercepts=np.zeros(3)), "could not convert"),
+        (zipped("weights.npy", b"\x93NUMPY\x01\x00"), "must be an .npz file of plain arrays"),
+        (zipped("readme.txt", b"hello"), "it has no 'weights'"),
+        (changed(format="another 9"), "crowdml model 1|Invalid enum value 'another 9'"),
+        (changed(kind="forest"), "a model's kind must be softmax, .*found 'forest'"),
+        (changed(norm=3), "Invalid enum value 3"),
+        (changed(labels=["one", "two"]), r"must have 2×4 finite weights .*\(3, 4\)"),
+        (changed(labels=[]), "must have 1×4 finite weights"),
+        (changed(weights=[[1.0], [1.0, 2.0]]), "must be a model that crowdml has exported"),
+        (changed(intercepts=[0.0]), r"3 intercepts, found the shapes \(3, 4\) and \(1,\)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_model(data: bytes, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        read_model(data, "m")
+
+
+def test_an_onnx_file_is_for_others() -> None:
+    data = write_model(learnt(KINDS["softmax"]), "onnx")
+    with pytest.raises(InvalidInput, match=r"m\.onnx is for onnxruntime"):
+        read_model(data, "m.onnx")
