@@ -16,6 +16,7 @@ from crowdml.device.sources import (
     target_of,
 )
 from crowdml.errors import InvalidInput, InvalidSample
+from crowdml.privacy import check_target
 
 __all__ = ["Input", "read_inputs"]
 
@@ -50,16 +51,17 @@ def read_inputs(source: str, n_features: int, labels: Sequence[str] = ()) -> Ite
 def _from_cells(
     row: list[str], n_features: int, labels: Sequence[str], first: bool
 ) -> Input | None:
-    if not row or (first and not any(map(is_number, row))):
+    if not row:
         return None
     if len(row) not in (n_features, n_features + 1):
         raise InvalidSample(
             f"expected {n_features} features, and the answer if it is known, found {len(row)} "
             f"columns.{separators(row)}"
         )
+    if first and not any(map(is_number, row)):
+        return None
     x = [feature(cell) for cell in row[:n_features]]
-    answer = "".join(row[n_features:]).strip()
-    return x, target_of(answer, labels) if answer else None
+    return x, _answer("".join(row[n_features:]).strip() or None, labels)
 
 
 def _from_json(line: str, labels: Sequence[str]) -> Input | None:
@@ -69,8 +71,10 @@ def _from_json(line: str, labels: Sequence[str]) -> Input | None:
         document = msgspec.json.decode(line, type=dict[str, Any])
         x = msgspec.convert(document["x"], list[float])
     except (msgspec.DecodeError, KeyError, RecursionError) as error:
-        raise InvalidSample(
-            f'expected {{"x": [numbers]}}, found {line[:60]!r} ({error}).'
-        ) from error
-    y = document.get("y")
-    return x, None if y is None else target_of(y, labels)
+        found = f"{line[:60]!r} ({error})"
+        raise InvalidSample(f'expected {{"x": [numbers]}}, found {found}.') from error
+    return x, _answer(document.get("y"), labels)
+
+
+def _answer(y: object, labels: Sequence[str]) -> float | None:
+    return None if y is None else check_target(target_of(y, labels), len(labels))

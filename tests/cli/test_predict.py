@@ -1,0 +1,149 @@
+"""crowdml predict, and crowdml.load_model behind it: from a file and from a live server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowdml import load_model
+from crowdml.errors import InvalidInput, Rejected, Untrusted
+from crowdml.learnt import write_model
+from tests.cli.command import Here
+from tests.learnt.models import KINDS, made
+from tests.servers import Process, checkin, create, enrol, make_task
+
+LABELS = ("walk", "bus", "run")
+MODEL = made(make_task(target__labels=list(LABELS)), 5 * np.eye(3, 4), np.zeros(3))
+NUMBER = made(KINDS["ridge"], np.array([[1.0, 2.0, 0.0, 0.0]]), np.array([0.5]))
+
+
+@pytest.fixture
+def predict(quick: Here, tmp_path: Path) -> Here:
+    """With two models and a file at hand."""
+    (tmp_path / "modes.npz").write_bytes(write_model(MODEL, "npz"))
+    (tmp_path / "modes.json").write_bytes(write_model(MODEL, "json"))
+    (tmp_path / "hinge.json").write_bytes(
+        write_model(made(make_task(model__kind="hinge"), np.eye(3, 4), np.zeros(3)), "json")
+    )
+    (tmp_path / "number.json").write_bytes(write_model(NUMBER, "json"))
+    (tmp_path / "rows.csv").write_text("a,b,c,d\n1,0,0,0\n\n0,300,0,0\n")
+    return quick
+
+
+@pytest.mark.parametrize("model", ["modes.npz", "modes.json"])
+def test_a_line_each(predict: Here, model: str) -> None:
+    assert predict("predict", model, "--source", "rows.csv").said() == "walk\nbus\n"
+
+
+def test_from_standard_input_of_either_kind(predict: Here) -> None:
+    ran = predict("predict", "modes.npz", "--source", "-", typed='{"x": [0, 0, 1, 0]}\n')
+    assert ran.said() == "run\n"
+    ran = predict("predict", "number.json", "--source", "-", typed="0.5,0.25,0,0\n")
+    assert ran.said() == "1.5\n"
+
+
+def test_where_the_answer_is_known_the_error_is_said(predict: Here) -> None:
+    lines = "1,0,0,0,walk\n0,1,0,0,2\n0,0,1,0,\n"
+    ran = predict("predict", "modes.npz", "--source", "-", typed=lines)
+    assert ran.said() == "walk\nbus\nrun\n"
+    assert ran.err == "error 0.5 over the 2 lines that have an answer\n"
+    lines = '{"x": [0.5, 0.25, 0, 0], "y": 2.5}\n{"x": [1, 0, 0, 0], "y": null}\n'
+    ran = predict("predict", "number.json", "--source", "-", typed=lines)
+    assert ran.err == "root_mean_square_error 1 over the 1 lines that have an answer\n"
+
+
+def test_probabilities(predict: Here) -> None:
+    said = predict("predict", "modes.npz", "--source", "rows.csv", "--probabilities").said()
+    header, first, _ = said.splitlines()
+    assert header == "prediction,bus,run,walk"
+    name, *chances = first.split(",")
+    assert (name, np.argmax([float(chance) for chance in chances])) == ("walk", 2)
+    assert sum(map(float, chances)) == pytest.approx(1)
+    for model in ("hinge.json", "number.json"):
+        error = predict("predict", model, "--source", "rows.csv", "--probabilities").error()
+        assert error.startswith("--probabilities is for models of the kind softmax, found ")
+
+
+def test_as_one_object(predict: Here) -> None:
+    document = predict(
+        "predict", "modes.npz", "--source", "rows.csv", "--probabilities", "--json"
+    ).json()
+    assert [row["prediction"] for row in document["rows"]] == ["walk", "bus"]
+    assert set(document["rows"][0]["probabilities"]) == set(LABELS)
+    assert (document["task"], document["unit"], document["epsilon"]) == ("activity", "sample", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ("1,0,0,0\n1,nan,0,0\n", "line 2: features must be finite numbers, found 'nan'."),
+        ("1,0,0,0\n1,0,0\n", "line 2: expected 4 features, and the answer if it is known, "
+         "found 3 columns."),
+        ("1;0;0;0\n", "line 1: expected 4 features, and the answer if it is known, found 1 "
+         "columns. Columns are separated by commas, and these look like semicolons: replace them."),
+        ("1,0,0,0,train\n", "line 1: y must be one of walk, bus, run or its number, "
+         "found 'train'."),
+        ("1,0,0,0,7\n", "line 1: y must be a label 0 … 2, found 7.0."),
+        ('{"x": [1]}\n', "line 1: x must be 4 numbers, found 1."),
+        ('{"z": 1}\n', "line 1: expected {\"x\": [numbers]}, found '{\"z\": 1}\\n' ('x')."),
+    ],
+)  # fmt: skip
+def test_lines_that_are_refused(predict: Here, lines: str, sentence: str) -> None:
+    ran = predict("predict", "modes.npz", "--source", "-", typed=lines)
+    assert (ran.code, ran.err.rstrip("\n")) == (1, f"crowdml: {sentence}")
+
+
+def test_models_that_are_none(predict: Here, tmp_path: Path) -> None:
+    (tmp_path / "short.npz").write_bytes(write_model(MODEL, "npz")[:900])
+    for model, sentence in (
+        ("nowhere.npz", "cannot read the model nowhere.npz: No such file or directory."),
+        (".", "cannot read the model .: Is a directory."),
+        ("rows.csv", "a model must be an .npz or .json file that crowdml has exported, and "
+         "rows.csv is neither."),
+        ("http://[", "a link must be https://HOST:PORT/join/TASK, found 'http://['"),
+        ("https://127.0.0.1:1/tasks/x", "cannot reach|the connection failed"),
+    ):  # fmt: skip
+        error = predict("predict", model, "--source", "rows.csv").error()
+        assert any(error.startswith(start) for start in sentence.split("|")), error
+    error = predict("predict", "short.npz", "--source", "rows.csv").error()
+    assert "short.npz must be an .npz file of plain arrays, found one that is damaged" in error
+
+
+# From a live server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    process = Process(tmp_path_factory.mktemp("server"), tls="self-signed")
+    task = make_task()
+    create(process.database, task, make_task("new"))
+    with process:
+        with process.connected() as wire:
+            path = "/v1/tasks/activity/checkins"
+            assert wire.call("POST", path, checkin(task), enrol(wire)).status == 200
+        yield process
+
+
+def test_a_task_by_its_address(server: Process, quick: Here) -> None:
+    trust = {"fingerprint": server.fingerprint}
+    urls = [f"{server.url}{path}/activity" for path in ("/tasks", "/v1/tasks", "/join")]
+    first, *others = [load_model(url, **trust) for url in urls]
+    assert first.about.version == 1
+    for other in others:
+        assert other.weights.tobytes() == first.weights.tobytes()
+    (name,) = first.predict(np.eye(1, 4))
+    ran = quick(
+        "predict", urls[0], "--source", "-", "--fingerprint", server.fingerprint,
+        typed="1,0,0,0\n",
+    )  # fmt: skip
+    assert ran.said() == f"{name}\n"
+
+
+def test_a_server_that_has_no_model_or_no_trust(server: Process) -> None:
+    with pytest.raises(Rejected, match="new has learnt nothing yet: of its 0 check-ins"):
+        load_model(f"{server.url}/tasks/new", fingerprint=server.fingerprint)
+    with pytest.raises(Untrusted):
+        load_model(f"{server.url}/tasks/activity")
+    with pytest.raises(InvalidInput, match="which task"):
+        load_model(server.url)
