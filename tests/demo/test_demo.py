@@ -1,5 +1,6 @@
 """The demo as its viewers run it, and what it says before it starts."""
 
+import contextlib
 import io
 import math
 from pathlib import Path
@@ -15,6 +16,7 @@ from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation import Dataset, error_rate, load_activity, load_digits
 from tests.cli.command import Command, Here
+from tests.docs.pages import blocks, page
 
 FIELDS = {
     "error", "central_error", "guess_error", "recall", "checkins", "devices",
@@ -39,7 +41,7 @@ def test_whole_people_learn_privately(tmp_path: Path) -> None:
     Guessing the commonest activity is wrong 0.547 of the time. In simulated crowds the error was
     0.02 on average and below 0.06 in all of them; 0.2 is far beyond.
     """
-    ran = Command(tmp_path)("demo", "--json", "--seconds", 6, "--folder", "here")
+    ran = Command(tmp_path)("demo", "--json", "--seconds", 6)
     result = ran.json()
     data = load_activity(features="demo")
     task = demo_task("activity", "direction", 4.0, deal(data, 108))
@@ -56,7 +58,27 @@ def test_whole_people_learn_privately(tmp_path: Path) -> None:
     assert "108 devices hold 6,474 samples of 18 people; each checks in once, with 52" in ran.err
     assert "watch it learn: https://127.0.0.1:" in ran.err
     assert "Ctrl-C" not in ran.err, "without a terminal it ends by itself"
-    assert len(list((tmp_path / "here" / "devices").rglob("*.device"))) == 108
+    assert len(list((tmp_path / "crowdml-demo" / "devices").rglob("*.device"))) == 108
+    used_as_the_readme_says(tmp_path, result["error"])
+
+
+def used_as_the_readme_says(folder: Path, error: float) -> None:
+    """In five lines from NumPy, from scikit-learn and from onnxruntime, with the same answers."""
+    section = page("README.md").partition("## Use what was learnt")[2].partition("\n## ")[0]
+    names: dict[str, Any] = {}
+    with contextlib.chdir(folder):
+        for block in blocks(section, "python"):
+            assert len([line for line in block.splitlines() if line]) <= 5
+            exec(block, names)
+    by_numpy, by_sklearn, by_onnx = (names[f"by_{tool}"] for tool in ("numpy", "sklearn", "onnx"))
+    assert (by_numpy == by_sklearn).all()
+    assert np.mean(by_sklearn != names["y"]) == pytest.approx(error)
+    # Its input is rounded to single precision, so a row on the very border may fall either way.
+    top = np.sort(names["model"].predict_proba(names["X"]), axis=1)
+    clear = top[:, -1] - top[:, -2] > 1e-4
+    assert clear.mean() > 0.99
+    assert (by_onnx == by_sklearn)[clear].all()
+    assert np.abs(names["chances"] - names["model"].predict_proba(names["X"])).max() < 1e-4
 
 
 def test_digits_without_noise_come_close_to_central(tmp_path: Path) -> None:
