@@ -271,11 +271,33 @@ def export(
             raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
         fold = _learner(store, store.task(name)).settled()
         model = write_model(learnt_model(fold), kind)
-    try:
-        out.write_bytes(model)
-    except OSError as error:
-        raise InvalidInput(f"cannot write the model to {out}: {error.strerror}.") from error
+    _write(out, model)
     say(f"wrote version {fold.version} of {name} to {out}")
+
+
+@app.command()
+def card(
+    name: NAME,
+    out: Annotated[Path | None, typer.Option(help="A .md file; without it, print.")] = None,
+    database: DATABASE = DEFAULT_DATABASE,
+) -> None:
+    """Write a model card: what was learnt, how well, what was promised to whom, and its limits."""
+    with open_store(database) as store:
+        from crowdml.server.card import model_card
+
+        text = model_card(_learner(store, store.task(name)))
+    if out is None:
+        say(*text.splitlines())
+    else:
+        _write(out, text.encode())
+        say(f"wrote the model card of {name} to {out}")
+
+
+def _write(out: Path, data: bytes) -> None:
+    try:
+        out.write_bytes(data)
+    except OSError as error:
+        raise InvalidInput(f"cannot write to {out}: {error.strerror}.") from error
 
 
 def _set_state(database: str, name: str, state: str) -> None:

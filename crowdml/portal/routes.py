@@ -40,6 +40,7 @@ async def favicon(request: Request) -> Response:
 PAGES = [
     Route("/", tasks.tasks),
     Route("/tasks/{task}", tasks.task),
+    Route("/tasks/{task}/card.md", tasks.card),
     Route("/tasks/{task}/join", tasks.join),
     Route("/tasks/{task}/join.svg", tasks.join_code),
     Route("/tasks/{task}/spark.svg", pictures.spark),

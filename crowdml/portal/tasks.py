@@ -20,8 +20,9 @@ from crowdml.portal.program import PROGRAM_SHA256
 from crowdml.portal.promise import LEVELS
 from crowdml.protocol import rejected
 from crowdml.server import reports
+from crowdml.server.card import model_card
 
-__all__ = ["facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
+__all__ = ["card", "facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
 
 LONGEST_HOST = 255
 
@@ -90,6 +91,14 @@ async def join_code(request: Request) -> Response:
     svg = code.svg_inline(scale=6, border=3, dark="#000", light="#fff").encode()
     headers = HEADERS | {"Cache-Control": "no-cache"}
     return Response(_standalone(svg), media_type="image/svg+xml", headers=headers)
+
+
+async def card(request: Request) -> Response:
+    """The model card: a file for hubs, in English."""
+    learner = learner_of(request)
+    text = await service_of(request).in_store_thread(lambda: model_card(learner))
+    headers = HEADERS | {"Cache-Control": "no-cache"}
+    return Response(text, media_type="text/markdown", headers=headers)
 
 
 async def privacy(request: Request) -> Response:

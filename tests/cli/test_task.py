@@ -152,6 +152,21 @@ def _check_onnx(file: Path, fold: Fold) -> None:
     np.testing.assert_array_equal(predicted, expected)
 
 
+def test_a_model_card(quick: Here, database: str, tmp_path: Path) -> None:
+    printed = quick("task", "card", "walks").said()
+    assert printed.startswith('---\nlicense: "unknown"\n')
+    assert "\n# Activity\n" in printed
+    said = quick("task", "card", "walks", "--out", "README.md").said()
+    assert said == "wrote the model card of walks to README.md\n"
+    assert (tmp_path / "README.md").read_text() == printed
+    assert (
+        "cannot write to nowhere/x.md"
+        in quick("task", "card", "walks", "--out", "nowhere/x.md").error()
+    )
+    create(database, make_task("new"))
+    assert "new has learnt nothing yet" in quick("task", "card", "new").error()
+
+
 def test_where_a_model_cannot_go(quick: Here, database: str) -> None:
     assert "found 'walks.txt'" in quick("task", "export", "walks", "--out", "walks.txt").error()
     assert "no task 'x'" in quick("task", "export", "x", "--out", "x.npz").error()

@@ -378,3 +378,16 @@ def test_the_exported_model_predicts_as_the_model_does(owner: Browser, task: str
         np.testing.assert_array_equal(found, expected[0])
     else:
         np.testing.assert_allclose(found, expected[0], rtol=1e-6)
+    card = owner.get(f"/tasks/{task}/card.md")
+    assert f'href="/tasks/{task}/card.md"' in owner.get(f"/tasks/{task}").body.decode()
+    assert (card.status, card.headers["content-type"]) == (200, "text/markdown; charset=utf-8")
+    assert f"\n# {TASKS[task].title}\n" in card.body.decode()
+
+
+def test_a_model_that_is_not_there_is_not_offered(owner: Browser) -> None:
+    create(owner.portal.database, make_task("untaught"))
+    while owner.get("/tasks/untaught").status == 404:
+        pass
+    assert "card.md" not in owner.get("/tasks/untaught").body.decode()
+    assert "export?format=" not in owner.get("/owner/tasks/untaught").body.decode()
+    assert owner.get("/tasks/untaught/card.md").status == 404
