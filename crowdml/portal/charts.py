@@ -52,7 +52,7 @@ def staleness_rows(facts: Facts) -> list[tuple[float, ...]]:
 
 
 def draw_staleness(facts: Facts, theme: Theme) -> "Figure":
-    return _line(facts, staleness_rows(facts), say("versions late, mean"), theme)
+    return _line(facts, staleness_rows(facts), say("versions late"), theme)
 
 
 def say_staleness(facts: Facts) -> str:

@@ -89,12 +89,14 @@ class ChoiceHiding:
         return self.choice.k + 1 - place
 
     def draw(self, theme: Theme) -> "Figure":
-        picture, (yours, theirs) = dials(theme)
+        here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
+        titles = (
+            say("your data: {chance}", chance=words.chance(here)),
+            say("the opposite: {chance}", chance=words.chance(there)),
+        )
+        picture, (yours, theirs) = dials(theme, titles)
         self._dial(yours, 0.0, theme.accent, theme)
         self._dial(theirs, np.pi, theme.other, theme)
-        here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
-        yours.set_title(say("your data: {chance}", chance=words.chance(here)))
-        theirs.set_title(say("the opposite: {chance}", chance=words.chance(there)))
         return picture
 
     def _dial(self, axes: "PolarAxes", top: float, colour: str, theme: Theme) -> None:

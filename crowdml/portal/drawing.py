@@ -2,7 +2,7 @@
 
 import io
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from crowdml.portal import words
 
@@ -46,7 +46,6 @@ SETTINGS: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["system-ui", "DejaVu Sans"],
     "font.size": 13,
-    "axes.titlesize": 13,
     "axes.labelsize": 13,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -64,22 +63,30 @@ def figure(theme: Theme, width: float = 4.8, height: float = 2.7) -> "tuple[Figu
         return picture, picture.add_subplot()
 
 
-def dials(theme: Theme) -> "tuple[Figure, tuple[PolarAxes, PolarAxes]]":
+def dials(theme: Theme, titles: tuple[str, str]) -> "tuple[Figure, list[PolarAxes]]":
     """Two round faces side by side, with the angle 0 on top."""
     with _colours(theme):
-        picture = _sheet(4.8, 2.8)
-        left, right = picture.subplots(1, 2, subplot_kw={"projection": "polar"})
-    for axes in (left, right):
+        picture = _sheet(4.8, 2.8, layout=None)
+        faces = [
+            cast("PolarAxes", picture.add_axes((left, 0.01, 0.47, 0.84), projection="polar"))
+            for left in (0.01, 0.52)
+        ]
+    for axes, title in zip(faces, titles, strict=True):
+        axes.text(
+            0.5, 1.03, title, transform=axes.transAxes, ha="center", color=theme.text, fontsize=13
+        )
         axes.set_theta_zero_location("N")
-        axes.set_ylim(0, 1.22)
+        axes.set_ylim(0, 1.25)
         axes.set_axis_off()
-    return picture, (left, right)
+    return picture, faces
 
 
-def _sheet(width: float, height: float) -> "Figure":
+def _sheet(
+    width: float, height: float, layout: Literal["constrained"] | None = "constrained"
+) -> "Figure":
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained", facecolor="none")
+    return Figure(figsize=(width, height), layout=layout, facecolor="none")
 
 
 def _colours(theme: Theme) -> "AbstractContextManager[None]":
