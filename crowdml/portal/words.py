@@ -89,7 +89,7 @@ def certainty(value: float) -> str:
     share = 1 / (1 + math.exp(-value))
     if share < 0.999:
         return percent(share, 1)
-    return local(f"{math.floor(share * 1e4) / 1e2:g}{NBSP}%")
+    return local(f"{math.ceil(share * 1e4) / 1e2:g}{NBSP}%")
 
 
 def but_for(delta: float) -> str:

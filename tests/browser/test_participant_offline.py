@@ -49,6 +49,7 @@ def test_after_one_visit_it_works_without_a_network(
     browse: Browse, server: Portal, watch: Watch
 ) -> None:
     watch.allow("ERR_INTERNET_DISCONNECTED")
+    watch.expect("console error: .* 404")
     page = browse(server, "phone-light")
     participant = running(page, server)
     page.evaluate(READY)
@@ -62,6 +63,10 @@ def test_after_one_visit_it_works_without_a_network(
     participant.until(lambda: participant.applied() == 0)
     page.context.set_offline(False)
     participant.until_applied(1)
+    answer = page.goto("/join/nowhere")
+    assert answer
+    assert (answer.status, answer.from_service_worker) == (404, True)
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
     kept = page.evaluate(CACHES)
     assert kept["crowdml pages"] == ["/join/moving"]
     files = [paths for name, paths in kept.items() if name.startswith("crowdml files ")]

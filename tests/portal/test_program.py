@@ -110,7 +110,7 @@ def test_an_epsilon_that_protects_nobody_is_called_so(
             "no noise",
             "without any noise",
             "hides them all",
-            "any samples",
+            "from any samples",
             " privacy ",
         ):
             assert false not in text

@@ -36,3 +36,14 @@ test("what was taken before an interruption still counts for the trigger", () =>
   }
   assert.equal(taken.length, 1);
 });
+
+test("what was taken before the page was loaded counts, and says how long to wait", () => {
+  const sensing = new Sensing({ ...SENSOR, every: 2 }, 4);
+  sensing.recall(-1.5, 0);
+  const taken = [];
+  for (let k = 0; k < 3; k++) taken.push(...sensing.push(k / 10, 1, 0));
+  assert.ok(Math.abs(sensing.wait - 0.3) < 1e-9);
+  for (let k = 3; k < 20; k++) taken.push(...sensing.push(k / 10, 1, 0));
+  assert.deepEqual(taken.map(({ time }) => time), [0.5]);
+  assert.ok(Math.abs(sensing.wait - 0.6) < 1e-9);
+});

@@ -67,13 +67,9 @@ export class Comparison {
  */
 function* changes(old, asked) {
   yield* privacy(old, asked);
-  const [before, after] = [secondsOf(old), secondsOf(asked)];
-  if (before && after && before !== after) {
-    const times = { old: time(before), new: time(after) };
-    yield say("A check-in takes about {old} → {new}.", times);
-  }
   /** @type {[string, (terms: Terms) => unknown][]} */
   const facts = [
+    [say("Time for a check-in"), (terms) => time(secondsOf(terms) ?? 0)],
     [say("Who asks"), (terms) => terms.owner],
     [say("How to reach them"), (terms) => terms.contact],
     [say("What the model is for"), (terms) => terms.purpose],

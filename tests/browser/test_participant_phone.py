@@ -1,0 +1,133 @@
+"""A thumb on a phone: what is reached first, what is large enough, and what a stray tap does."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.participants import Participant, inspect, phone_task, running, serving
+from tests.browser.portals import Portal
+
+EVERY, BATCH = 30, 40
+SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
+    .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
+    .filter((each) => !each.matches(".skip"))
+    .map((each) => (each.type === "checkbox" ? each.closest("label") : each))
+    .filter((each) => each.getBoundingClientRect().height < 43.9)
+    .map((each) => each.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    slow = {
+        "features__sensor__every": EVERY,
+        "collection__batch": BATCH,
+        "collection__buffer": BATCH,
+    }
+    tasks = [
+        phone_task("slow", **slow),
+        phone_task("once", **slow, features__sensor__trigger="label-change"),
+        phone_task("german", enrolment__mode="invite"),
+    ]
+    with serving(tmp_path_factory.mktemp("phone"), *tasks) as portal:
+        yield portal
+
+
+def test_a_phone_finds_the_button_first(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/tasks/slow/join")
+    button = page.get_by_role("link", name="Take part in this browser")
+    tops = [each.bounding_box() for each in (button, page.get_by_alt_text("QR code"))]
+    assert tops[0]
+    assert tops[1]
+    assert tops[0]["y"] + tops[0]["height"] < tops[1]["y"]
+    expect(page.get_by_text("pip install crowdml")).to_be_visible()
+    assert page.evaluate(SMALL) == []
+    button.click()
+    assert page.evaluate(SMALL) == []
+
+
+def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/join/slow")
+    expect(page.locator("#agree")).to_be_enabled()
+    # One reading is in one sample only, so that the sum decides.
+    for checkins, level, sure, time in (
+        ("20", "Very weak privacy", "at most 100 % sure", "6 hours 40 minutes"),
+        ("3", "Moderate privacy", "at most 95.3 % sure", "60 minutes"),
+        ("1", "Strong privacy", "at most 73.1 % sure", "20 minutes"),
+        ("21", "Not private", "at most 100 % sure", "7 hours"),
+    ):
+        page.get_by_label("Stop after so many check-ins").fill(checkins)
+        expect(page.locator("#lose-level")).to_have_text(level)
+        expect(page.locator("#lose-sure")).to_have_text(sure)
+        expect(page.locator("#time-in-all")).to_have_text(time)
+
+
+def test_a_tap_on_an_answer_resumes_and_a_reload_recalls(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "slow", "Walking")
+    participant.until(lambda: participant.collected() == 1)
+    seconds, minutes = _outlook(page)
+    assert EVERY - 10 < seconds <= EVERY
+    assert minutes in (19, 20), "38 samples more"
+    page.reload()
+    participant.says("Paused. Nothing is collected.")
+    assert page.evaluate(SMALL) == []
+    participant.tap("Still")
+    participant.says("Collecting: Still.")
+    later, _ = _outlook(page)
+    assert 0 < later <= seconds, "the sample before the reload counts"
+    assert participant.collected() == 1
+    inspect(page, "outlook")
+
+
+def _outlook(page: Page) -> tuple[int, int]:
+    pattern = re.compile(r"Next sample in (\d+) sec, about (\d+) min to the next message\.")
+    expect(page.locator("#wait")).to_have_text(pattern)
+    found = pattern.search(page.locator("#wait").inner_text())
+    assert found
+    return int(found[1]), int(found[2])
+
+
+def test_the_header_does_not_end_it(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "once", "Walking")
+    expect(page.get_by_role("navigation")).to_be_hidden()
+    participant.until(lambda: participant.collected() == 1)
+    expect(page.locator("#wait")).to_have_text("The next sample is taken when your answer changes.")
+    for name in ("crowdml", "About this task"):
+        with page.context.expect_page() as other:
+            page.get_by_role("link", name=name, exact=True).click()
+        other.value.close()
+        participant.says("Collecting: Walking.")
+
+
+def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
+    watch.expect("console error: .* 40")
+    page = browse(server, "phone-dark", locale="de-DE")
+    participant = Participant(page, server, "german").open()
+    code = page.get_by_label("Einladungscode")
+    code.fill("falsch")
+    participant.tap("Zustimmen und mitmachen")
+    alert = "Diese Aufgabe braucht eine gültige Einladung, gefunden: eine, die unbekannt"
+    expect(page.get_by_role("alert")).to_contain_text(alert)
+    with server.store() as store:
+        code.fill(store.create_invite(store.task("german").id, 1))
+    participant.tap("Zustimmen und mitmachen")
+    participant.says("Nichts wird gesammelt, bis Sie sagen, was gerade zutrifft.")
+    participant.tap("Walking")
+    participant.says("Sammelt: Walking.")
+    participant.until_applied(1)
+    expect(page.locator("#sent li").first).to_contain_text("Beispiele · ")
+    expect(page.locator("#per-sample")).to_have_text("ε = 1")
+    inspect(page, "german")
+    with server.store() as store:
+        store.set_device_status(participant.stored()["identity"][0]["device"], "revoked")
+    participant.view("ended")
+    expect(page.locator("#ended-why")).to_have_text(
+        "Der Betreiber der Aufgabe hat dieses Gerät ausgeschlossen."
+    )

@@ -1,0 +1,101 @@
+"""What a person decides by: the page of every task answers the same six questions."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from crowdml.demo.tasks import demo_task
+from crowdml.portal.consent import Consent
+from crowdml.protocol import Task
+from tests.docs.pages import ROOT, blocks, page
+from tests.portal.owner_browser import Portal, text_of
+from tests.servers import create, make_task
+
+FILES = sorted((ROOT / "examples").glob("*.toml"))
+EXAMPLES = [
+    *(Task.from_toml(path.read_text()) for path in FILES),
+    Task.from_toml(*blocks(page("docs/tutorial.md"), "toml")),
+    demo_task("digits", "direction", 4.0, [14]),
+    make_task("noisy", **{"features__sensor.kind": "motion"}),
+    make_task("bare", privacy__epsilon=float("inf"), **{"features__sensor.kind": "motion"}),
+]
+QUESTIONS = {
+    "en": ["Who asks?", "What is sensed?", "What leaves the device?", "How long does it take?",
+           "What do I lose in all?", "How do I stop?"],
+    "de": ["Wer fragt?", "Was wird gemessen?", "Was verlässt das Gerät?", "Wie lange dauert es?",
+           "Was verliere ich insgesamt?", "Wie höre ich auf?"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    portal = Portal(tmp_path_factory.mktemp("portal"))
+    create(portal.database, *EXAMPLES)
+    yield portal.start()
+    assert portal.stop() == 0, portal.output
+
+
+def answers(portal: Portal, task: Task, language: str = "en") -> list[str]:
+    """What the page says to each question, for the device that the task is for."""
+    here = task.terms.features.sensor is not None
+    with portal.browser() as browser:
+        address = f"/join/{task.name}" if here else f"/tasks/{task.name}/join"
+        text = " ".join(text_of(browser.get(address, **{"accept-language": language})).split())
+    found = re.search(".*".join(f"{re.escape(each)}(.*)" for each in QUESTIONS[language]), text)
+    assert found, text
+    return [each.strip() for each in found.groups()]
+
+
+@pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: task.name)
+def test_six_answers(portal: Portal, task: Task) -> None:
+    terms, consent = task.terms, Consent(task.terms)
+    who, sensed, leaves, how_long, lost, stop = answers(portal, task)
+    assert all(each in who for each in (terms.owner, terms.contact, terms.purpose))
+    assert terms.sensors in sensed
+    assert ", ".join(terms.target.labels) in sensed
+    assert f"From {terms.collection.batch} samples" in leaves
+    assert (
+        "one small number" in leaves if terms.mechanism_name == "direction" else "numbers" in leaves
+    )
+    here = terms.features.sensor is not None
+    assert (f"about {consent.time()} with this page open" if here else "your device") in how_long
+    assert consent.level in lost
+    sure = consent.sure.replace("\xa0", " ")
+    assert sure in lost if terms.hides else "Perhaps everything" in lost
+    assert ("Leave and erase everything" if here else "device leave") in stop
+    assert "erases the samples, the ledger and the key" in stop
+
+
+def test_the_example_takes_twenty_minutes(portal: Portal) -> None:
+    how_long = answers(portal, EXAMPLES[0])[3]
+    assert "One check-in is about 20 minutes with this page open" in how_long
+
+
+def test_six_answers_in_german(portal: Portal) -> None:
+    who, _, _, how_long, lost, stop = answers(portal, EXAMPLES[0], "de")
+    assert EXAMPLES[0].terms.owner in who
+    assert "etwa 20 Minuten" in how_long
+    assert "höchstens zu 98,2 % sicher" in lost
+    assert "„Gehen und alles löschen“" in stop
+
+
+def test_twenty_strong_check_ins_are_not_strong_together() -> None:
+    terms = make_task(privacy__epsilon=1.0).terms
+    assert (Consent(terms).checkins, Consent(terms).level) == (20, "Very weak privacy")
+    assert Consent(make_task(privacy__epsilon=0.04).terms).level == "Strong privacy"
+
+
+@pytest.mark.parametrize(
+    ("contact", "address"),
+    [
+        ("study@example.org", "mailto:study@example.org"),
+        ("https://example.org/ask", "https://example.org/ask"),
+        ("javascript:alert(1)", ""),
+        ("mail study@example.org", ""),
+        ("data:text/html,a@b.c", ""),
+        ("room 12", ""),
+    ],
+)
+def test_a_contact_that_leads_somewhere(contact: str, address: str) -> None:
+    assert Consent(make_task(__contact=contact).terms).address == address
