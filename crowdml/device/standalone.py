@@ -423,9 +423,9 @@ What leaves:   {terms.checkins} times at most, after {terms.batch} samples or mo
                one of {terms.k} public directions, more likely one that improves the model;
                for a share of {terms.evaluators:g} instead a label and whether it was predicted
                wrongly, more likely the truth.
+How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: at most ε = {terms.in_all:g}, for all that you sense together, whatever anyone does:
                who guesses about you at fifty-fifty becomes at most {sure:g} % sure.{weak}
-How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lost: ε = {spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
     if terms.in_all > PRIVATE_UP_TO and not naked:

@@ -73,6 +73,8 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
     name = joined.said().removeprefix("joined activity as device ").strip()
     for expected in (
         "Activity\nto learn",
+        "Who asks:          Jane Doe. Reach them at jane@example.org",
+        "What for:          a free app",
         "What is read:      motion",
         "What is computed:  4 numbers. energies",
         "What is predicted: still, walk, run",
@@ -80,6 +82,7 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
         "Never a sample.",
         "at most e^1.",
         "ε = 1 for a sample and 20 for all check-ins",
+        "How to stop:       `crowdml device leave`, at any time",
         "terms ",
     ):
         assert expected in joined.err

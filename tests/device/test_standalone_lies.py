@@ -135,6 +135,7 @@ def test_nothing_on_the_terminal_is_obeyed(alone: Alone, liar: Liar, url: str) -
     """Neither colours that conceal, nor lines that forge, nor letters that turn round."""
     hidden = "\x1b[8m\x9b2J\r\u202e"
     liar.terms = TERMS.replace('"sensors": "motion"', '"sensors": "\u202emotion\u202c"')
+    liar.terms = liar.terms.replace('"Jane Doe"', '"Jane\u202eDoe"')
     liar.view |= {"title": f"Nice{hidden}", "objective": "x\nWhat you lose: nothing\x07"}
     shown = alone.run("join", url, typed="n\n")
     assert shown.stdout.replace("\n", "").isprintable()

@@ -96,7 +96,7 @@ FELLOWS: dict[tuple[str, ...], dict[tuple[str, ...], object]] = {
 def test_the_terms_that_are_changed_below() -> None:
     assert accepts(DOCUMENT)
     assert len(RANGES) == 18
-    assert len(PATHS) == 38
+    assert len(PATHS) == 41
 
 
 @pytest.mark.parametrize(("path", "least", "most", "whole"), RANGES)
