@@ -43,6 +43,19 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
     assert "stopped for good" in quick("task", "resume", "steps").error()
 
 
+def test_a_task_is_edited_and_deleted(quick: Here) -> None:
+    create("sqlite:///crowdml.db", make_task("walks"))
+    assert "something to change" in quick("task", "edit", "walks").error()
+    assert (
+        quick("task", "edit", "walks", "--title", "Steps", "--updates", 9).said()
+        == "edited walks\n"
+    )
+    assert quick("task", "show", "walks", "--json").json()["title"] == "Steps"
+    assert "title must be a text" in quick("task", "edit", "walks", "--title", "").error()
+    assert quick("task", "delete", "walks").said() == "deleted walks; 0 devices had joined it\n"
+    assert quick("task", "list", "--json").json() == {"tasks": []}
+
+
 def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
     """And until then, no command says that it runs."""
     task = make_task(
@@ -221,7 +234,7 @@ def test_all_wrong_fields_are_named_at_once(quick: Here, tmp_path: Path) -> None
     assert quick("task", "list", "--json").json() == {"tasks": []}
 
 
-@pytest.mark.parametrize("command", ["show", "pause", "resume", "stop", "invite"])
+@pytest.mark.parametrize("command", ["show", "pause", "resume", "stop", "invite", "delete"])
 def test_a_task_that_is_not_there(quick: Here, command: str) -> None:
     sentence = quick("task", command, "nobody").error()
     assert sentence == "there is no task 'nobody'. `crowdml task list` shows them."

@@ -279,7 +279,8 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         assert said is not None
         for part in (
             task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
-            "One check-in is about 25 minutes", "Still, Walking, Jogging", "Whatever you contribute, in all: ε = 4.",
+            "One check-in is about 25 minutes", "Still, Walking, Jogging",
+            "Whatever you contribute, in all: ε = 4.",
             "A guess about you can become much better", terms_hash(task.terms.text),
             " ".join(task.terms.text.split()), "everything that a person contributes",
             "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
@@ -294,7 +295,11 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
     [
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
-            ["Samples, one at a time (laplace)", "For each sample: ε = 1.", "Of ε, the gradient takes 0.9,"],
+            [
+                "Samples, one at a time (laplace)",
+                "For each sample: ε = 1.",
+                "Of ε, the gradient takes 0.9,",
+            ],
         ),
         (
             {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},

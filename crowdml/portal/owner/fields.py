@@ -242,8 +242,9 @@ STEPS = [
                 (
                     Field(
                         "stop.error",
-                        "When the error is surely at most",
-                        "ρ, between 0 and 1. Empty: never.",
+                        "Target error",
+                        "ρ, between 0 and 1: the task ends earlier when its error is surely at "
+                        "most this. Empty: never.",
                     ),
                     Field("stop.window", "Over the last check-ins that measured it"),
                     Field(

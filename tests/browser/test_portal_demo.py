@@ -1,0 +1,81 @@
+"""The live page of a task while the demo's real crowd learns."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.chromium import LOOKS, Watch
+from tests.servers import PATIENCE
+
+
+@contextmanager
+def demo(folder: Path) -> Iterator[str]:
+    """The address of its portal, while it runs."""
+    command = ["crowdml", "demo", "--devices", "150", "--seconds", "8", "--folder", str(folder)]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, env=os.environ | {"COLUMNS": "200"},
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None
+        try:
+            said = ""
+            while not (found := re.search(r"watch it learn: (\S+/tasks/\S+)", said)):
+                line = process.stdout.readline()
+                assert line, said
+                said += line
+            yield found[1]
+        finally:
+            process.send_signal(signal.SIGINT)  # it ends its server and its crowd
+            process.stdout.read()
+
+
+def moves(page: Page, version: int) -> int:
+    """Wait for a later version in the numbers and in the chart of the error."""
+    found: int = page.evaluate(
+        """async ([version, patience]) => {
+            const shown = () => {
+                const said = document.querySelector('[data-live="version"]').textContent;
+                const chart = document.querySelector('[data-picture*="/charts/error.svg"] img');
+                const drawn = /v=(\\d+)/.exec(chart.src);
+                return Math.min(Number(said.replaceAll(",", "")), Number(drawn[1]));
+            };
+            const end = Date.now() + patience;
+            while (shown() <= version && Date.now() < end) {
+                await new Promise((resolve) => setTimeout(resolve, 50));
+            }
+            return shown();
+        }""",
+        [version, 1000 * PATIENCE],
+    )
+    assert found > version
+    return found
+
+
+def test_numbers_move_and_charts_are_redrawn(
+    chromium: Browser, watch: Watch, tmp_path: Path
+) -> None:
+    with demo(tmp_path / "demo") as address:
+        context = chromium.new_context(**LOOKS["phone-dark"], ignore_https_errors=True)
+        watch.origins.add(address.partition("/tasks/")[0])
+        watch.follow(context)
+        page = context.new_page()
+        page.goto(address)
+        page.evaluate("window.sameDocument = true")
+        expect(page.locator('[data-live="state"]').first).to_have_text("Running", timeout=30_000)
+        page.locator('[data-picture*="/charts/error.svg"]').scroll_into_view_if_needed()
+        version = 0
+        for _ in range(3):
+            version = moves(page, version)
+        joined = page.locator('[data-live="devices"]').first.inner_text()
+        assert int(joined) >= version / 2
+        assert page.evaluate("window.sameDocument"), "the page was loaded again"
+        context.close()
+    assert watch.verdict() == []
