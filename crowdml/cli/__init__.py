@@ -19,5 +19,11 @@ def main() -> None:
     except CrowdmlError as error:
         say(*(f"crowdml: {line}" for line in error.lines), err=True)
         sys.exit(1)
+    except OSError as error:
+        say(f"crowdml: {error.strerror or error}: {error.filename}", err=True)
+        sys.exit(1)
+    except MemoryError:
+        say("crowdml: this needs more memory than there is. Ask for less.", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

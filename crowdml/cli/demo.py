@@ -29,7 +29,9 @@ def demo(
     ] = 4.0,
     seconds: Annotated[float, typer.Option(help="How long the crowd collects.")] = 25.0,
     folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
-    seed: Annotated[int, typer.Option(help="For dealing samples; noise is never seeded.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="For dealing samples; noise is never seeded.")
+    ] = 0,
     json: JSON = False,
 ) -> None:
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""

@@ -27,7 +27,7 @@ DATABASE = Annotated[
     typer.Option(envvar="CROWDML_DATABASE", help="Where everything is kept: sqlite:///FILE."),
 ]
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-SEED = Annotated[int, typer.Option(help="The same seed gives the same curves.")]
+SEED = Annotated[int, typer.Option(min=0, help="The same seed gives the same curves.")]
 INSECURE_HTTP = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain HTTP beyond loopback.")
 ]

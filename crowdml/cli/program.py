@@ -4,6 +4,7 @@ import hashlib
 import ssl
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Annotated
 
 import typer
@@ -52,5 +53,6 @@ def _handed_out(url: str, path: str) -> str:
             return hashlib.sha256(answer.read()).hexdigest()
     except urllib.error.HTTPError:
         return ""
-    except OSError as error:
+    # A host that cannot be written as one is refused in several ways.
+    except (OSError, ValueError, HTTPException) as error:
         raise CrowdmlError(f"cannot ask {url} for {path}: {error}.") from error

@@ -135,7 +135,7 @@ def run_demo(
     data = _as_devices_see_them(data, task)
     _introduce(demo, task, data, console)
     members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
-    _clean(demo.folder)
+    _prepare(demo.folder)
     with (
         _serving(demo.folder, task) as process,
         closing(Observer(process.url, task.name, process.fingerprint)) as server,
@@ -161,8 +161,6 @@ def run_demo(
 
 def _serving(folder: Path, task: Task) -> ServerProcess:
     """A server with a fresh database that holds this task."""
-    folder.mkdir(parents=True)
-    (folder / MARK).touch()
     server = ServerProcess(folder, tls="self-signed")
     with closing(Store(server.database)) as store:
         store.create_task(task)
@@ -296,6 +294,18 @@ def _guess_error(data: Dataset) -> float:
     """Of the label that is most frequent among those who take part."""
     usual = np.bincount(data.y_train.astype(int)).argmax()
     return float((data.y_test != usual).mean())
+
+
+def _prepare(folder: Path) -> None:
+    """An empty folder that is known as a demo's."""
+    try:
+        _clean(folder)
+        folder.mkdir(parents=True)
+        (folder / MARK).touch()
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot use the folder {folder}: {error.strerror}. Choose another with --folder."
+        ) from error
 
 
 def _clean(folder: Path) -> None:

@@ -4,9 +4,9 @@ from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
-from urllib.parse import urlsplit
 
 from crowdml.device.certificate import fetch_pinned
+from crowdml.device.link import split_root
 from crowdml.device.store import Identity
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged
@@ -153,7 +153,7 @@ def moved(
 
 def pin(url: str, fingerprint: str) -> str:
     """The certificate with this fingerprint at this address."""
-    parts = urlsplit(url)
-    if parts.scheme != "https" or not parts.hostname:
+    parts = split_root(url)
+    if parts.scheme != "https":
         raise InvalidInput(f"a fingerprint needs an https:// address, found {url!r}.")
     return fetch_pinned(parts.hostname, parts.port or 443, fingerprint, timeout=10.0)

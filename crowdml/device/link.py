@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from crowdml.errors import InvalidInput
 from crowdml.protocol import check_name
 
-__all__ = ["Link", "read_link"]
+__all__ = ["Link", "Root", "read_link", "split_root"]
 
 
 class Link(NamedTuple):
@@ -14,6 +14,32 @@ class Link(NamedTuple):
 
     root: str
     task: str
+
+
+class Root(NamedTuple):
+    """A server's address, taken apart."""
+
+    scheme: str
+    hostname: str
+    port: int | None
+    path: str
+
+
+def split_root(url: str) -> Root:
+    """The parts of a server's root.
+
+    >>> split_root("https://crowd.example:8443")
+    Root(scheme='https', hostname='crowd.example', port=8443, path='')
+    """
+    try:
+        parts = urlsplit(url)
+        # What a host may be called is decided where names are looked up, and there not clearly.
+        host = (parts.hostname or "").encode("idna")
+        if parts.scheme in ("http", "https") and host:
+            return Root(parts.scheme, parts.hostname or "", parts.port, parts.path)
+    except ValueError:
+        pass
+    raise InvalidInput(f"a server URL must be https://host:port, found {url!r}.")
 
 
 def read_link(url: str, task: str | None = None) -> Link:

@@ -5,11 +5,12 @@ import ipaddress
 import ssl
 from email.message import Message
 from typing import NamedTuple, Protocol, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
 from crowdml.device.certificate import trust_only
+from crowdml.device.link import split_root
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 from crowdml.protocol import (
     TERMS_HEADER,
@@ -78,9 +79,7 @@ class HttpTransport:
         insecure_http: bool = False,
         timeout: float = 10.0,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidInput(f"a server URL must be https://host:port, found {url!r}.")
+        parts = split_root(url)
         if parts.scheme == "http" and not (insecure_http or _is_loopback(parts.hostname)):
             raise InvalidInput(
                 f"plain HTTP is for loopback only, found {url!r}. Use https, or allow insecure "

@@ -1,7 +1,8 @@
 """Reading an archive of arrays that may be anything."""
 
+import io
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +12,16 @@ from crowdml.errors import InvalidInput
 __all__ = ["read_arrays"]
 
 
-def read_arrays(file: IO[bytes] | Path, name: object) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(source: bytes | Path, name: object) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an .npz file, by name; `InvalidInput` for any other bytes.
 
     Args:
-        file: Where they are.
+        source: The file, or its bytes.
         name: What to call the file in an error.
     """
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        file = source.open("rb") if isinstance(source, Path) else io.BytesIO(source)
+        with file, np.load(file, allow_pickle=False) as archive:
             return {key: np.asarray(archive[key]) for key in archive.files}
     except OSError as error:
         raise InvalidInput(f"cannot read {name}: {error.strerror or error}.") from error

@@ -51,7 +51,7 @@ def read_model(data: bytes, name: str) -> LearntModel:
         name: What to call it in an error.
     """
     if data.startswith(b"PK"):
-        arrays = read_arrays(io.BytesIO(data), name)
+        arrays = read_arrays(data, name)
         return _model({key: array.tolist() for key, array in arrays.items()}, name)
     if data.lstrip().startswith(b"{"):
         try:

@@ -3,7 +3,6 @@
 Equal delays are one and the same function, so that crowds with them are equal and share schedules.
 """
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
@@ -21,6 +20,9 @@ __all__ = [
     "lognormal_delay",
     "uniform_delay",
 ]
+
+LONGEST = 1e9
+"""Of a typical delay, in ticks: no simulated crowd has so many samples."""
 
 Delay: TypeAlias = Callable[[np.random.Generator, int], npt.ArrayLike]
 """`delay(rng, n)` draws n delays; any function of the generator will do."""
@@ -63,5 +65,5 @@ def draw(delay: Delay, rng: np.random.Generator, n: int) -> npt.NDArray[np.int64
 
 
 def _check(ticks: float) -> None:
-    if not 0 <= ticks < math.inf:
-        raise InvalidInput(f"a delay must be finite and not negative, found {ticks}.")
+    if not 0 <= ticks <= LONGEST:
+        raise InvalidInput(f"a delay must lie in 0 … {LONGEST:g}, found {ticks:g}.")

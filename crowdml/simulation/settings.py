@@ -19,6 +19,9 @@ from crowdml.simulation.schedule import Schedule
 
 __all__ = ["Crowd", "Learning", "Rule"]
 
+MOST = 10**9
+"""Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
+
 KINDS: dict[str, Mapping[str, object]] = {
     "mechanism": MECHANISMS,
     "model": MODELS,
@@ -56,11 +59,10 @@ class Crowd:
     evaluators: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("devices", "batch", "passes"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be at least 1, found {getattr(self, name)}.")
-        if self.checkins is not None and self.checkins < 1:
-            raise InvalidInput(f"checkins must be at least 1, found {self.checkins}.")
+        for name in ("devices", "batch", "passes", "buffer", "checkins"):
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= MOST:
+                raise InvalidInput(f"{name} must lie in 1 … {MOST:,}, found {value}.")
         if not 0 <= self.evaluators <= 0.9:
             raise InvalidInput(
                 f"the share of evaluators must lie in 0 … 0.9, found {self.evaluators}."
@@ -132,12 +134,16 @@ class Learning:
             raise InvalidInput(
                 f"epsilon must be positive, found {self.epsilon}. Use inf for no noise."
             )
-        for name in ("clip", "reach", "scale", "delta", "tolerance"):
+        for name in ("clip", "radius", "reach", "scale", "delta", "tolerance"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise InvalidInput(f"{name} must be positive and finite, found {value}.")
         if self.c is not None and not 0 < self.c < math.inf:
             raise InvalidInput(f"the rate must be positive and finite, found {self.c}.")
+        if self.averaging is not None and not 0 <= self.averaging <= 1000:
+            raise InvalidInput(
+                f"averaging must lie in 0 … 1000, found {self.averaging}. Leave it out for none."
+            )
         if not 0 <= self.regularization < math.inf:
             raise InvalidInput(
                 f"the regularization must be finite and not negative, found {self.regularization}."

@@ -233,16 +233,21 @@ def test_figure_is_drawn(quick: Quick, tmp_path: Path, name: str) -> None:
         (["--rate", "planned", "--schedule", "sqrt"], "the planned rate is constant"),
         (["--mechanism", "rumour"], "mechanism must be one of direction, gaussian, laplace"),
         (["--clip", "1"], "direction needs no clip, found 1. Leave it out."),
-        (["--checkins", "0"], "checkins must be at least 1, found 0"),
+        (["--checkins", "0"], "checkins must lie in 1 … 1,000,000,000, found 0"),
         (["--evaluators", "1"], "the share of evaluators must lie in 0 … 0.9, found 1"),
         (["--epsilon", "60", "--devices", "1437"], "… 40 for this mechanism, found 60"),
         (["--rate", "-1"], "the rate must be positive and finite, found -1"),
-        (["--delay", "-1"], "a delay must be finite and not negative, found -1"),
+        (["--delay", "-1"], "a delay must lie in 0 … 1e+09, found -1"),
         (["--devices", "5000"], "digits can be dealt to 1 … 1437 devices, found 5000"),
         (["--optimizer", "adam"], "optimizer must be one of"),
         (["--model", "forest"], "model must be one of"),
         (["--model", "huber"], "huber predicts a number and takes no"),
         (["--trials", "0"], "trials must be at least 1"),
+        (["--averaging", "-1"], "averaging must lie in 0 … 1000, found -1.0. Leave it out for"),
+        (["--radius", "-1"], "radius must be positive and finite, found -1.0"),
+        (["--radius", "nan"], "radius must be positive and finite, found nan"),
+        (["--buffer", "-1"], "buffer must lie in 1 … 1,000,000,000, found -1"),
+        (["--delay", "1e18"], "a delay must lie in 0 … 1e+09, found 1e+18"),
         (["--late", "2"], "the share of late devices must lie in 0 … 1, found 2"),
         (["--plot", "figure.doc"], "must end in .pdf, .png, .svg, found 'figure.doc'"),
         (["--plot", "none/figure.png"], "the figure's folder must exist, found none"),
@@ -259,3 +264,5 @@ def test_wrong_values_are_one_clear_line(quick: Quick, options: list[str], says:
 def test_wrong_usage_is_told_apart(quick: Quick) -> None:
     assert quick("simulate").code == 2
     assert quick(*DIGITS, "--delay-law", "cubic").code == 2
+    wrong = quick(*DIGITS, "--seed", "-1")
+    assert (wrong.code, "'--seed': -1 is not in the range x>=0" in wrong.err) == (2, True)

@@ -86,6 +86,30 @@ def test_without_a_command_there_is_help(quick: Here, arguments: list[str]) -> N
     assert "Commands" in ran.out + ran.err
 
 
+def test_what_a_system_refuses_is_one_line(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that no folder takes, or memory that is not there."""
+    error = quick("device", "ledger", "--file", "x" * 300).error()
+    assert error == f"File name too long: {'x' * 300}"
+
+    def too_much(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("crowdml.cli.predict.load_model", too_much)
+    error = quick("predict", "m.npz", "--source", "-").error()
+    assert error == "this needs more memory than there is. Ask for less."
+
+
+@pytest.mark.parametrize("host", ["a..b", ".x", 70 * "a", "["])
+def test_hosts_that_cannot_be(quick: Here, host: str) -> None:
+    for command in (
+        ["device", "join", f"https://{host}/join/a", "--yes"],
+        ["device", "join", f"https://{host}/join/a", "--yes", "--fingerprint", "ab"],
+        ["predict", f"https://{host}/tasks/a", "--source", "-"],
+        ["program", "--url", f"https://{host}"],
+    ):
+        assert host in quick(*command).error()
+
+
 def test_a_part_that_is_not_installed_is_named() -> None:
     told = r"needs numba.*pip install 'crowdml\[server,sim\]'"
     with pytest.raises(CrowdmlError, match=told), needs("server", "sim"):

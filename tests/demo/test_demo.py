@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from crowdml.demo.demo import Demo, _introduce
+from crowdml.demo.demo import Demo, _introduce, _prepare
 from crowdml.demo.tasks import demo_task
 from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS, Task
@@ -190,6 +190,13 @@ def test_a_folder_with_other_files_is_left_alone(
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
     assert (tmp_path / "file").read_text() == "and more"
     assert (tmp_path / "served" / "server.db").read_text() == "another server's"
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file" / "x", tmp_path / ("x" * 300)):
+        with pytest.raises(InvalidInput, match=r"cannot use the folder .* Choose another"):
+            _prepare(folder)
 
 
 def test_an_earlier_demo_is_replaced(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_every_file_says_where_it_comes_from(task: Task) -> None:
     assert tuple(getattr(model.about, name) for name in FACTS) == facts
     document = msgspec.json.decode(write_model(model, "json"))
     assert tuple(document[name] for name in FACTS) == facts
-    arrays = read_arrays(io.BytesIO(write_model(model, "npz")), "model.npz")
+    arrays = read_arrays(write_model(model, "npz"), "model.npz")
     assert tuple(arrays[name].item() for name in FACTS) == facts
     assert arrays["labels"].tolist() == list(terms.target.labels)
     written = onnx.load_from_string(write_model(model, "onnx"))

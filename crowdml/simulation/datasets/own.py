@@ -1,6 +1,5 @@
 """A user's own data set, from an `.npz` or a `.csv` file."""
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
+from crowdml.learnt import read_arrays
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.table import read_table
 from crowdml.types import Array, Flags, Ints
@@ -31,11 +31,7 @@ def load_npz(path: Path) -> Dataset:
     samples if there are fewer than five people; always the same ones. Devices rescale a row that
     is longer than 1, so columns should be brought to one scale before.
     """
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {key.lower(): archive[key] for key in archive.files}
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"{path} cannot be read as an .npz file: {error}") from error
+    arrays = {key.lower(): array for key, array in read_arrays(path, path).items()}
     missing = {"x", "y"} - set(arrays)
     if missing or ("x_test" in arrays) != ("y_test" in arrays):
         raise InvalidInput(
@@ -90,18 +86,31 @@ def _dataset(
 
 
 def _features(path: Path, name: str, x: Values) -> Array:
-    if x.ndim != 2 or x.dtype.kind not in "fiub" or not x.size or not np.isfinite(x).all():
+    if x.ndim != 2 or x.dtype.kind not in "fiub" or not x.size:
         raise InvalidInput(
-            f"{path}: {name} must be a table of finite numbers with a row for each sample, "
+            f"{path}: {name} must be a table of numbers with a row for each sample, "
             f"found {x.dtype} of shape {x.shape}."
         )
+    _require_finite(path, name, x)
     return x.astype(np.float64)
+
+
+def _require_finite(path: Path, name: str, values: Values) -> None:
+    strange = np.argwhere(~np.isfinite(values))
+    if len(strange):
+        place = ", ".join(map(str, strange[0]))
+        raise InvalidInput(
+            f"{path}: {name} must be finite numbers, found {values[tuple(strange[0])]} at "
+            f"{name}[{place}] (of {len(strange):,} such). Leave out rows with missing values."
+        )
 
 
 def _numbered(path: Path, y: Values) -> tuple[tuple[str, ...], Array]:
     """The names of the labels and the number of each, or no names and y itself."""
-    if y.dtype.kind not in "fiubU" or (y.dtype.kind == "f" and not np.isfinite(y).all()):
+    if y.dtype.kind not in "fiubU":
         raise InvalidInput(f"{path}: y must be text or finite numbers, found {y.dtype}.")
+    if y.dtype.kind == "f":
+        _require_finite(path, "y", y)
     if y.dtype.kind == "f" and (y % 1 == 0).all():
         y = y.astype(np.int64)
     values, numbers = np.unique(y, return_inverse=True)

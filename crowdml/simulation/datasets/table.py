@@ -1,12 +1,14 @@
 """Reading a table of samples from a CSV file."""
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from crowdml.device.sources import is_number, quoted, separators
 from crowdml.errors import InvalidInput
 from crowdml.types import Array
 
@@ -22,7 +24,7 @@ def read_table(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] | 
     """Features, the last column as numbers or as text, and whose each line is, if that is said."""
     lines = _lines(path)
     header = [cell.strip().lower() for cell in lines[0][1]]
-    if any(_is_number(cell) for cell in header[:-1]):
+    if any(map(is_number, header[:-1])):
         header = [""] * len(header)
     else:
         lines = lines[1:]
@@ -31,9 +33,12 @@ def read_table(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] | 
     owner = next((k for k, name in enumerate(header) if name in PERSON), None)
     columns = [k for k in range(len(header)) if k != owner]
     if len(columns) < 2:
-        raise InvalidInput(f"{path} must have a feature and a label, found {len(columns)} columns.")
+        raise InvalidInput(
+            f"{path} must have a feature and a label, found {len(columns)} columns."
+            + separators(lines[0][1])
+        )
     x = np.array([[_number(path, line, k) for k in columns[:-1]] for line in lines])
-    y = _text_or_numbers([cells[columns[-1]].strip() for _, cells in lines])
+    y = _text_or_numbers(path, lines, columns[-1])
     person = None if owner is None else np.array([cells[owner].strip() for _, cells in lines])
     return x, y, person
 
@@ -53,32 +58,25 @@ def _lines(path: Path) -> list[Line]:
         if len(cells) != width:
             raise InvalidInput(
                 f"{path}, line {number}: must have {width} columns as the first line has, "
-                f"found {len(cells)}."
+                f"found {len(cells)}.{separators(cells)}"
             )
     return lines
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _number(path: Path, line: Line, column: int) -> float:
     number, cells = line
-    try:
-        return float(cells[column])
-    except ValueError:
+    cell = cells[column]
+    if not is_number(cell) or not math.isfinite(float(cell)):
         raise InvalidInput(
-            f"{path}, line {number}, column {column + 1}: a feature must be a number, "
-            f"found {cells[column]!r}. Leave out lines with missing values."
-        ) from None
+            f"{path}, line {number}, column {column + 1}: must be a finite number, "
+            f"found {quoted(cell)}. Leave out lines with missing values.{separators(cells)}"
+        )
+    return float(cell)
 
 
-def _text_or_numbers(cells: list[str]) -> npt.NDArray[Any]:
+def _text_or_numbers(path: Path, lines: list[Line], column: int) -> npt.NDArray[Any]:
     """As numbers if all of them are, otherwise as they stand."""
-    if all(_is_number(cell) for cell in cells):
-        return np.array([float(cell) for cell in cells])
+    cells = [cells[column].strip() for _, cells in lines]
+    if all(map(is_number, cells)):
+        return np.array([_number(path, line, column) for line in lines])
     return np.array(cells)
