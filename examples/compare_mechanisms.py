@@ -13,11 +13,11 @@ from crowdml.sklearn import CrowdClassifier
 
 # %% [markdown]
 # People walk, jog and rest with a phone in their pocket. Each of 108 devices has some 60 windows
-# of movement, and checks in once, with 50 of them; six people are kept for testing.
+# of movement, and checks in once, with 20 of them; six people are kept for testing.
 
 # %%
 data = load_activity()
-crowd = Crowd(devices=108, batch=50, checkins=1)
+crowd = Crowd(devices=108, batch=20, checkins=1)
 mechanisms, epsilons = ("direction", "gaussian", "laplace"), (1.0, 4.0, 10.0)
 plans = [
     Plan(crowd, Learning(mechanism=mechanism, epsilon=epsilon))
@@ -28,7 +28,7 @@ results = simulate(data, plans, trials=5, progress=ProgressBar())
 
 # %% [markdown]
 # Look at ε/person beside the error. With noise it is what all samples of one device lose
-# together: hundreds, where the page of a task would say 4.
+# together: 80 or 205, where ε is 4.
 
 # %%
 results

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Results"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results(Sequence[Curve]):
     """A curve for each plan, in the order of the plans.
 
@@ -55,13 +55,19 @@ class Results(Sequence[Curve]):
         ]
         return data_frame({name: np.concatenate([p[name] for p in parts]) for name in parts[0]})
 
+    def __repr__(self) -> str:
+        return "\n".join(", ".join(f"{k} {v}" for k, v in row.items()) for row in self._rows())
+
     def _repr_html_(self) -> str:
-        """A row for each plan: what tells it from the others, what it reached, and its cost."""
-        rows = [
+        rows = self._rows()
+        return html_table(list(rows[0]), [list(row.values()) for row in rows])
+
+    def _rows(self) -> list[dict[str, str]]:
+        """Of each plan what tells it from the others, what it reached, and its cost."""
+        return [
             {name: _text(value) for name, value in setting.items()} | curve.summary
             for setting, curve in zip(self._differing(), self.curves, strict=True)
         ]
-        return html_table(list(rows[0]), [list(row.values()) for row in rows])
 
     def plot(self, title: str = "") -> "Figure":
         """Mean test errors against samples, with their spread over trials."""

@@ -18,7 +18,7 @@ SAYS = {
     ],
     "compare_mechanisms": [
         r"direction: error 0\.0\d+, a person loses 4\n",
-        r" laplace: error 0\.0\d+, a person loses 200\n",
+        r" laplace: error 0\.0\d+, a person loses 80\n",
         r"\nerror 0\.0\d+, a person loses 4\n",
     ],
     "look_inside_a_server": [

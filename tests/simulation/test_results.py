@@ -71,6 +71,9 @@ def test_a_notebook_shows_a_table(results: Results) -> None:
         cells = re.findall("<td>(.*?)</td>", row)
         assert cells == [str(epsilon), error, f"{curve.checkins:.0f}", str(epsilon), *cells[-1:]]
     assert error in results[1]._repr_html_()
+    one, other = repr(results).splitlines()
+    assert one.startswith(f"epsilon 4, test error {results[0].final:.3f} ± ")
+    assert other.startswith("epsilon 8, ")
 
 
 def test_a_notebook_shows_the_picture(results: Results) -> None:
