@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import msgspec
 import numpy as np
 
-from crowdml import Device
+from crowdml import Device, load_model
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import ServerProcess, Store
 from crowdml.server.fold import Fold
@@ -123,11 +123,12 @@ exported = np.array(json.loads(read("/export?format=json"))["weights"])
 print("the same as the server's:", np.array_equal(fold.learnt, exported.ravel()))
 
 # %% [markdown]
-# And does it work, on people who took no part?
+# And does it work, on people who took no part? Anyone may load it, and use it as an estimator.
 
 # %%
-model, x_test = task.terms.make_model(), data.bounded(2).x_test
-error = model.mistakes(fold.learnt, x_test, data.y_test).mean()
+model = load_model(f"{server.url}/tasks/steps")
+truth = np.array(task.terms.target.labels)[data.y_test.astype(int)]
+error = (model.predict(data.x_test) != truth).mean()
 print(f"error {error:.3f} after {len(log)} numbers from 40 people")
 
 # %% [markdown]

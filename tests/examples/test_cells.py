@@ -26,6 +26,7 @@ SAYS = {
         r"version: 40",
         r"\{'number': 1, '(direction|report)': \d+\}",
         r"the same as the server's: True",
+        r"error [01]\.\d{3} after 40 numbers from 40 people",
         r"a factor of 54\.6, and e\^4 is 54\.6",
     ],
 }
