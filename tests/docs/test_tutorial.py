@@ -49,8 +49,7 @@ class Terminal:
             ["bash", "-c", self.line(typed)], cwd=self.folder, env=self.environment,
             input="y\n", capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
-        ended = " device.py run" in typed or " device run" in typed
-        assert done.returncode == (3 if ended else 0), (typed, done.stderr)
+        assert done.returncode == (3 if "crowdml device run" in typed else 0), (typed, done.stderr)
         return done.stdout + done.stderr
 
     @contextmanager
@@ -63,7 +62,8 @@ class Terminal:
                 command, cwd=self.folder, env=self.environment, stdout=written, stderr=written
             )
         try:
-            assert soon(self._listening)
+            assert soon(lambda: self._listening() or serving.poll() is not None)
+            assert serving.poll() is None, output.read_text()
             (self.fingerprint,) = re.findall(r"[0-9a-f]{64}", output.read_text())
             yield
         finally:
