@@ -15,7 +15,7 @@ from tests.servers import create, make_task
 FILES = sorted((ROOT / "examples").glob("*.toml"))
 EXAMPLES = [
     *(Task.from_toml(path.read_text()) for path in FILES),
-    Task.from_toml(*blocks(page("docs/tutorial.md"), "toml")),
+    *(Task.from_toml(block) for block in blocks(page("docs/tutorial.md"), "toml")),
     demo_task("digits", "direction", 4.0, [14]),
     make_task("noisy", **{"features__sensor.kind": "motion"}),
     make_task("bare", privacy__epsilon=float("inf"), **{"features__sensor.kind": "motion"}),
