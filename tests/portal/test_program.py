@@ -111,6 +111,7 @@ def test_an_epsilon_that_protects_nobody_is_called_so(
             "without any noise",
             "hides them all",
             "from any samples",
+            "Noise is added to every",
             " privacy ",
         ):
             assert false not in text
