@@ -20,7 +20,7 @@ LONGEST = 18
 
 
 def draw_labels(facts: Facts, theme: Theme) -> "Figure":
-    shares = label_shares(facts)
+    shares = label_shares(facts.task, facts.statistics)
     if not shares:
         return nothing(facts, theme)
     if not all(words.known(Estimate(share.value, share.margin)) for share in shares):
@@ -55,7 +55,7 @@ def note_labels(task: Task) -> str:
 def say_labels(facts: Facts) -> str:
     shares = [
         f"{share.label} {words.estimate(Estimate(share.value, share.margin))}"
-        for share in label_shares(facts)
+        for share in label_shares(facts.task, facts.statistics)
     ]
     return ", ".join(shares) or say("not known yet")
 
@@ -65,6 +65,6 @@ LABELS = Chart(
     note_labels,
     say_labels,
     ("label", "share", "estimate", "margin"),
-    label_shares,
+    lambda facts: label_shares(facts.task, facts.statistics),
     draw_labels,
 )

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from crowdml.portal import words
 from crowdml.portal.facts import Facts
 from crowdml.portal.language import say
-from crowdml.portal.shares import Share, label_shares
-from crowdml.protocol import Estimate, Task
+from crowdml.portal.shares import label_shares
+from crowdml.protocol import Estimate, Statistics, Task
 
-__all__ = ["Guess", "Performance", "newest", "what_is_wrong"]
+__all__ = ["Guess", "Performance", "guess_of", "newest", "what_is_wrong"]
 
 SURE_OF_SHARE = 0.1
 """A margin below which the most common label counts as known."""
@@ -33,18 +33,7 @@ class Performance:
 
     @property
     def guess(self) -> Guess | None:
-        """None for a number: how well one is guessed depends on what the numbers are."""
-        n_classes = self.facts.task.terms.n_classes
-        if not n_classes:
-            return None
-        top = max(label_shares(self.facts), key=lambda share: share.value, default=None)
-        if top is not None and top.margin < SURE_OF_SHARE:
-            return Guess(1 - top.value, self._always(top))
-        return Guess(1 - 1 / n_classes, say("guessing at random"))
-
-    @staticmethod
-    def _always(top: Share) -> str:
-        return say("always saying “{label}”", label=top.label)
+        return guess_of(self.facts.task, self.facts.statistics)
 
     @property
     def sentence(self) -> str:
@@ -82,6 +71,17 @@ class Performance:
             devices=words.counted(now.active_devices, "device"),
         )
         return f"{told} {self.sentence}" if now.version else told
+
+
+def guess_of(task: Task, statistics: Statistics) -> Guess | None:
+    """None for a number: how well one is guessed depends on what the numbers are."""
+    if not task.terms.n_classes:
+        return None
+    shares = label_shares(task, statistics)
+    top = max(shares, key=lambda share: share.value, default=None)
+    if top is not None and top.margin < SURE_OF_SHARE:
+        return Guess(1 - top.value, say("always saying “{label}”", label=top.label))
+    return Guess(1 - 1 / task.terms.n_classes, say("guessing at random"))
 
 
 def newest(task: Task) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdml.portal.facts import Facts
+from crowdml.protocol import Statistics, Task
 from crowdml.types import Array
 
 __all__ = ["Share", "label_shares", "onto_simplex"]
@@ -20,12 +20,12 @@ class Share(NamedTuple):
     margin: float
 
 
-def label_shares(facts: Facts) -> list[Share]:
-    labels, estimates = facts.task.terms.target.labels, facts.statistics.labels
+def label_shares(task: Task, statistics: Statistics) -> list[Share]:
+    estimates = statistics.labels
     if not estimates:
         return []
     shares = onto_simplex([estimate.value for estimate in estimates])
-    rows = zip(labels, shares.tolist(), estimates, strict=True)
+    rows = zip(task.terms.target.labels, shares.tolist(), estimates, strict=True)
     return [Share(label, value, e.value, e.margin) for label, value, e in rows]
 
 

@@ -15,7 +15,7 @@ from crowdml.portal.example import Example, is_quick, make_example
 from crowdml.portal.facts import Facts
 from crowdml.portal.listing import Listing
 from crowdml.portal.page import HEADERS, render
-from crowdml.portal.performance import Performance, newest
+from crowdml.portal.performance import Performance, guess_of, newest
 from crowdml.portal.program import PROGRAM_SHA256
 from crowdml.portal.promise import LEVELS
 from crowdml.protocol import rejected
@@ -34,7 +34,9 @@ async def tasks(request: Request) -> Response:
         lambda: [reports.statistics(learner) for learner in listing.shown]
     )
     cards = list(zip(listing.shown, statistics, strict=True))
-    return render(request, "tasks.html", cache="no-cache", listing=listing, cards=cards)
+    return render(
+        request, "tasks.html", cache="no-cache", listing=listing, cards=cards, guess_of=guess_of
+    )
 
 
 async def task(request: Request) -> Response:
