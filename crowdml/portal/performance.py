@@ -45,13 +45,13 @@ class Performance:
             newest=newest(self.facts.task),
             error=words.estimate(self.error),
         )
-        return f"{wrong} {self._compared}".strip()
+        return f"{wrong} {self._compared}"
 
     @property
     def _compared(self) -> str:
         guess, error = self.guess, self.error
         if guess is None or error is None:
-            return ""
+            return what_is_wrong(self.facts.task)
         values = {"how": guess.how, "guess": words.percent(guess.error)}
         if error.value + error.margin < guess.error:
             return say("That is better than {how}, which is wrong in {guess} of cases.", **values)

@@ -54,6 +54,16 @@ def test_tasks_by_their_state(desktop: Page) -> None:
     titles = desktop.get_by_role("heading", level=2)
     expect(titles).to_have_text(["A task that was stopped", "A task that is done"])
     expect(desktop.get_by_label("Show")).to_have_value("ended")
+    # A phone zooms into smaller text when it is touched.
+    expect(desktop.get_by_label("Search")).to_have_css("font-size", "16px")
+
+
+def test_on_paper(desktop: Page) -> None:
+    desktop.goto("/tasks/walking")
+    desktop.emulate_media(media="print")
+    for useless in (desktop.get_by_role("link", name="Take part"), desktop.locator("nav, #try")):
+        expect(useless.first).to_be_hidden()
+    expect(desktop.get_by_role("heading", name="What leaves the device")).to_be_visible()
 
 
 def test_whoever_ended_it_nobody_can_join(desktop: Page) -> None:

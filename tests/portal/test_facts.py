@@ -94,7 +94,9 @@ def test_an_error_stands_beside_guessing() -> None:
     assert "Whether that is better than guessing at random" in vague.sentence
     number = Performance(measured(0.6, 0.2, target__labels=None, model__kind="huber"))
     assert number.guess is None
-    assert number.sentence.endswith("were wrong.")
+    assert number.sentence.endswith(
+        "were wrong. A prediction is wrong if it is off by more than 1."
+    )
     hidden = Performance(measured(0.6, 0.7))
     assert hidden.sentence == "How often it is wrong is not known yet."
 
