@@ -9,8 +9,9 @@ const FLOOR = 2 ** -40;
 const GAP_TICKS = 5;
 
 /**
- * Feeds on readings and labels in the order of time, and says when a sample is due. Ticks come `rate` times a second from the first reading on. A tick takes the newest reading at
- * its time, and is taken when a later reading arrives. A gap, or a new label, starts a new window.
+ * Readings and labels come in the order of time, ticks `rate` times a second from the first reading
+ * on. A tick takes the newest reading at its time, and is taken when a later reading arrives. A gap,
+ * or a new label, starts a new window.
  */
 export class Sensing {
   #sensor;
@@ -37,9 +38,9 @@ export class Sensing {
   }
 
   /**
-   * A sample was taken before this began: what the terms say of `every` and `trigger` counts it.
+   * The last sample, taken before this began.
    *
-   * @param {number} time In seconds.
+   * @param {number} time
    * @param {number} label
    */
   recall(time, label) {
@@ -47,11 +48,12 @@ export class Sensing {
     this.#lastLabel = label;
   }
 
-  /** Seconds until the next sample, if readings come and the label stays. */
+  /** Seconds until the next sample, if the label stays. */
   get wait() {
     const { every, window, rate } = this.#sensor;
-    const since = Number.isFinite(this.#newest) ? this.#newest - this.#lastTime : Infinity;
-    return Math.max(0, every - since, (window - this.#window.length) / rate);
+    const due = this.#lastTime + every - this.#newest;
+    const full = (window - this.#window.length) / rate;
+    return Number.isFinite(due) ? Math.max(due, full) : full;
   }
 
   /** Readings stop here on purpose: what comes next belongs to a new window, however soon. */
