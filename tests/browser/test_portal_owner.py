@@ -126,11 +126,27 @@ def create_task(page: Page, watch: Watch) -> None:
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Who may join").select_option("invite")
     mend_all_mistakes_in_one_round(page, watch)
+    ask_what_the_crowd_will_reach(page)
     page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
     examine(page, "owner-preview")
     page.get_by_role("button", name="Create this task").click()
     expect(page.locator(".notice")).to_contain_text("The task is created")
+
+
+def ask_what_the_crowd_will_reach(page: Page) -> None:
+    """The answer comes into the form; where something is wrong, the page says what."""
+    advice = page.locator("#task [data-plan]")
+    advice.get_by_role("button").click()
+    expect(advice.locator("p").first).to_be_visible(timeout=4000 * PATIENCE)
+    page.get_by_label("Labels", exact=True).fill("few")
+    page.get_by_role("button", name="Preview").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("One thing is wrong:")
+    page.get_by_label("Objective").fill("")
+    advice.get_by_role("button").click()
+    expect(page.get_by_role("alert")).to_contain_text("2 things are wrong:")
+    page.get_by_label("Objective").fill(TASK.objective)
+    page.get_by_label("Labels", exact=True).fill("few\nmany")
 
 
 def visible_fields(page: Page) -> list[str]:

@@ -28,7 +28,7 @@ def preview(browse: Browse, portal: Portal, look: str) -> Page:
     page.goto("/owner/new")
     page.get_by_text("Paste a task file instead").click()
     page.get_by_label("Task file (TOML)").fill(f"{TEXT}# seen on a {look}")
-    page.get_by_role("button", name="Preview").last.click()
+    page.get_by_role("button", name="Preview", exact=True).last.click()
     expect(page.get_by_role("button", name="Simulating this crowd …")).to_be_disabled()
     return page
 

@@ -17,12 +17,13 @@ if (choice && text) {
 // How well the crowd will learn comes in when it is simulated: in the preview by itself.
 
 /**
- * @param {Element} place
+ * @param {HTMLElement} place
  * @param {HTMLButtonElement} button
  */
 async function simulate(place, button) {
   const { form, textContent: label } = button;
   if (!form) return;
+  const focused = document.activeElement === button;
   button.disabled = true;
   button.textContent = say("Simulating this crowd …");
   try {
@@ -33,6 +34,7 @@ async function simulate(place, button) {
     const found = page.getElementById("plan");
     if (found) {
       place.replaceChildren(...found.childNodes);
+      if (focused) place.focus();
       return;
     }
     // Something is wrong with the task: let the page itself say what.
@@ -45,7 +47,9 @@ async function simulate(place, button) {
   if (button.dataset["shown"]) button.click();
 }
 
-for (const place of document.querySelectorAll("[data-plan]")) {
+for (const place of /** @type {NodeListOf<HTMLElement>} */ (
+  document.querySelectorAll("[data-plan]")
+)) {
   const first = place.querySelector("button");
   place.addEventListener("click", (event) => {
     const button = /** @type {Element} */ (event.target).closest("button");
@@ -53,5 +57,5 @@ for (const place of document.querySelectorAll("[data-plan]")) {
     event.preventDefault();
     simulate(place, button);
   });
-  if (first && "atOnce" in /** @type {HTMLElement} */ (place).dataset) simulate(place, first);
+  if (first && "atOnce" in place.dataset) simulate(place, first);
 }
