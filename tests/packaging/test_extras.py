@@ -13,12 +13,12 @@ pytestmark = pytest.mark.xdist_group("packaging")
 
 PROMISES = {
     "": "cli data device flower models optim privacy protocol",
-    "demo": "demo portal server",
+    "demo": "demo",
     "flower": "flower",
     "mqtt": "device.broker device.discovery device.listening",
     "noise": "privacy",
-    "postgresql": "portal server",
-    "server": "bench.server portal server",
+    "postgresql": "server",
+    "server": "bench.server server",
     "server-direction": "portal server",
     "sim": "bench.simulator checks.audit checks.picture reproduction simulation sklearn",
 }
