@@ -75,8 +75,10 @@ def portal(
 
 @app.command()
 def simulator(
-    samples: Annotated[int, typer.Option(help="Synthetic samples to fold.")] = 200_000,
-    rounds: Annotated[int, typer.Option(help="How often each program runs.")] = 9,
+    samples: Annotated[
+        int, typer.Option(min=1, max=10**9, help="Synthetic samples to fold.")
+    ] = 200_000,
+    rounds: Annotated[int, typer.Option(min=1, max=10**6, help="How often each program runs.")] = 9,
     million: Annotated[bool, typer.Option(help="Time and memory of a million devices.")] = False,
     json: JSON = False,
 ) -> None:

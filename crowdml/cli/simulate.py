@@ -139,7 +139,7 @@ def simulate_command(
     spread: Annotated[
         float | None, typer.Option(help="Devices of unequal size: σ of a log-normal law.")
     ] = None,
-    points: Annotated[int, typer.Option(help="Points of a curve.")] = 30,
+    points: Annotated[int, typer.Option(min=1, max=1_000_000, help="Points of a curve.")] = 30,
     seed: SEED = 0,
     engine: Annotated[
         str | None, typer.Option(help="ray or dask, with =ADDRESS for an existing cluster.")
@@ -157,8 +157,6 @@ def simulate_command(
         from crowdml.simulation.plot import check_format, save_curves
     if plot is not None:
         check_format(plot)
-    if points < 1:
-        raise InvalidInput(f"points must be at least 1, found {points}.")
     if rate == "planned" and schedule is not None:
         raise InvalidInput(
             f"the planned rate is constant, found --schedule {schedule}. Give a --rate, or auto."

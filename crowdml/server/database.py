@@ -333,7 +333,8 @@ class PostgreSql(Database):
 def open_database(url: str) -> Database:
     """`CrowdmlError` if it cannot be used, with the reason."""
     scheme = url.partition(":")[0].partition("+")[0]
-    if scheme not in ("sqlite", "postgresql"):
+    # Without a file it would be in memory, where no other process sees it.
+    if scheme not in ("sqlite", "postgresql") or url.rstrip("/") == "sqlite:":
         raise InvalidInput(
             "the database must be a URL such as sqlite:///crowdml.db or "
             f"postgresql://user@host/crowdml, found {url!r}."

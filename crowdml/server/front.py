@@ -40,14 +40,10 @@ class Front:
     fingerprint: str | None = None
 
     def __post_init__(self) -> None:
-        if self.url is not None:
-            parts = urlsplit(self.url)
-            plain = f"{parts.scheme}://{parts.netloc}{parts.path}" == self.url
-            fine = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
-            if not (plain and fine and PATH.fullmatch(parts.path.rstrip("/"))):
-                raise InvalidInput(
-                    f"a public URL must be https://HOST or https://HOST/PATH, found {self.url!r}."
-                )
+        if self.url is not None and not _is_public(self.url):
+            raise InvalidInput(
+                f"a public URL must be https://HOST or https://HOST/PATH, found {self.url!r}."
+            )
         _ = self._networks
 
     @cached_property
@@ -117,3 +113,13 @@ def _forwarded(headers: list[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
             yield name.decode().removeprefix("x-forwarded-"), last
         elif name == b"forwarded":
             yield from ((key.lower(), found) for key, found in PAIR.findall(last))
+
+
+def _is_public(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return False
+    plain = f"{parts.scheme}://{parts.netloc}{parts.path}" == url and "@" not in parts.netloc
+    return bool(fine and plain and PATH.fullmatch(parts.path.rstrip("/")))

@@ -54,7 +54,7 @@ def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
             f"--engine {name} needs {error.name}, which is not installed. "
             f"Run: pip install {'ray' if name == 'ray' else 'distributed'}"
         ) from error
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise InvalidInput(f"no {name} cluster answers at {address}: {error}.") from error
     raise InvalidInput(f"engine must be ray or dask, perhaps with =ADDRESS, found {engine!r}.")
 

@@ -22,6 +22,9 @@ __all__ = ["Crowd", "Learning", "Rule"]
 MOST = 10**9
 """Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
 
+SMALL = 1e-12
+"""No size of numbers or parameters is below this, nor above one over it."""
+
 KINDS: dict[str, Mapping[str, object]] = {
     "mechanism": MECHANISMS,
     "model": MODELS,
@@ -136,8 +139,9 @@ class Learning:
             )
         for name in ("clip", "radius", "reach", "scale", "delta", "tolerance"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise InvalidInput(f"{name} must be positive and finite, found {value}.")
+            if value is not None and not SMALL <= value <= 1 / SMALL:
+                rule = f"must lie in {SMALL:g} … {1 / SMALL:g}"
+                raise InvalidInput(f"{name} {rule}, found {value}.")
         if self.c is not None and not 0 < self.c < math.inf:
             raise InvalidInput(f"the rate must be positive and finite, found {self.c}.")
         if self.averaging is not None and not 0 <= self.averaging <= 1000:

@@ -259,7 +259,7 @@ def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
     assert [row["name"] for row in named["tasks"]] == ["elsewhere"]
     quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
     assert quick("task", "list", "--json").json() == named
-    for wrong in ("mysql://host/db", "crowdml.db"):
+    for wrong in ("mysql://host/db", "crowdml.db", "sqlite://"):
         error = quick("task", "list", "--database", wrong).error()
         assert "the database must be a URL such as" in error
     nowhere = f"sqlite:///{tmp_path}/no/such/folder.db"

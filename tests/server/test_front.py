@@ -16,6 +16,8 @@ from crowdml.server.front import Facing, Front
         "example.org",
         "ftp://example.org",
         "https://",
+        "https://[",
+        "https://example.org:99999",
         "https://ada@example.org",
         "https://example.org/a b",
         "https://example.org/?q",

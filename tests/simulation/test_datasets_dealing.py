@@ -109,7 +109,7 @@ def test_wrong_wishes() -> None:
         with pytest.raises(InvalidInput, match="skew must be positive"):
             data.assign(3, rng, skew=skew)
     for spread in (-1.0, np.inf, np.nan):
-        with pytest.raises(InvalidInput, match="spread must be finite"):
+        with pytest.raises(InvalidInput, match="spread must lie in 0"):
             data.assign(3, rng, spread=spread)
     with pytest.raises(InvalidInput, match="skew is about labels"):
         dataset(np.zeros(10), n_labels=0).assign(3, rng, skew=1.0)

@@ -16,6 +16,10 @@ from crowdml.types import Array, Ints
 __all__ = ["apportion", "assign_devices"]
 
 
+LARGEST_SPREAD = 100.0
+"""Of σ: one device has all samples long before, and e^(7σ) must fit a float."""
+
+
 def assign_devices(
     person: Ints,
     n_devices: int,
@@ -39,8 +43,8 @@ def assign_devices(
     """
     if skew is not None and not 0 < skew < math.inf:
         raise InvalidInput(f"skew must be positive and finite, found {skew}. Use none for even.")
-    if spread is not None and not 0 <= spread < math.inf:
-        raise InvalidInput(f"spread must be finite and not negative, found {spread}.")
+    if spread is not None and not 0 <= spread <= LARGEST_SPREAD:
+        raise InvalidInput(f"spread must lie in 0 … {LARGEST_SPREAD:g}, found {spread}.")
     device = np.empty(len(person), dtype=np.int32)
     order = np.argsort(person, kind="stable")
     _, counts = np.unique(person, return_counts=True)
@@ -85,7 +89,7 @@ def apportion(counts: Ints, total: int) -> Ints:
 
 
 def _sizes(n: int, spread: float | None, rng: np.random.Generator) -> Array:
-    return np.ones(n) if spread is None else rng.lognormal(0.0, spread, n)
+    return np.ones(n) if spread is None else rng.lognormal(0.0, abs(spread), n)
 
 
 def _cut_by_label(n_c: Ints, sizes: Array, skew: float, rng: np.random.Generator) -> Ints:
