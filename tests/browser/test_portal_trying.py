@@ -23,6 +23,7 @@ TASKS = {
     ),
     "typed": phone_task("typed", **MANUAL),
     "sensed": phone_task("sensed"),
+    "new": make_task("new"),
 }
 TYPED = {"row": "9, 1 0;2", "number": "0.1 0.2 0.3 0.1"}
 
@@ -33,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
         portal = serve(*TASKS.values())
         with portal.connected() as wire:
             for task in TASKS.values():
-                Crowd(wire, task).check_in(3)
+                Crowd(wire, task).check_in(0 if task.name == "new" else 3)
         yield portal
 
 
@@ -89,6 +90,19 @@ def test_a_number_is_predicted(browse: Browse, server: Portal) -> None:
     assert float(said.inner_text().partition(": ")[2]) == pytest.approx(expected, rel=0.01)
     assert page.locator(".chances").count() == 0
     assert MODELS["ridge"].classifier is False
+
+
+def test_before_anything_is_learnt(browse: Browse, server: Portal) -> None:
+    """Someone may look on from the start: what can be tried is that of the moment."""
+    page = browse(server)
+    page.goto("/tasks/new")
+    page.get_by_role("button", name="Predict").click()
+    expect(page.get_by_text("It has learnt nothing yet.")).to_be_visible()
+    with server.connected() as wire:
+        Crowd(wire, TASKS["new"]).check_in(3)
+    expect(page.locator('[data-live="version"]')).to_have_text("3")
+    page.get_by_role("button", name="Predict").click()
+    expect(page.get_by_text("The model says:")).to_be_visible()
 
 
 def test_numbers_by_their_names(browse: Browse, server: Portal) -> None:

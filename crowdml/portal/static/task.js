@@ -212,6 +212,6 @@ if (trial) {
   trial.addEventListener("submit", async (event) => {
     event.preventDefault();
     const { predict } = await loading();
-    predict(trial, document.querySelector("#prediction"));
+    predict(trial, document.querySelector("#prediction"), newest);
   });
 }

@@ -8,8 +8,10 @@ import { sourceOf } from "../web/sensors/index.js";
 
 let stop = null; // ends the sensing that is under way
 
-export async function predict(form, output) {
+/** With the model after so many check-ins, which are counted live. */
+export async function predict(form, output, checkins) {
   if (stop) return end();
+  if (!checkins) return output.replaceChildren(paragraph(say("It has learnt nothing yet.")));
   const sensor = form.dataset.sensor ? JSON.parse(form.dataset.sensor) : null;
   try {
     if (sensor && sensor.kind !== "manual") await sense(form, output, sensor);
