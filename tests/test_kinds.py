@@ -120,8 +120,10 @@ class Copy:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        # What is compiled comes with it, but for files that are being written.
+        unfinished = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
         for name in ("crowdml", "tests", "docs"):
-            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, root / name, ignore=unfinished)
         for name in ("CONTRIBUTING.md", "pyproject.toml", "package.json"):
             shutil.copy(ROOT / name, root / name)
 
