@@ -18,6 +18,8 @@ device.leave()
 | `crowdml.protocol` | tasks, terms and messages, where device and server meet |
 | `crowdml.server` | a server in a process of its own, and its database |
 | `crowdml.simulation` | a crowd in arrays: whether it will learn, before it exists |
+| `crowdml.learnt` | the model that was learnt, as a file and as an estimator |
+| `crowdml.sklearn`, `crowdml.flower` | a simulated crowd as an estimator; Flower's clients |
 | `crowdml.checks` | suites that your own model, optimizer or mechanism must pass |
 | `crowdml.errors` | every error on purpose, drawn as a tree |
 
