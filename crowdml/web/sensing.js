@@ -48,12 +48,11 @@ export class Sensing {
     this.#lastLabel = label;
   }
 
-  /** Seconds until the next sample, if the label stays. */
+  /** Seconds until the next sample, if the label stays; not finite before there is a reading. */
   get wait() {
     const { every, window, rate } = this.#sensor;
-    const due = this.#lastTime + every - this.#newest;
     const full = (window - this.#window.length) / rate;
-    return Number.isFinite(due) ? Math.max(due, full) : full;
+    return Math.max(this.#lastTime + every - this.#newest, full);
   }
 
   /** Readings stop here on purpose: what comes next belongs to a new window, however soon. */

@@ -11,7 +11,7 @@ from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task, running, serving
 from tests.browser.portals import Portal
 
-EVERY, BATCH = 30, 40
+EVERY, BATCH = 60, 40
 SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
     .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
     .filter((each) => !each.matches(".skip"))
@@ -56,10 +56,10 @@ def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
     expect(page.locator("#agree")).to_be_enabled()
     # One reading is in one sample only, so that the sum decides.
     for checkins, level, sure, time in (
-        ("20", "Very weak privacy", "at most 100 % sure", "6 hours 40 minutes"),
-        ("3", "Moderate privacy", "at most 95.3 % sure", "60 minutes"),
-        ("1", "Strong privacy", "at most 73.1 % sure", "20 minutes"),
-        ("21", "Not private", "at most 100 % sure", "7 hours"),
+        ("20", "Very weak privacy", "at most 100 % sure", "13 hours 20 minutes"),
+        ("3", "Moderate privacy", "at most 95.3 % sure", "2 hours"),
+        ("1", "Strong privacy", "at most 73.1 % sure", "40 minutes"),
+        ("21", "Not private", "at most 100 % sure", "14 hours"),
     ):
         page.get_by_label("Stop after so many check-ins").fill(checkins)
         expect(page.locator("#lose-level")).to_have_text(level)
@@ -72,15 +72,15 @@ def test_a_tap_on_an_answer_resumes_and_a_reload_recalls(browse: Browse, server:
     participant = running(page, server, "slow", "Walking")
     participant.until(lambda: participant.collected() == 1)
     seconds, minutes = _outlook(page)
-    assert EVERY - 10 < seconds <= EVERY
-    assert minutes in (19, 20), "38 samples more"
+    assert EVERY - 30 < seconds <= EVERY
+    assert minutes in (38, 39), "38 samples more"
     page.reload()
     participant.says("Paused. Nothing is collected.")
     assert page.evaluate(SMALL) == []
     participant.tap("Still")
     participant.says("Collecting: Still.")
     later, _ = _outlook(page)
-    assert 0 < later <= seconds, "the sample before the reload counts"
+    assert seconds - 30 < later <= seconds, "the sample before the reload counts"
     assert participant.collected() == 1
     inspect(page, "outlook")
 

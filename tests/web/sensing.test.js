@@ -39,6 +39,7 @@ test("what was taken before an interruption still counts for the trigger", () =>
 
 test("what was taken before the page was loaded counts, and says how long to wait", () => {
   const sensing = new Sensing({ ...SENSOR, every: 2 }, 4);
+  assert.ok(!Number.isFinite(sensing.wait));
   sensing.recall(-1.5, 0);
   const taken = [];
   for (let k = 0; k < 3; k++) taken.push(...sensing.push(k / 10, 1, 0));

@@ -83,8 +83,9 @@ export class Participation extends EventTarget {
 
   /** Seconds until the next sample, or undefined if none is on its way. */
   get nextSample() {
-    const { sensing, label, silent, manual } = this;
-    return manual || !sensing || silent || label === null ? undefined : this.#sensing.wait;
+    const { wait } = this.#sensing;
+    const due = this.sensing && !this.silent && this.label !== null && Number.isFinite(wait);
+    return due ? Math.max(0, wait) : undefined;
   }
 
   get waiting() {
