@@ -164,7 +164,7 @@ def take_part(camera: Camera, page: Page, kind: str) -> None:
     limit = page.locator("#limit-reached, #ended-title").filter(visible=True)
     expect(limit).to_be_visible(timeout=1000 * PATIENCE)
     camera.take(page, f"participant-{kind}-limit")
-    page.locator("[data-leave]").filter(visible=True).first.click()
+    page.locator("[data-leave]").last.evaluate("(button) => button.click()")
     camera.take(page, f"participant-{kind}-leaving")
     page.locator("#sure-to-leave button[value=leave]").click()
     expect(page.locator("#bye-title")).to_be_visible()

@@ -97,18 +97,23 @@ def test_an_owner_from_first_to_last(
     expect(steps).to_contain_text("Running")
     examine(page, "owner")
     delete(page, portal)
+    german = browse(portal, "phone-light", locale="de-AT")
+    carry(german, portal, cookie["value"])
+    read_german(german)
     page.get_by_role("button", name="Sign out ada").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     assert page.context.cookies() == []
     # Whoever kept a copy of the cookie has nothing.
-    page.context.add_cookies(
-        [{"name": cookie["name"], "value": cookie["value"], "url": portal.url}]
-    )
+    carry(page, portal, cookie["value"])
     page.goto("/owner/tasks/steps")
     expect(page).to_have_url(re.compile("/owner/sign-in"))
 
     assert portal.stop() == 0
     assert portal.complaints == []
+
+
+def carry(page: Page, portal: Portal, session: str) -> None:
+    page.context.add_cookies([{"name": "crowdml", "value": session, "url": portal.url}])
 
 
 def create_task(page: Page, watch: Watch) -> None:
@@ -208,6 +213,18 @@ def delete(page: Page, portal: Portal) -> None:
     page.get_by_role("button", name="Delete this task").click()
     expect(page.locator(".notice")).to_have_text("The task is deleted.")
     expect(page.get_by_role("link", name="A mistake", exact=True)).to_have_count(0)
+
+
+def read_german(page: Page) -> None:
+    for path, heading in {
+        "/owner": "Aufgaben steuern",
+        "/owner/new": "Aufgabe anlegen",
+        "/owner/tasks/steps": "How many steps today?",
+    }.items():
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+        assert fits(page)
+        assert barriers(page) == []
 
 
 def expect_reload(page: Page, link: str) -> None:
