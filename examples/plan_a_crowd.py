@@ -68,7 +68,7 @@ advice.plot("150 people, 50 samples each")
 # %%
 for devices in (5, 15, 50, 150):
     smaller = Gathering(devices, samples=50)
-    best = advise(task, smaller, data, mechanisms=["direction"], trials=5).options[0]
+    best = advise(task, smaller, data, mechanisms=["direction"], trials=5).recommended
     print(f"{devices:>4} people: error {best.error:.3f} ± {best.std:.3f}")
 
 # %% [markdown]

@@ -14,13 +14,13 @@ def read_sensors() -> list[float]:
     return [random.uniform(-0.2, 0.2) for _ in range(4)]
 
 
-def ask_person(x: list[float]) -> int:
-    """Stand-in for a vote: 0 cold, 1 fine, 2 warm."""
-    return 0 if x[0] < -0.07 else 2 if x[0] > 0.07 else 1
+def ask_person(x: list[float]) -> str:
+    """Stand-in for a vote."""
+    return "cold" if x[0] < -0.07 else "warm" if x[0] > 0.07 else "fine"
 
 
 def main(url: str, fingerprint: str) -> None:
-    device = Device.join(url, "room", fingerprint=fingerprint)
+    device = Device.join(url, "room", file="thermostat.device", fingerprint=fingerprint)
     for _ in range(60):
         x = read_sensors()
         outcome = device.add(x, ask_person(x))

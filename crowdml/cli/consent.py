@@ -41,7 +41,8 @@ def in_plain_words(terms: Terms, limits: Limits) -> list[str]:
         f"What leaves:       {_leaving(terms)}",
         f"How it is hidden:  {_hiding(terms, limits) if terms.private else _not_at_all(terms)}",
         "How to stop:       `crowdml device leave`, at any time: it erases the samples, the ledger "
-        "and the key here. What was sent stays part of the model.",
+        "and the key here. The sum of what you told over all tasks is kept in participant.account, "
+        "and what was sent stays part of the model.",
     ]
 
 

@@ -77,5 +77,7 @@ def _first_line(file: str) -> str:
             with open(file, encoding="utf-8") as lines:
                 line = lines.readline(LONGEST_LINE)
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read the password file {file}: {error}.") from error
+        raise InvalidInput(
+            f"cannot read the password file {file}: {getattr(error, 'strerror', error)}."
+        ) from error
     return line.rstrip("\r\n")

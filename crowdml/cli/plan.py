@@ -100,7 +100,9 @@ def _read(file: Path) -> str:
     try:
         return sys.stdin.read() if file == STDIN else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
+        raise InvalidInput(
+            f"cannot read the task file {file}: {getattr(error, 'strerror', error)}."
+        ) from error
 
 
 def _task(text: str, devices: int) -> Task:

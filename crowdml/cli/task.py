@@ -86,7 +86,9 @@ def create(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read the task file {file}: {error}.") from error
+        raise InvalidInput(
+            f"cannot read the task file {file}: {getattr(error, 'strerror', error)}."
+        ) from error
     task = Task.from_toml(text, *_own_words())
     with open_store(database) as store:
         row = store.create_task(task)

@@ -1,10 +1,11 @@
 """Trusting one certificate by its fingerprint."""
 
 import hashlib
+import re
 import socket
 import ssl
 
-from crowdml.errors import Unreachable, Untrusted
+from crowdml.errors import InvalidInput, Unreachable, Untrusted
 
 __all__ = ["fetch_pinned", "fingerprint_of", "trust_only"]
 
@@ -14,6 +15,11 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
 
     Only a handshake is made: nothing is sent to a server that is not yet trusted.
     """
+    wanted = fingerprint.lower().replace(":", "").replace(" ", "")
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        raise InvalidInput(
+            f"a fingerprint must be 64 digits from 0 to f, found {fingerprint!r}. Copy all of it."
+        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -26,7 +32,6 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
     except OSError as error:
         raise Unreachable(f"cannot reach {host}:{port}: {error}.") from error
     found = _fingerprint(der)
-    wanted = fingerprint.lower().replace(":", "").replace(" ", "")
     if found != wanted:
         raise Untrusted(
             f"the server's certificate must have the fingerprint {wanted}, found {found}. "

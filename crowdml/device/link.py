@@ -58,11 +58,9 @@ def read_link(url: str, task: str | None = None) -> Link:
             f"a link must be https://HOST:PORT/join/TASK, found {url!r}: {error}."
         ) from error
     for marker in ("/join/", "/v1/tasks/", "/tasks/"):
-        prefix, found, name = parts.path.rstrip("/").partition(marker)
+        prefix, found, name = parts.path.rstrip("/").removesuffix("/export").partition(marker)
         if found and name:
             return Link(f"{parts.scheme}://{parts.netloc}{prefix}", check_name(task or name))
     if not task:
-        raise InvalidInput(
-            f"which task? Give its link https://HOST/join/TASK, or --task, found {url!r}."
-        )
+        raise InvalidInput(f"which task? Give its link, https://HOST/join/TASK, found {url!r}.")
     return Link(url.rstrip("/"), check_name(task))

@@ -27,6 +27,8 @@ def load_model(
         insecure_http: Allow plain HTTP beyond loopback.
     """
     name = str(source)
+    if not name:
+        raise InvalidInput("a model must be a file or the address of a task, found nothing.")
     if "://" in name:
         return _fetch(name, fingerprint, insecure_http)
     try:

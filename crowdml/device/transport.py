@@ -21,6 +21,7 @@ from crowdml.protocol import (
     TaskView,
     read_problem,
 )
+from crowdml.visible import visible
 
 __all__ = ["CheckedOut", "HttpTransport", "Transport"]
 
@@ -145,13 +146,13 @@ class HttpTransport:
         except (ConnectionError, http.client.HTTPException) as error:
             self._connection.close()
             if fresh:
-                raise Unreachable(f"the connection failed: {error}.") from error
+                raise Unreachable(f"the connection failed: {_why(error)}.") from error
         except ssl.SSLCertVerificationError as error:
             self._connection.close()
             raise Untrusted(
                 f"the server's certificate is not trusted: {error.verify_message}. "
-                "Pin a self-signed one by its fingerprint: with --fingerprint when joining, with "
-                "`crowdml device repin` if its owner has renewed it."
+                "Pin a self-signed one by its fingerprint: with --fingerprint, in Python with "
+                "fingerprint=, or with `crowdml device repin` if its owner has renewed it."
             ) from error
         except OSError as error:
             self._connection.close()
@@ -195,3 +196,10 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, in words; a server that wants TLS answers plain HTTP with an alert of it."""
+    if str(error).startswith("\x15\x03"):
+        return "the server speaks TLS, so its address begins with https://"
+    return visible(str(error))

@@ -38,10 +38,12 @@ class LearntModel:
             raise InvalidInput(f"a model's kind must be {kinds}, found {about.kind!r}.")
         d, k = len(about.names), max(len(about.labels), 1)
         shapes = np.shape(weights), np.shape(intercepts)
-        if shapes != ((k, d), (k,)) or not np.isfinite(weights).all():
+        finite = np.isfinite(weights).all() and np.isfinite(intercepts).all()
+        if shapes != ((k, d), (k,)) or not finite:
             raise InvalidInput(
                 f"a model of {d} features and {len(about.labels)} labels must have {k}×{d} finite "
-                f"weights and {k} intercepts, found the shapes {shapes[0]} and {shapes[1]}."
+                f"weights and {k} intercepts, found the shapes {shapes[0]} and {shapes[1]}"
+                f"{'' if finite else ', with numbers that are not finite'}."
             )
         self.about = about
         self.weights, self.intercepts = weights, intercepts

@@ -14,7 +14,7 @@ from crowdml.visible import visible
 
 __all__ = ["model_card"]
 
-MEANINGLESS = 0.5
+MEANINGLESS = 0.25
 """A share known to within this much is not known."""
 
 WIDE = 0.1
@@ -119,8 +119,8 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
         return
     low, high = (_share(estimate.value + side * estimate.margin) for side in (-1, 1))
     yield (
-        f"About {_share(estimate.value):.1%} of predictions {what}: between {low:.1%} and "
-        f"{high:.1%} with 95 % confidence. This is estimated from noisy counts of the last "
+        f"Of its predictions, about {_share(estimate.value):.0%} {what}: between {low:.0%} and "
+        f"{high:.0%} with 95 % confidence. This is estimated from noisy counts of the last "
         f"check-ins that counted errors, up to {task.stop.window}, each with the model of its "
         "time, on samples of participants before they were learnt from."
     )

@@ -187,6 +187,8 @@ def advise(
         seed: The same seed gives the same advice.
         progress: Called with the number of runs done and in all.
     """
+    if target_error is not None and not 0 < target_error < 1:
+        raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
     draw = partial(_draw, task, data, difficulty)
     tried = [
         (mechanism, batch, checkins)

@@ -199,6 +199,18 @@ def test_a_certificate_that_changes_after_joining(
         assert eavesdropper.received == b""
 
 
+def test_a_fingerprint_that_is_none(tmp_path: Path) -> None:
+    """A slip of the hand must not read like an attack."""
+    with pytest.raises(InvalidInput, match="must be 64 digits from 0 to f, found 'zz'"):
+        Device.join("https://127.0.0.1:1", "activity", file=tmp_path / "it", fingerprint="zz")
+
+
+def test_plain_http_to_tls(start: Start, tmp_path: Path) -> None:
+    plain = start(make_task(), tls="self-signed").url.replace("https", "http")
+    with pytest.raises(Unreachable, match="speaks TLS, so its address begins with https://"):
+        Device.join(plain, "activity", file=tmp_path / "device")
+
+
 def test_a_fingerprint_needs_tls(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="https"):
         Device.join(

@@ -163,6 +163,12 @@ def test_data_of_another_shape_are_refused() -> None:
         advise(task(), CROWD, load_activity(features="demo"))
 
 
+@pytest.mark.parametrize("error", [-1.0, 0.0, 1.0])
+def test_an_error_that_cannot_be_asked_for(error: float) -> None:
+    with pytest.raises(InvalidInput, match="must be above 0 and below 1"):
+        advise(task(), CROWD, target_error=error)
+
+
 @pytest.mark.parametrize(("devices", "samples"), [(0, 5), (5, 0)])
 def test_nobody_is_no_crowd(devices: int, samples: int) -> None:
     with pytest.raises(InvalidInput, match="must be at least 1"):
