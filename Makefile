@@ -71,10 +71,11 @@ soak: $(READY)
 		tests/protocol/test_fuzzing.py
 	$(BIN)/python -m tests.soak $(SOAK)
 
-# One environment, and a mark for each extra that is in it. Python compiles what it uses when it does.
+# One environment, and a mark for each extra that is in it. The demo starts few programs, so Python
+# compiles for it what it uses when it does; the tests start hundreds.
 $(VENV)/.has-%: pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "installing what crowdml[$*] needs: a minute or two"
-	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[$*]'
+	$(BIN)/python -m pip install $(if $(filter dev,$*),,--no-compile) --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
 $(BIN)/pip:

@@ -54,3 +54,4 @@ def test_everything_stays_under_the_prefix(browse: Browse, server: Portal, watch
     expect(page).to_have_url(f"{server.url}/crowd/owner/new")
     outside = {url for url in asked if not urlsplit(url).path.startswith("/crowd/")}
     assert {url for url in outside if urlsplit(url).path != "/favicon.ico"} == set()
+    page.goto("about:blank")  # before the server goes

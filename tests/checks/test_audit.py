@@ -153,7 +153,7 @@ class Lopsided(Pseudo):
 
 @ROLE
 def test_finds_a_choice_that_is_not_uniform(role: str) -> None:
-    assert not found(0.5, role, 16_000, Python(Lopsided())).passed
+    assert not found(0.5, role, 16_000, Python(Lopsided()), directions=8).passed
 
 
 def test_finds_a_choice_that_looks_at_the_codebook(monkeypatch: pytest.MonkeyPatch) -> None:
