@@ -26,6 +26,7 @@ from crowdml.server.workers import run_workers
 __all__ = ["Address", "free_port", "run_loop", "serve"]
 
 T = TypeVar("T")
+ENDING = (signal.SIGTERM, signal.SIGINT)
 OWN_FILES = 128
 """Open files that are no connections of the server."""
 
@@ -145,7 +146,12 @@ async def _run(
 
     settings: Settings = app.state.settings
     connections = _connections(settings.most_connections)
+    loop, ending = asyncio.get_running_loop(), asyncio.Event()
+    for number in ENDING:
+        loop.add_signal_handler(number, ending.set)
     async with app.router.lifespan_context(app):
+        if ending.is_set():
+            return
         server = Server(
             app,
             address=address.host,
@@ -161,13 +167,12 @@ async def _run(
             ssl_cert=files[0] if files else None,
             ssl_key=files[1] if files else None,
         )
-        loop = asyncio.get_running_loop()
 
         def end() -> None:
             app.state.service.close()
             server.stop()
 
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ENDING:
             loop.add_signal_handler(number, end)
         announcing = asyncio.create_task(_announce_when_open(address, announce))
         try:
