@@ -12,11 +12,17 @@ from crowdml.cli.output import Console, print_json, say
 from crowdml.device import DeviceStore, default_file
 from crowdml.device.account import Account, Statement
 from crowdml.errors import DeviceError
-from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
+from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Role, Unit
 from crowdml.protocol import Terms
 from crowdml.visible import visible
 
 __all__ = ["ledger", "told_before"]
+
+SENT = {
+    Role.TRAIN: "a direction for the model",
+    Role.EVALUATE: "right or wrong about one sample",
+    Role.COUNT: "the answer of one sample",
+}
 
 
 def ledger(file: FILE = None, json: JSON = False) -> None:
@@ -75,7 +81,7 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
 
 def _told(event: CheckinEvent) -> str:
     if isinstance(event, DirectionEvent):
-        return f"one {event.what}"
+        return SENT[event.role]
     parts = [release.what for release in event.releases]
     return f"{', '.join(parts)} of {event.n_samples} samples, with noise"
 

@@ -57,7 +57,8 @@ epsilon = 4.0               # what a person loses in all, at most
 [collection]
 batch = 50                  # b: a device checks in when it has so many samples
 # checkins = 1              # K: how often a device may check in; the check-ins share epsilon
-# evaluators = 0.2          # the share of check-ins that only measure the error
+# evaluators = 0.15         # the share of check-ins that only say whether the model was right
+# counters = 0.05           # the share of check-ins that only say one answer
 
 [stop]
 updates = 1000              # how many check-ins you expect, within a factor of four

@@ -44,7 +44,6 @@ from crowdml.errors import (
 from crowdml.learnt import LearntModel
 from crowdml.privacy import (
     Chance,
-    CheckinEvent,
     Ledger,
     Limits,
     SystemChance,
@@ -428,19 +427,20 @@ class Device:
     def _release(self) -> Letter | None:
         """Check out w and turn the buffer into one sanitised letter."""
         agreement = self._agreement
-        # Asked before the check-out too, so that a spent budget costs no traffic.
-        agreement.require_budget(self._store.ledger, self._store.n_samples)
+        # Before the check-out, so that a spent budget costs no traffic.
+        approval = agreement.approve(self._store.ledger, self._store.n_samples)
         checked_out = self._transport.checkout(self._identity.token)
         w = agreement.accept(checked_out)
         self._on_step("checked out")
 
-        def write(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent] | None:
-            written = agreement.write(checked_out.checkout.version, w, x, y, ledger, self._chance)
+        def write(x: Array, y: Array, ledger: Ledger) -> Letter | None:
+            version = checked_out.checkout.version
+            letter = agreement.write(approval, version, w, x, y, ledger, self._chance)
             self._on_step("sanitised")
-            return written
+            return letter
 
         with self._waiting.whole_slots():
-            letter = self._store.release(write)
+            letter = self._store.release(approval.n_samples, approval.event, write)
             if letter:
                 self._on_step("stored")
         return letter

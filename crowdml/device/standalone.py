@@ -90,7 +90,7 @@ TERMS = {
     },
     "collection": {
         "batch": (int, 1, 100_000), "buffer": (int, 1, 1_000_000), "heldout": (float, 0, 0),
-        "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9),
+        "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9), "counters": (float, 0, 0.9),
     },
 }  # fmt: skip
 """A type with the least and the most (of a text or a list: of its length), words, or null."""
@@ -149,6 +149,8 @@ class Terms(SimpleNamespace):
             (self.batch <= self.buffer, "have a buffer for a whole batch"),
             (self.t < self.k, "have closest below directions"),
             (self.epsilon <= 40, "have an epsilon of at most 40 for each check-in"),
+            (self.evaluators + self.counters <= 0.9 * (1 + 1e-9), "let one check-in in ten train"),
+            (self.C > 0 or self.counters == 0, "have counters of 0 where there are no labels"),
             (suits(terms["features"]["sensor"], self.D), "count what the sensor makes"),
         ):
             if not holds:
@@ -182,10 +184,12 @@ def choose(order: list[int], t: int, epsilon: float) -> int:
     return order[t + secrets.randbelow(k - t)]
 
 
-def evaluates(terms: Terms, place: str) -> bool:
-    """Whether this check-in tells how good w is instead of a direction: a public rule."""
-    draw = hashlib.sha256(f"{place}\nrole".encode()).digest()[:4]
-    return bool(int.from_bytes(draw, "little") < terms.evaluators * 2**32)
+def role_of(terms: Terms, place: str) -> str:
+    """Return the role of a check-in by a public rule: "evaluate", "count" or "train"."""
+    draw = int.from_bytes(hashlib.sha256(f"{place}\nrole".encode()).digest()[:4], "little")
+    if draw < terms.evaluators * 2**32:
+        return "evaluate"
+    return "count" if draw < (terms.evaluators + terms.counters) * 2**32 else "train"
 
 
 def codebook(place: str, d: int, k: int) -> Iterator[list[int]]:
@@ -221,19 +225,25 @@ def direction(terms: Terms, place: str, u: list[float]) -> int:
     return choose(order, terms.t, terms.epsilon)
 
 
-def report(terms: Terms, w: list[float], samples: list[Sample]) -> int:
-    """Of one sample its label, and whether w is wrong about it: rather the truth."""
-    x, y = samples[secrets.randbelow(len(samples))]
+def respond(truth: int, numbers: int, epsilon: float) -> int:
+    """Return the truth, or by chance another one of 0 … numbers − 1."""
+    return choose([truth, *(n for n in range(numbers) if n != truth)], 1, epsilon)
+
+
+def is_wrong(terms: Terms, w: list[float], x: list[float], y: float) -> bool:
     s = scores_of(terms, w, x)
-    wrong = s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
-    truth = 2 * (int(y) if terms.C else 0) + wrong
-    return choose([truth, *(r for r in range(2 * terms.K) if r != truth)], 1, terms.epsilon)
+    return s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
 
 
-def tell(terms: Terms, place: str, w: list[float], samples: list[Sample]) -> dict[str, int]:
-    """All that is ever told of these samples."""
-    if evaluates(terms, place):
-        return {"report": report(terms, w, samples)}
+def tell(
+    terms: Terms, place: str, w: list[float], samples: list[Sample], role: str
+) -> dict[str, int]:
+    """Return the one number that is ever sent about these samples."""
+    if role != "train":
+        x, y = samples[secrets.randbelow(len(samples))]
+        if role == "count":
+            return {"answer": respond(int(y), terms.C, terms.epsilon)}
+        return {"wrong": respond(int(is_wrong(terms, w, x, y)), 2, terms.epsilon)}
     u = [g + terms.regularization * w_j for g, w_j in zip(mean_gradient(terms, w, samples), w)]
     return {"direction": direction(terms, place, u)}
 
@@ -537,11 +547,13 @@ class Device:
             number = state["number"] + 1
             if len(samples) < terms.batch or number > terms.checkins or state["outbox"]:
                 return  # another process was faster
-            told = tell(terms, f"{terms.sha256}\n{self.name}\n{number}", w, samples)
+            place = f"{terms.sha256}\n{self.name}\n{number}"
+            role = role_of(terms, place)
+            told = tell(terms, place, w, samples, role)
             message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}
             state["outbox"] = json.dumps({**message, "number": number, **told})
             state["number"], entry = number, {"task": state["task"], "number": number}
-            entry |= {"what": next(iter(told)), "epsilon": terms.epsilon, "answer": "none yet"}
+            entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
             state["ledger"].append(entry)
             db.execute("DELETE FROM buffer")
 

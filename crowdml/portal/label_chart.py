@@ -44,7 +44,7 @@ def _short(label: str) -> str:
 
 def note_labels(task: Task) -> str:
     if Promise.of(task.terms).whole:
-        said = say("From the check-ins that report, made to add up to 100 %.")
+        said = say("From the check-ins that count answers, made to add up to 100 %.")
     elif task.terms.hides:
         said = say("From noisy counts, made to add up to 100 %.")
     else:

@@ -15,7 +15,7 @@ from crowdml.privacy.events import CheckinEvent, NoiseEvent, Part, Release
 from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import Implausible, Place, Reading, require_own
+from crowdml.privacy.mechanism import Implausible, Place, Reading
 from crowdml.privacy.minibatch import Minibatch, choose
 from crowdml.types import Array, Ints
 
@@ -172,8 +172,7 @@ class NoiseMechanism:
         averaged over the samples really used for them. λw is added in whole steps after the
         noise: it depends on public numbers only.
         """
-        own = self.event(minibatch.n_samples)
-        require_own(event, own)
+        own = self._require_own(event, minibatch.n_samples)
         heldout = choose(own.n_samples, own.n_heldout, chance)
         g = minibatch.mean_gradient(~heldout, self.clip, self.norm)
         length = float(np.linalg.norm(g, self.norm))
@@ -199,6 +198,21 @@ class NoiseMechanism:
             grid=grid,
             gradient=_fit(noisy["gradient"] + quantize(decay, grid)).astype("<i4").tobytes(),
         )
+
+    def _require_own(self, event: CheckinEvent, n_samples: int) -> NoiseEvent:
+        """Raise unless the event is for this minibatch and has this mechanism's levels."""
+        levels = tuple(level for level in self.levels if level)
+        if (
+            not isinstance(event, NoiseEvent)
+            or (event.n_samples, event.n_heldout) != (n_samples, self.n_heldout(n_samples))
+            or (tuple(release.level for release in event.releases), event.delta)
+            != (levels, self.delta)
+        ):
+            raise InvalidInput(
+                f"an event must be for {n_samples} samples with the levels "
+                f"{', '.join(f'{level:g}' for level in levels)}, found {event}."
+            )
+        return event
 
     def _hide(self, values: Ints, release: Release, chance: Chance) -> Ints:
         if math.isinf(release.level):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from crowdml.errors import Mistake
 from crowdml.models import MODELS
-from crowdml.privacy import LARGEST_CHOICE
+from crowdml.privacy import LARGEST_CHOICE, LARGEST_SHARE
 from crowdml.protocol.review import Rule, rule
 from crowdml.protocol.wording import listed, shown
 
@@ -131,6 +131,23 @@ def _a_direction_is_sent_so_often(
         yield Mistake("privacy.epsilon", must, f"{epsilon / checkins:g}")
 
 
+@rule("collection.evaluators", "collection.counters")
+def _some_checkins_train(evaluators: float | None, counters: float | None) -> Iterator[Mistake]:
+    share = (evaluators or 0.0) + (counters or 0.0)
+    if share > LARGEST_SHARE * (1 + 1e-9):
+        must = (
+            f"must leave one check-in in ten for training: at most {LARGEST_SHARE:g} with counters"
+        )
+        yield Mistake("collection.evaluators", must, f"{share:g}", "Lower one of them.")
+
+
+@rule("collection.counters", "target.labels")
+def _counters_have_answers(counters: float | None, labels: tuple[str, ...]) -> Iterator[Mistake]:
+    if counters and not labels:
+        must = "must be 0 where a number is predicted, because there are no answers to count"
+        yield Mistake("collection.counters", must, f"{counters:g}", "Remove it.")
+
+
 def _has_no_use(field: str, chosen: str, mechanism: str) -> Rule:
     """Both fields exist in all terms; `chosen` only in those of some mechanisms."""
 
@@ -155,6 +172,8 @@ RULES = (
     _labels_differ,
     _buffer_holds_a_batch,
     _model_suits,
+    _some_checkins_train,
+    _counters_have_answers,
 )
 """Those that a task file and the terms have in common."""
 
@@ -168,6 +187,8 @@ TERMS_RULES = (
     _has_no_use("collection.heldout", "privacy.directions", "direction"),
     _has_no_use("collection.evaluators", "privacy.epsilon_g", "laplace"),
     _has_no_use("collection.evaluators", "privacy.rho_g", "gaussian"),
+    _has_no_use("collection.counters", "privacy.epsilon_g", "laplace"),
+    _has_no_use("collection.counters", "privacy.rho_g", "gaussian"),
     _some_are_not_the_closest,
     _a_direction_is_sent_so_often,
 )

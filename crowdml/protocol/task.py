@@ -9,7 +9,7 @@ import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer, audible, make_optimizer, planned_rate
-from crowdml.privacy import LARGEST_CHOICE
+from crowdml.privacy import LARGEST_CHOICE, LARGEST_SHARE, Role, Unit
 from crowdml.protocol.mechanisms import (
     LARGEST_EPSILON,
     MECHANISMS,
@@ -29,6 +29,7 @@ from crowdml.protocol.terms import (
     ModelTerms,
     Positive,
     Purpose,
+    Share,
     Target,
     Terms,
     Text,
@@ -36,7 +37,7 @@ from crowdml.protocol.terms import (
 )
 from crowdml.protocol.wording import listed
 
-__all__ = ["TASK_RULES", "Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
+__all__ = ["TASK_RULES", "CollectionSpec", "Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
 
 if TYPE_CHECKING:
     MechanismName: TypeAlias = str
@@ -54,7 +55,9 @@ T_MAX = 1_000_000
 USUAL_PACE = 60.0
 """Check-ins a minute of one device at most, where neither the task nor a sensor says."""
 
-EVALUATORS = 0.2
+EVALUATORS, COUNTERS = 0.15, 0.05
+"""The shares of check-ins that evaluate and that count, where a task does not say."""
+
 AVERAGING = 3.0
 """The power of the average of iterates that the planned rate is made for."""
 
@@ -92,17 +95,23 @@ class CollectionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] | None = None
     checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
-    evaluators: Annotated[float, msgspec.Meta(ge=0, le=0.9)] | None = None
+    evaluators: Share | None = None
+    counters: Share | None = None
 
-    def terms(self, mechanism: str) -> CollectionTerms:
+    def terms(self, mechanism: str, n_classes: int) -> CollectionTerms:
         whole = "collection.checkins" in MECHANISMS[mechanism].options
-        evaluators = EVALUATORS if self.evaluators is None else self.evaluators
+        evaluators, counters = self.evaluators, self.counters
+        if evaluators is None:
+            evaluators = min(EVALUATORS, LARGEST_SHARE - (counters or 0.0))
+        if counters is None:
+            counters = min(COUNTERS, LARGEST_SHARE - evaluators) if n_classes else 0.0
         return CollectionTerms(
             batch=self.batch,
             buffer=self.buffer or min(10 * self.batch, 1_000_000),
             heldout=self.heldout or 0.0,
             checkins=(self.checkins or 1) if whole else None,
             evaluators=evaluators if whole else 0.0,
+            counters=counters if whole else 0.0,
         )
 
 
@@ -236,8 +245,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def fewest_evaluated(self) -> int:
         """Predictions in the window before the target error may count as reached."""
-        whole = self.terms.collection.evaluators > 0
-        return self.stop.samples or (min(200, self.stop.window) if whole else 1000)
+        one_each = self.terms.mechanism().unit is Unit.CHECKIN
+        return self.stop.samples or (min(200, self.stop.window) if one_each else 1000)
 
     @property
     def reach(self) -> float:
@@ -248,7 +257,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def make_optimizer(self) -> Optimizer:
         """How the server steps, with all that the task leaves open settled from public numbers."""
-        updates = self.t_max * (1 - self.terms.collection.evaluators)
+        updates = self.t_max * self.terms.collection.roles.share(Role.TRAIN)
         spec = self.optimizer.settled(updates, self.terms.mechanism(), self.reach)
         return spec.make(self.terms.model.radius)
 
@@ -264,7 +273,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _task(file: TaskFile) -> Task:
     n_classes, spec = len(file.target.labels), file.privacy
-    collection = file.collection.terms(spec.mechanism)
+    collection = file.collection.terms(spec.mechanism, n_classes)
     wanted = Wanted(
         epsilon=spec.epsilon,
         errors=spec.epsilon_e,

@@ -11,7 +11,15 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
-from crowdml.privacy import PRIVATE_UP_TO, CheckinEvent, Mechanism, Place, Unit
+from crowdml.privacy import (
+    LARGEST_SHARE,
+    PRIVATE_UP_TO,
+    CheckinEvent,
+    Mechanism,
+    Place,
+    Roles,
+    Unit,
+)
 from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
@@ -26,6 +34,7 @@ __all__ = [
     "Positive",
     "PrivacyTerms",
     "Purpose",
+    "Share",
     "Target",
     "Terms",
     "Text",
@@ -44,6 +53,8 @@ Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 Line: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Purpose: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
+"""The share of the check-ins that have a role other than training."""
 
 
 class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,21 +93,27 @@ class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """b, B and who counts errors: some samples of each check-in, or some check-ins.
+    """b, B, K, and which samples or check-ins do not train.
 
     Args:
         batch: b, the least number of samples in a check-in.
         buffer: B, the most samples that a device keeps.
         heldout: The share of a check-in's samples that is set aside for counting errors.
         checkins: K, the most check-ins of a device; no limit if null.
-        evaluators: The share of check-ins that count errors instead of training.
+        evaluators: The share of check-ins that send whether the model was right about one sample.
+        counters: The share of check-ins that send the answer of one sample.
     """
 
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.0
     checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
-    evaluators: Annotated[float, msgspec.Meta(ge=0, le=0.9)] = 0.0
+    evaluators: Share = 0.0
+    counters: Share = 0.0
+
+    @property
+    def roles(self) -> Roles:
+        return Roles(self.evaluators, self.counters)
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -232,7 +249,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 buffer=collection.buffer,
                 heldout=collection.heldout,
                 checkins=collection.checkins or 1,
-                evaluators=collection.evaluators,
+                roles=collection.roles,
                 scale=self.target.scale,
             )
         )

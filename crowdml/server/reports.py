@@ -58,7 +58,7 @@ def statistics(learner: Learner) -> Statistics:
         ),
         recent_error=fold.recent_error(),
         labels=label_estimates(
-            totals.labels, totals.labelled, totals.evaluations, fold.mechanism.label_variance
+            totals.labels, totals.labelled, totals.countings, fold.mechanism.label_variance
         ),
         staleness_mean=fold.staleness_mean,
         staleness_max=fold.staleness_max,

@@ -70,7 +70,7 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
         crowd.buffer,
         rng,
         checkins=crowd.checkins,
-        evaluators=crowd.evaluators,
+        roles=crowd.roles,
     )
 
 

@@ -189,7 +189,7 @@ export class Device extends EventTarget {
   /** Whether terms and limits have no room for another minibatch. */
   async limited() {
     try {
-      await this.#askLedger(this.terms.collection.batch);
+      await this.#approve(this.terms.collection.batch);
       return await this.#fulfilled();
     } catch (error) {
       if (error instanceof LimitReached) return true;
@@ -387,8 +387,8 @@ export class Device extends EventTarget {
   async #release() {
     const agreement = this.#agreement;
     const mine = this.#identity;
-    // Asked before the check-out too, so that a spent budget costs no traffic.
-    const place = await this.#askLedger(await this.#store.nSamples());
+    // Before the check-out, so that a spent budget costs no traffic.
+    const approval = await this.#approve(await this.#store.nSamples());
     const checkedOut = await this.#transport.checkout(mine.token);
     const w = agreement.accept(checkedOut);
     this.#step("checked out");
@@ -396,10 +396,10 @@ export class Device extends EventTarget {
     const letter = await this.#store.release((x, y, ledger, identity) => {
       if (!identity || !sameAgreement(identity, mine)) return undefined;
       const { version } = checkedOut.checkout;
-      const written = agreement.write(version, w, x, y, ledger, place, this.#chance);
+      const written = agreement.write(approval, version, w, x, y, ledger, this.#chance);
       this.#step("sanitised");
       return written;
-    });
+    }, approval.nSamples);
     if (letter) {
       this.#step("stored");
       this.#changed();
@@ -411,15 +411,12 @@ export class Device extends EventTarget {
   }
 
   /**
-   * Where the next check-in belongs, if there may be one of so many samples.
+   * The next check-in, if terms and limits allow one of this many samples.
    *
    * @param {number} nSamples
    */
-  async #askLedger(nSamples) {
-    const ledger = await this.#store.ledger();
-    const place = await this.#agreement.next(ledger);
-    this.#agreement.requireBudget(ledger, nSamples, place);
-    return place;
+  async #approve(nSamples) {
+    return this.#agreement.approve(await this.#store.ledger(), nSamples);
   }
 
   /** Whether all check-ins that were agreed to are made. */

@@ -116,23 +116,24 @@ export class DeviceStore {
   // Outbox and ledger
 
   /**
-   * Turn the whole buffer into one letter, in one transaction, unless `write` declines.
+   * Turn the oldest samples into one letter, in one transaction, unless `write` declines.
    *
    * No other tab can use a sample again or spend the same ε, since transactions take turns.
    * `write` must not wait for anything.
    *
    * @param {(x: Float64Array[], y: number[], ledger: Ledger, identity: Identity | undefined)
    *   => Written | undefined} write
+   * @param {number} [nSamples] How many samples; by default all.
    * @returns {Promise<Letter | undefined>}
    */
-  release(write) {
+  release(write, nSamples) {
     const names = /** @type {const} */ (["identity", "buffer", "ledger", "outbox", "sent"]);
     return this.#transaction(names, "readwrite", async (stores) => {
       const { identity, buffer, ledger, outbox, sent } = stores;
       const [known, keys, samples, events] = await Promise.all([
         asked(identity.get(ME)),
-        asked(buffer.getAllKeys()),
-        asked(buffer.getAll()),
+        asked(buffer.getAllKeys(null, nSamples)),
+        asked(buffer.getAll(null, nSamples)),
         asked(ledger.getAll()),
       ]);
       const x = samples.map((sample) => sample.x);

@@ -64,6 +64,7 @@ const TERMS = section({
     heldout: otherwise(0, number(0, 0.5)),
     checkins: otherwise(null, integer(1, 1_000_000)),
     evaluators: otherwise(0, number(0, 0.9)),
+    counters: otherwise(0, number(0, 0.9)),
   }),
 });
 

@@ -85,7 +85,8 @@ export interface DirectionEvent {
   readonly unit: "check-in";
   /** That of the check-in, 1, 2, … */
   readonly number: number;
-  readonly what: "direction" | "report";
+  /** What the number says. */
+  readonly role: "train" | "evaluate" | "count";
   /** ε for everything in the check-in at once. */
   readonly epsilon: number;
 }
@@ -111,7 +112,7 @@ export interface Place {
   readonly number: number;
   /** Two words from which its codebook is expanded. */
   readonly seed: readonly [number, number];
-  /** A word that decides whether it trains or evaluates. */
+  /** A word that decides its role. */
   readonly lot: number;
 }
 
@@ -197,8 +198,10 @@ export interface DirectionSettings {
   nClasses: number;
   /** b. */
   batch: number;
-  /** The share of check-ins that evaluate. */
+  /** The share of check-ins that send right or wrong. */
   evaluators: number;
+  /** The share of check-ins that send an answer. */
+  counters: number;
   /** The typical size of a real target; 1 for labels. */
   scale: number;
   /** λ. */
@@ -215,11 +218,12 @@ export interface Noisy {
   gradient: string;
 }
 
-/** One small number on the wire: a direction from a check-in that trains, or else a report. */
+/** One small number on the wire: a direction, or wrong (1) or right (0), or an answer. */
 export interface Directed {
   number: number;
   direction?: number;
-  report?: number;
+  wrong?: number;
+  answer?: number;
 }
 
 /** What noise hides. */
@@ -236,7 +240,7 @@ export interface NoiseTruth {
 export interface DirectionTruth {
   /** Of a direction: whether it is one of those that suit the samples best. */
   fits?: boolean;
-  /** Of a report: the one that would have been true. */
+  /** Where it is no direction: the number that would have been true. */
   answer?: number;
   /** The probability of this number, given the samples. */
   chance: number;
@@ -260,6 +264,14 @@ export interface Letter {
 }
 
 /** A letter, what it tells, and the truth behind it, which stays on the device. */
+/** A check-in that the ledger has approved, made once and spent exactly as it is. */
+export interface Approval {
+  place: Place;
+  event: CheckinEvent;
+  /** How many samples it uses: the oldest ones in the buffer. */
+  nSamples: number;
+}
+
 export interface Written {
   letter: Letter;
   event: CheckinEvent;

@@ -577,8 +577,8 @@ def test_a_check_in_of_500_parameters_takes_little_time(
         const w = Float64Array.from({ length: 500 }, Math.random);
         const empty = new web.Ledger();
         const store = await web.DeviceStore.open("https://crowd.example", "speed");
-        const place = await agreement.next(empty);
-        const write = (x) => agreement.write(1, w, x, y, empty, place, chance);
+        const approval = await agreement.approve(empty, y.length);
+        const write = (x) => agreement.write(approval, 1, w, x, y, empty, chance);
         const times = { write: [], release: [] };
         for (let i = 0; i < 60; i++) {
             let before = performance.now();

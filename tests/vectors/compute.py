@@ -28,6 +28,8 @@ from crowdml.privacy import (
     Part,
     Place,
     Release,
+    Role,
+    Roles,
     bound_features,
     choose_grid,
     epsilon_of,
@@ -106,9 +108,10 @@ def choice(case: Case) -> Case:
 
 
 def roles(case: Case) -> Case:
-    mechanism = DirectionMechanism(4.0, 8, 1, size=1, evaluators=case["evaluators"])
+    shares = Roles(case["evaluators"], case["counters"])
+    mechanism = DirectionMechanism(4.0, 8, 1, size=3, n_classes=3, roles=shares)
     place = Place(case["terms_sha256"], case["device"], case["number"])
-    return {"what": mechanism.event(1, place).what}
+    return {"role": mechanism.event(1, place).role}
 
 
 def noisy(case: Case) -> Case:
@@ -239,7 +242,7 @@ class _Looked:
 
 def _event(event: Case) -> CheckinEvent:
     if "epsilon" in event:
-        return DirectionEvent(event["number"], event["what"], event["epsilon"])
+        return DirectionEvent(event["number"], Role(event["role"]), event["epsilon"])
     releases = tuple(
         Release(r["what"], Part(r["part"]), r["sensitivity"], float(r["level"]))
         for r in event["releases"]

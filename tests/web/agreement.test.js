@@ -39,7 +39,8 @@ function agree(terms, limits) {
 async function write(n, ledger, from = chance, by = agreement, asked = ledger) {
   const x = Array.from({ length: n }, () => new Float64Array(64).fill(1 / 64));
   const y = x.map((_, i) => i % 3);
-  return by.write(3, new Float64Array(192), x, y, ledger, await by.next(asked), from);
+  const approval = await by.approve(asked, x.length);
+  return by.write(approval, 3, new Float64Array(192), x, y, ledger, from);
 }
 
 test("fewer than b samples are never written", async () => {

@@ -117,12 +117,12 @@ function choice({ k, t, epsilon }, output) {
 }
 
 /** @param {any} input @param {any} output */
-async function roles({ terms_sha256, device, number, evaluators }, { what }) {
-  const settings = { epsilon: 4, directions: 8, closest: 1, size: 1, nClasses: 0, batch: 1, scale: 1,
-    regularization: 0, evaluators }; // prettier-ignore
+async function roles({ terms_sha256, device, number, evaluators, counters }, { role }) {
+  const settings = { epsilon: 4, directions: 8, closest: 1, size: 3, nClasses: 3, batch: 1, scale: 1,
+    regularization: 0, evaluators, counters }; // prettier-ignore
   const place = await placeOf(terms_sha256, device, number);
   const event = new DirectionMechanism(settings).event(1, place);
-  assert.deepEqual(event, { unit: "check-in", number, what, epsilon: 4 });
+  assert.deepEqual(event, { unit: "check-in", number, role, epsilon: 4 });
 }
 
 /** @param {any} input @param {any} output */
@@ -205,8 +205,8 @@ async function letters(input, output) {
   const chance = new GivenChance(input.noise, input.draws, input.id);
   const x = input.x.map((/** @type {number[]} */ row) => Float64Array.from(row));
   const w = Float64Array.from(input.w);
-  const place = await agreement.next(ledger);
-  const written = agreement.write(version, w, x, y, ledger, place, chance);
+  const approval = await agreement.approve(ledger, x.length);
+  const written = agreement.write(approval, version, w, x, y, ledger, chance);
   assert.ok(written);
   assert.deepEqual(JSON.parse(new TextDecoder().decode(written.letter.body)), output.message);
   near(lossOf(written.event).total, output.loss);

@@ -53,9 +53,12 @@ export const MECHANISMS = Object.freeze({
     terms: directionTerms,
     /** @type {MechanismKind<typeof directionTerms>["make"]} */
     make({ epsilon, directions, closest }, terms, model) {
-      const { batch, heldout, checkins, evaluators } = terms.collection;
+      const { batch, heldout, checkins, evaluators, counters } = terms.collection;
       if (checkins === null) throw new InvalidInput("collection.checkins must be there.");
       allow("collection.heldout", "0 for this mechanism", heldout === 0, heldout);
+      const others = evaluators + counters;
+      allow("evaluators and counters", "at most 0.9 together", others <= 0.9 * (1 + 1e-9), others);
+      allow("collection.counters", "0 without labels", !counters || model.nClasses > 0, counters);
       return new DirectionMechanism({
         epsilon: epsilon / checkins,
         directions,
@@ -64,6 +67,7 @@ export const MECHANISMS = Object.freeze({
         nClasses: model.nClasses,
         batch,
         evaluators,
+        counters,
         scale: terms.target.scale,
         regularization: terms.model.regularization,
       });
@@ -94,8 +98,9 @@ export const MECHANISMS = Object.freeze({
  */
 function noise(law, [gradient, errors, labels], terms, model, delta = 0) {
   const { clip, regularization, radius } = terms.model;
-  const { heldout, evaluators } = terms.collection;
+  const { heldout, evaluators, counters } = terms.collection;
   allow("collection.evaluators", "0 for this mechanism", evaluators === 0, evaluators);
+  allow("collection.counters", "0 for this mechanism", counters === 0, counters);
   const suits = (labels !== 0) === model.nClasses > 0;
   allow("the level of labels", "positive with labels and 0 without", suits, labels);
   return new NoiseMechanism({

@@ -95,11 +95,12 @@ export class SentList {
   }
 
   /**
-   * @param {{direction: number, report: number}} message
+   * @param {{direction: number, wrong?: number, answer?: number}} message
    * @param {DirectionTruth} truth
    */
-  #chosen({ direction, report }, { answer, fits, best, numbers }) {
-    if (answer !== undefined) return row(say("one sample"), this.#report(answer), this.#report(report));
+  #chosen({ direction, wrong, answer }, { answer: truth, fits, best, numbers }) {
+    if (wrong !== undefined) return row(say("the model about one sample"), judged(truth), judged(wrong));
+    if (answer !== undefined) return row(say("the answer of one sample"), this.#label(truth), this.#label(answer));
     const values = { n: direction, best: count(best), numbers: count(numbers) };
     return row(
       say("direction"),
@@ -110,12 +111,15 @@ export class SentList {
     );
   }
 
-  /** @param {number} report */
-  #report(report) {
-    const label = this.#device.terms.target.labels[Math.floor(report / 2)];
-    const judged = report % 2 ? say("predicted wrongly") : say("predicted rightly");
-    return label ? `${label}, ${judged}` : judged;
+  /** @param {number | undefined} answer */
+  #label(answer) {
+    return this.#device.terms.target.labels[answer ?? 0] ?? "";
   }
+}
+
+/** @param {number | undefined} wrong */
+function judged(wrong) {
+  return wrong ? say("wrong") : say("right");
 }
 
 /** @param {DirectionTruth} truth */
