@@ -220,8 +220,8 @@ def _wanted(terms: Terms, readings: bool) -> str:
 
 def _wider(device: Device) -> str:
     """The options for the least limits with which the next check-in may be sent."""
-    limits, cost = device.identity.limits, device.terms.epsilon_per_sample
-    total = device.ledger.per_device + cost
+    limits, cost = device.identity.limits, device.terms.loss.total
+    total = device.ledger.epsilon_spent + cost
     options = ""
     if limits.per_sample < cost:
         options += f" --sample-limit {cost:.12g}"

@@ -94,16 +94,14 @@ def create(
     with open_store(database) as store:
         row = store.create_task(task)
     say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
-    if not task.terms.private:
+    promise = task.terms.promise
+    if not promise.private:
         say(
-            f"WARNING: this task is NOT PRIVATE. {task.terms.why_not_private} Devices must say "
-            "that they accept it."
+            f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Devices must "
+            "say that they accept it."
         )
-    if task.terms.shared > 1 and not task.terms.epsilon_in_all:
-        say(
-            f"one reading is in up to {task.terms.shared} samples, so that for a reading "
-            f"ε = {task.terms.epsilon_per_reading:g}: to lower it, raise features.sensor.every"
-        )
+    if "readings" in promise.sentences:
+        say(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
     if task.terms.features.sensor is None:
         say("phones cannot take part: no [features.sensor]")
 

@@ -135,7 +135,8 @@ def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:
     """Raise unless a device may go on with these terms, and with the samples that wait."""
     if not terms.private and old.private:
         raise NotPrivate(
-            f"the task {terms.task} is no longer private. {terms.why_not_private} Leave it, or "
+            f"the task {terms.task} is no longer private. "
+            f"{terms.promise.sentences['not_private']} Leave it, or "
             "join it anew."
         )
     # Samples that were taken under the old terms must be samples under the new ones.

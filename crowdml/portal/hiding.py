@@ -71,7 +71,7 @@ def sliders(terms: Terms) -> tuple[Slider, ...]:
     """
     if not terms.private:
         raise rejected("not-found", "this task hides nothing, so there is nothing to draw.")
-    own = terms.epsilon_per_sample
+    own = terms.loss.total
     low = min(0.01, _power_of_ten(math.floor, own))
     if isinstance(terms.mechanism(), DirectionMechanism):
         return (Slider("epsilon", say("ε of a check-in"), low, LARGEST_CHOICE, own),)

@@ -33,6 +33,7 @@ from crowdml.protocol.problems import (
     read_problem,
     rejected,
 )
+from crowdml.protocol.promise import LEVELS, Level, Promise, RoleShare
 from crowdml.protocol.review import MISSING, Review, Rule, fields_of, rule
 from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import Sensor
@@ -43,6 +44,7 @@ from crowdml.protocol.wording import listed
 
 __all__ = [
     "EDITABLE",
+    "LEVELS",
     "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
@@ -59,10 +61,13 @@ __all__ = [
     "Enrolled",
     "Estimate",
     "Features",
+    "Level",
     "ModelTerms",
     "NoisyCheckin",
     "OptimizerSpec",
+    "Promise",
     "Review",
+    "RoleShare",
     "Rule",
     "Sensor",
     "State",

@@ -170,7 +170,9 @@ class Estimate(Answer, frozen=True):
 class Statistics(Answer, frozen=True):
     """Differentially private by themselves: all of it comes from sanitised check-ins.
 
-    `samples` is null where devices do not tell how many they used.
+    `samples` is null where devices do not send how many they used. Each ε says what is replaced:
+    one sample, everything in a check-in, or everything that a person sends. It is null where it is
+    infinite, or where nothing bounds it beforehand.
     """
 
     state: State
@@ -185,5 +187,7 @@ class Statistics(Answer, frozen=True):
     staleness_max: int
     checkins_per_minute: float
     epsilon_per_sample: float | None
+    epsilon_per_checkin: float | None
+    epsilon_per_person: float | None
     max_updates: int
     target_error: float | None

@@ -11,16 +11,9 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
-from crowdml.privacy import (
-    LARGEST_SHARE,
-    PRIVATE_UP_TO,
-    CheckinEvent,
-    Mechanism,
-    Place,
-    Roles,
-    Unit,
-)
+from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles
 from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
+from crowdml.protocol.promise import Promise
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
 from crowdml.protocol.sensor import Sensor
@@ -47,6 +40,7 @@ if TYPE_CHECKING:
 else:
     ModelKind = Literal[tuple(MODELS)]
 
+MOST_CHECKINS = 1_000_000
 NOT_TERMS = "the server's terms make no sense: "
 
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
@@ -107,7 +101,7 @@ class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.0
-    checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
+    checkins: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHECKINS)] | None = None
     evaluators: Share = 0.0
     counters: Share = 0.0
 
@@ -147,7 +141,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InvalidTask(Mistake("they", "must be JSON"), start=NOT_TERMS) from error
         terms = read(document, cls, "they", TERMS_RULES, NOT_TERMS)
         try:
-            claimed, cost = float(terms.privacy.epsilon), terms.epsilon_per_sample
+            claimed, cost = float(terms.privacy.epsilon), terms.loss.total
         except InvalidInput as error:
             mistake = Mistake("privacy", f"must make a mechanism, but {error}")
             raise InvalidTask(mistake, start=NOT_TERMS) from error
@@ -168,39 +162,19 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return len(self.target.labels)
 
     @property
-    def hides(self) -> bool:
-        """Whether chance has a part in what is sent; how much it hides is another question."""
-        return self.epsilon_per_sample != float("inf")
-
-    @property
     def private(self) -> bool:
-        """Whether the promise, for a person in all or for a reading, is worth the name."""
-        return self.promise[0] <= PRIVATE_UP_TO * (1 + 1e-9)
+        """Whether the promise is worth the name."""
+        return self.promise.private
 
     @property
-    def promise(self) -> tuple[float, Literal["person", "reading", "sample"]]:
-        """ε, and whom it is for: a person in all; or a sample, or a reading if samples share it."""
-        if whole := self.epsilon_in_all:
-            return whole, "person"
-        return self.epsilon_per_reading, "sample" if self.shared == 1 else "reading"
+    def promise(self) -> Promise:
+        """What is promised to a participant who does not choose a limit."""
+        return Promise.of(self)
 
     @property
-    def why_not_private(self) -> str:
-        """As a sentence; empty for what is private."""
-        if self.private:
-            return ""
-        if not self.hides:
-            return "It adds no noise (ε = ∞), and samples could be worked out from what is sent."
-        epsilon, unit = self.promise
-        return (
-            f"It has ε = {epsilon:g} for a {unit}, and above {PRIVATE_UP_TO:g} nothing is "
-            "protected: a guess can become certain."
-        )
-
-    @property
-    def epsilon_per_sample(self) -> float:
-        """What one check-in costs each of its samples, computed and not merely claimed."""
-        return self.event(self.collection.batch).loss.total
+    def loss(self) -> Loss:
+        """What one check-in costs its unit, computed and not merely claimed."""
+        return self.event(self.collection.batch).loss
 
     @property
     def shared(self) -> int:
@@ -209,19 +183,17 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sensor.samples_per_reading if sensor else 1
 
     @property
-    def epsilon_per_reading(self) -> float:
-        """What the samples that share a reading cost it together."""
-        return self.event(self.collection.batch).loss.group(self.shared).total
+    def most_checkins(self) -> int:
+        """K, the most check-ins of a device."""
+        return self.collection.checkins or MOST_CHECKINS
 
-    @property
-    def epsilon_in_all(self) -> float | None:
-        """What a person loses at most over all check-ins; None if there may be any number."""
-        whole = self.mechanism().unit is Unit.CHECKIN
-        return self.epsilon_after(self.collection.checkins or 1) if whole else None
-
-    def epsilon_after(self, checkins: int) -> float:
-        """What so many check-ins cost together."""
-        return self.event(self.collection.batch).loss.times(checkins).total
+    def checkins_within(self, epsilon: float) -> int:
+        """Return how many check-ins cost at most this ε together."""
+        loss, checkins = self.loss, 0
+        for more in (2**k for k in range(20, -1, -1)):
+            if loss.times(checkins + more).total <= epsilon * (1 + 1e-9):
+                checkins += more
+        return min(checkins, self.most_checkins)
 
     def event(self, n_samples: int) -> CheckinEvent:
         """What a check-in of so many samples costs: known before anything is told."""

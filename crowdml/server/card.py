@@ -129,22 +129,16 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
 
 
 def _privacy(task: Task, about: About) -> Iterator[str]:
-    terms = task.terms
+    promise = task.terms.promise
     yield "## Privacy"
-    if not terms.private:
-        yield f"**NOT PRIVATE.** {terms.why_not_private}"
+    if not promise.private:
+        yield f"**NOT PRIVATE.** {promise.sentences['not_private']}"
+    yield f"**{promise.level.pill}.** This is what every participant was told:"
+    yield f"> {' '.join(map(str, promise.what_leaves))}"
+    yield f"> {' '.join(map(str, promise.what_is_lost))}"
     yield f"- **Mechanism**: {about.mechanism}, which {MECHANISMS[about.mechanism].words}."
-    yield f"- **Unit**: {UNITS[about.unit]}"
-    yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for the unit above."
+    yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for one {about.unit}."
     yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
-
-
-UNITS = {
-    "person": "the person, with everything that they contributed, in all check-ins together.",
-    "reading": "one reading of a sensor, in all samples that share it. A person who gave many "
-    "samples is protected by a multiple of ε only.",
-    "sample": "one sample. A person who gave n of them is protected by n·ε only.",
-}
 
 
 def _limits(task: Task) -> Iterator[str]:

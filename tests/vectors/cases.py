@@ -10,6 +10,7 @@ from crowdml.models import MODELS
 from crowdml.privacy import Place, Role
 from crowdml.protocol import Terms, terms_hash
 from tests.vectors.compute import Case
+from tests.vectors.promises import promised
 from tests.vectors.tasks import TASKS
 
 
@@ -351,6 +352,10 @@ def sensing() -> list[Case]:
               "every": 0.0, "fields": ["a", "b", "c"]}, 3, walk[:30]),
         )
     ]  # fmt: skip
+
+
+def promise() -> list[Case]:
+    return [{"terms": text, "checkins": checkins} for text, checkins in promised()]
 
 
 def terms() -> list[Case]:

@@ -1,6 +1,6 @@
 """Task files, for the vectors of terms: every mechanism, and every field of the terms."""
 
-__all__ = ["TASKS"]
+__all__ = ["LEAST", "TASKS"]
 
 LEAST = """\
 name = "activity"
