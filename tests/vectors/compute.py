@@ -205,7 +205,7 @@ def promise(case: Case) -> Case:
         "epsilon_per_person": found.epsilon_per_person,
         "epsilon_per_reading": _number(found.epsilon_per_reading),
         "certainty": found.certainty,
-        "sure": percent_sure(found.epsilon),
+        "sure": str(percent_sure(found.epsilon)),
         "roles": [
             {"role": share.role.value, "n": share.n, "of": share.of, "truth": share.truth}
             for share in found.roles
