@@ -10,7 +10,7 @@ from crowdml.portal.drawing import Theme
 from crowdml.portal.language import say
 from crowdml.portal.noise_hiding import NoiseHiding
 from crowdml.portal.words import log10
-from crowdml.privacy import LARGEST_CHOICE, DirectionMechanism, NoiseMechanism
+from crowdml.privacy import PRIVATE_UP_TO, DirectionMechanism, NoiseMechanism
 from crowdml.protocol import Terms, rejected
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def sliders(terms: Terms) -> tuple[Slider, ...]:
     own = terms.loss.total
     low = min(0.01, _power_of_ten(math.floor, own))
     if isinstance(terms.mechanism(), DirectionMechanism):
-        return (Slider("epsilon", say("ε of a check-in"), low, LARGEST_CHOICE, own),)
-    high, batch = max(100.0, _power_of_ten(math.ceil, own)), terms.collection.batch
+        return (Slider("epsilon", say("ε of a check-in"), low, PRIVATE_UP_TO, own),)
+    batch = terms.collection.batch
     most = max(1000.0, _power_of_ten(math.ceil, batch))
     return (
-        Slider("epsilon", say("ε of a sample"), low, high, own),
+        Slider("epsilon", say("ε of a sample"), low, PRIVATE_UP_TO, own),
         Slider("batch", say("Samples in a check-in"), 1, most, batch, whole=True),
     )
 

@@ -14,21 +14,39 @@ from pathlib import Path
 from markupsafe import Markup
 from starlette.requests import Request
 
-__all__ = ["LANGUAGES", "catalogue", "language", "preferred", "say", "say_html", "speaking"]
+from crowdml.phrase import Phrase
+
+__all__ = [
+    "LANGUAGES",
+    "catalogue",
+    "language",
+    "local",
+    "preferred",
+    "say",
+    "say_html",
+    "speaking",
+]
 
 FOLDER = Path(__file__).with_name("languages")
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, *sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir()))
+SWAPPED = str.maketrans(",.", ".,")
+"""What separates thousands and decimals, for languages that write them the other way round."""
+
 _language = ContextVar("language", default=ENGLISH)
 
 
-def say(text: str, **values: object) -> str:
+def say(text: str | Phrase, **values: object) -> str:
     """A text in the language of the moment, with its {names} replaced.
+
+    A phrase has its values already, and its numbers are written as the language does.
 
     >>> with speaking("de"):
     ...     say("Page {page} of {pages}", page=2, pages=3)
     'Seite 2 von 3'
     """
+    if isinstance(text, Phrase):
+        return text.render(catalogue(language()).get, local)
     found = catalogue(language()).get(text, text)
     return found.format(**values) if values else found
 
@@ -36,6 +54,16 @@ def say(text: str, **values: object) -> str:
 def say_html(text: str, **values: object) -> Markup:
     """The same for templates: the text may have tags, and the values are escaped."""
     return Markup(say(text)).format(**values)  # noqa: S704 the texts are our own
+
+
+def local(number: str) -> str:
+    """A number that is written in English, as the reader's language writes it.
+
+    >>> with speaking("de"):
+    ...     local("12,345.6")
+    '12.345,6'
+    """
+    return number if language() == "en" else number.translate(SWAPPED)
 
 
 def language() -> str:

@@ -17,14 +17,37 @@ from crowdml.portal.listing import Listing
 from crowdml.portal.page import HEADERS, render
 from crowdml.portal.performance import Performance, guess_of, newest
 from crowdml.portal.program import PROGRAM_SHA256
-from crowdml.portal.promise import LEVELS
-from crowdml.protocol import rejected
+from crowdml.protocol import (
+    LEVELS,
+    CollectionSpec,
+    DirectionTerms,
+    Features,
+    ModelTerms,
+    Terms,
+    Wanted,
+    rejected,
+)
+from crowdml.protocol.terms import Target
 from crowdml.server import reports
 from crowdml.server.card import model_card
 
 __all__ = ["card", "facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
 
 LONGEST_HOST = 255
+
+USUAL = Terms(
+    task="usual",
+    owner="-",
+    contact="-",
+    purpose="-",
+    sensors="-",
+    features=Features(1),
+    target=Target(("a", "b", "c")),
+    model=ModelTerms("softmax"),
+    privacy=DirectionTerms.of(Wanted(4.0)),
+    collection=CollectionSpec(50).terms("direction", 3),
+)
+"""A task with nothing but defaults, for examples."""
 
 
 async def tasks(request: Request) -> Response:
@@ -104,7 +127,8 @@ async def card(request: Request) -> Response:
 
 
 async def privacy(request: Request) -> Response:
-    return render(request, "privacy.html", cache="no-cache", levels=LEVELS)
+    usual = USUAL.promise
+    return render(request, "privacy.html", cache="no-cache", levels=LEVELS, usual=usual)
 
 
 async def facts_of(request: Request) -> Facts:

@@ -51,7 +51,7 @@ async def submit(request: Request, posted: Posted) -> Response:
     except InvalidTask as error:
         return _page(request, posted, error.mistakes, status=400)
     forecast = None
-    if posted.get("do") == "plan" and task.terms.hides:
+    if posted.get("do") == "plan" and not task.terms.promise.exact:
         forecast = await portal_of(request).planner.plan(task, text, service.closing)
     return _page(request, posted, text=text, task=task, forecast=forecast)
 
