@@ -13,9 +13,16 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from crowdml.errors import Rejected
 from crowdml.portal import words
 from crowdml.portal.context import front_of
-from crowdml.portal.language import catalogue, language, preferred, say, say_html, speaking
+from crowdml.portal.language import (
+    catalogue,
+    in_language,
+    language,
+    preferred,
+    say,
+    say_html,
+    speaking,
+)
 from crowdml.portal.promise import Promise
-from crowdml.portal.rephrase import rephrased
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
 
@@ -81,7 +88,7 @@ def error_page(request: Request, error: Rejected) -> Response:
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
     with speaking(preferred(request)):
-        detail = error.detail if known else say("there is no page at {here}.", here=here)
+        detail = say(error.phrase) if known else say("there is no page at {here}.", here=here)
         title = say(PROBLEMS[error.kind].title)
         return render(request, "error.html", error.status, title=title, detail=detail)
 
@@ -108,7 +115,7 @@ def _environment() -> Environment:
         "catalogue": catalogue,
         "language": language,
         "promise_of": Promise.of,
-        "rephrased": rephrased,
+        "in_language": in_language,
         "words": words,
     }
     return environment

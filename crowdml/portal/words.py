@@ -4,7 +4,7 @@ import math
 import time
 
 from crowdml import models, optim
-from crowdml.portal.language import language, say
+from crowdml.portal.language import local, say
 from crowdml.protocol import MECHANISMS as KINDS
 from crowdml.protocol import Estimate, State
 
@@ -29,6 +29,7 @@ __all__ = [
     "percent",
     "sensor",
     "state",
+    "status",
     "when",
 ]
 
@@ -36,9 +37,6 @@ NBSP = "\N{NO-BREAK SPACE}"
 """A number and its sign stay on one line."""
 
 UNCERTAIN = 0.5
-
-SWAPPED = str.maketrans(",.", ".,")
-"""What separates thousands and decimals, for languages that write them the other way round."""
 
 MODELS = {name: kind.words for name, kind in models.MODELS.items()}
 ALGORITHMS = {name: kind.words for name, kind in optim.OPTIMIZERS.items()}
@@ -119,6 +117,19 @@ def state(state: State, version: int) -> str:
     }[state]
 
 
+def status(status: str) -> str:
+    """Name a device's status for the task's owner.
+
+    >>> status("left")
+    'left'
+    """
+    return {
+        "active": say("active"),
+        "left": say("left"),
+        "revoked": say("revoked"),
+    }[status]
+
+
 def epsilon(value: float | str | None) -> str:
     """
     >>> epsilon(1.0), epsilon("inf"), epsilon(None)
@@ -126,17 +137,6 @@ def epsilon(value: float | str | None) -> str:
     """
     number = math.inf if value is None else float(value)
     return "∞" if math.isinf(number) else local(f"{number:.4g}")
-
-
-def local(number: str) -> str:
-    """A number as the reader's language writes it.
-
-    >>> from crowdml.portal.language import speaking
-    >>> with speaking("de"):
-    ...     local("12,345.6")
-    '12.345,6'
-    """
-    return number if language() == "en" else number.translate(SWAPPED)
 
 
 def log10(value: float) -> float:

@@ -75,7 +75,7 @@ def send(owner: Browser, task: str, token: str, seed: int = 0) -> Reply:
 
 def log(portal: Portal, task: str) -> list[tuple[str, str, str]]:
     with portal.store() as store:
-        return [(a.owner, a.action, a.detail) for a in store.accounts.actions(task)]
+        return [(str(a.owner), str(a.action), str(a.detail)) for a in store.accounts.actions(task)]
 
 
 def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
