@@ -100,8 +100,9 @@ def test_every_phrase_has_a_translation_and_no_other_is_left(language: str) -> N
         catalogue(language, "below").keys(),
         {text for *_, texts in phrases() for text in texts},
     )
-    assert not said - known
-    assert not known - said
+    missing, left_over = said - known, known - said
+    assert not missing
+    assert not left_over
 
 
 @pytest.mark.parametrize(
