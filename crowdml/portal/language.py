@@ -1,7 +1,8 @@
 """The language of a page: English texts are their own keys, other languages are catalogues of them.
 
 A catalogue is a folder `languages/<language>/` of TOML files, each with lines
-`"English text" = "the same in that language"`. A text without a line stays English.
+`"English text" = "the same in that language"`. A text without a line stays English. Templates of
+phrases, which are made below the pages, are in `below.toml`.
 """
 
 import tomllib
@@ -14,11 +15,12 @@ from pathlib import Path
 from markupsafe import Markup
 from starlette.requests import Request
 
-from crowdml.phrase import Phrase
+from crowdml.phrase import Phrase, Value, joined
 
 __all__ = [
     "LANGUAGES",
     "catalogue",
+    "in_language",
     "language",
     "local",
     "preferred",
@@ -43,7 +45,9 @@ def say(text: str | Phrase, **values: object) -> str:
 
     >>> with speaking("de"):
     ...     say("Page {page} of {pages}", page=2, pages=3)
+    ...     say(Phrase("{n} devices had joined", n=1200))
     'Seite 2 von 3'
+    '1.200 Geräte waren beigetreten'
     """
     if isinstance(text, Phrase):
         return text.render(catalogue(language()).get, local)
@@ -56,14 +60,19 @@ def say_html(text: str, **values: object) -> Markup:
     return Markup(say(text)).format(**values)  # noqa: S704 the texts are our own
 
 
+def in_language(value: Value) -> str:
+    """A phrase or a number in the language of the moment; a plain text as it is."""
+    return value if isinstance(value, str) else say(joined([value], ""))
+
+
 def local(number: str) -> str:
-    """A number that is written in English, as the reader's language writes it.
+    """A number as the reader's language writes it.
 
     >>> with speaking("de"):
     ...     local("12,345.6")
     '12.345,6'
     """
-    return number if language() == "en" else number.translate(SWAPPED)
+    return number if language() == ENGLISH else number.translate(SWAPPED)
 
 
 def language() -> str:

@@ -15,8 +15,15 @@ from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
 from crowdml.portal import words
 from crowdml.portal.context import front_of
-from crowdml.portal.language import catalogue, language, preferred, say, say_html, speaking
-from crowdml.portal.rephrase import rephrased
+from crowdml.portal.language import (
+    catalogue,
+    in_language,
+    language,
+    preferred,
+    say,
+    say_html,
+    speaking,
+)
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
 
@@ -82,7 +89,7 @@ def error_page(request: Request, error: Rejected) -> Response:
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
     with speaking(preferred(request)):
-        detail = error.detail if known else say("there is no page at {here}.", here=here)
+        detail = say(error.phrase) if known else say("there is no page at {here}.", here=here)
         title = say(PROBLEMS[error.kind].title)
         return render(request, "error.html", error.status, title=title, detail=detail)
 
@@ -114,7 +121,7 @@ def _environment() -> Environment:
         "_": say_html,
         "catalogue": catalogue,
         "language": language,
-        "rephrased": rephrased,
+        "in_language": in_language,
         "words": words,
     }
     return environment

@@ -7,6 +7,7 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.phrase import Phrase
 from crowdml.portal.charts import CHARTS, CURIOUS
 from crowdml.portal.consent import Consent
 from crowdml.portal.context import front_of, learner_of, portal_of, service_of
@@ -141,7 +142,9 @@ async def facts_of(request: Request) -> Facts:
 
 def join_link(request: Request) -> str:
     if len(request.url.netloc) > LONGEST_HOST:
-        raise rejected("invalid-request", f"a host has at most {LONGEST_HOST} characters.")
+        raise rejected(
+            "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)
+        )
     return f"{front_of(request).root(request)}/join/{request.path_params['task']}"
 
 

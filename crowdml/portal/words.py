@@ -30,6 +30,7 @@ __all__ = [
     "percent",
     "sensor",
     "state",
+    "status",
     "when",
 ]
 
@@ -110,6 +111,19 @@ def state(state: State, version: int) -> str:
         State.EXHAUSTED: say("Finished"),
         State.STOPPED: say("Stopped"),
     }[state]
+
+
+def status(status: str) -> str:
+    """Name a device's status for the task's owner.
+
+    >>> status("left")
+    'left'
+    """
+    return {
+        "active": say("active"),
+        "left": say("left"),
+        "revoked": say("revoked"),
+    }[status]
 
 
 def epsilon(value: float | str | None) -> str:

@@ -384,7 +384,7 @@ def test_a_created_task_is_live_at_once(portal: Portal) -> None:
         assert "there is a task 'live' already. Choose another name." in text_of(again)
     with portal.store() as store:
         action = store.accounts.actions("live")[0]
-        assert (action.owner, action.action, action.task) == ("ana", "created", "live")
+        assert (action.owner, str(action.action), action.task) == ("ana", "created", "live")
 
 
 def test_a_task_file_can_be_pasted(portal: Portal) -> None:

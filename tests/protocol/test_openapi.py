@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import (
     MEDIA_TYPE,
     PROBLEMS,
@@ -167,8 +168,17 @@ def test_messages_fit_their_schema(message: Any) -> None:
 
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_problems_fit_their_schema(kind: str) -> None:
-    document = json.loads(problem_document(rejected(kind, "No.", version=3)))
-    validator("Problem").validate(document)
+    words = Phrase("{n} samples, found {found}.", n=3, found=Phrase("{n} too few", n=1.5))
+    for detail in ("No.", words):
+        document = json.loads(problem_document(rejected(kind, detail, version=3)))
+        validator("Problem").validate(document)
+
+
+@pytest.mark.parametrize("value", [None, True, [], {"n": 3}, {"template": "x", "values": [1]}])
+def test_values_are_texts_numbers_or_phrases(value: Any) -> None:
+    problem = json.loads(problem_document(rejected("fault", Phrase("{n}", n=3))))
+    with pytest.raises(jsonschema.ValidationError):
+        validator("Problem").validate({**problem, "values": {"n": value}})
 
 
 @pytest.mark.parametrize(
