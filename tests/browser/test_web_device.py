@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from crowdml.privacy import DirectionMechanism, Place
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import MECHANISMS
 from tests.servers import Process, make_task, starter
 from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
@@ -511,7 +512,7 @@ def test_every_check_in_has_its_number_and_its_role(
     assert isinstance(mechanism, DirectionMechanism)
     for message in messages:
         event = mechanism.event(3, Place(message["terms"], name, message["number"]))
-        assert event.what in message
+        assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
     assert run(page, "return (await device.ledger()).perDevice;") == pytest.approx(4)
 

@@ -29,6 +29,7 @@ from crowdml.errors import (
 from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
+    DirectionEvent,
     DirectionMechanism,
     Limits,
     NoiseEvent,
@@ -37,6 +38,7 @@ from crowdml.privacy import (
     quantize,
     sensitivity_steps,
 )
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import State, Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
@@ -786,9 +788,10 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     assert isinstance(mechanism, DirectionMechanism)
     place = Place(message.terms, device.identity.device, 1)
     mechanism.check(message, place)
-    assert (message.report is not None) == mechanism.evaluates(place)
+    role = mechanism.roles.of(place)
+    assert device.ledger.events == (DirectionEvent(1, role, 4.0),)
     assert set(json.loads(transport.bodies[0])) == {
-        "id", "version", "terms", "number", "report" if message.report is not None else "direction"
+        "id", "version", "terms", "number", FIELDS[role]
     }, "nothing else about the samples leaves, not even how many they were"  # fmt: skip
 
 

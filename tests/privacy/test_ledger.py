@@ -13,6 +13,7 @@ from crowdml.privacy import (
     NoiseEvent,
     Part,
     Release,
+    Role,
     epsilon_of,
 )
 
@@ -48,13 +49,13 @@ def test_composition_of_gaussian() -> None:
 
 def test_composition_of_directions() -> None:
     """K·ε for the whole person: no number of samples enters."""
-    ledger = Ledger.of(DirectionEvent(i, "direction", 0.5) for i in range(1, 9))
+    ledger = Ledger.of(DirectionEvent(i, Role.TRAIN, 0.5) for i in range(1, 9))
     assert (ledger.per_sample, ledger.per_device, ledger.whole_device) == (0.5, 4.0, 4.0)
 
 
 def test_composition_of_all_kinds() -> None:
     ledger = Ledger.of([checkin(0.5), checkin(0.05, delta=DELTA)])
-    ledger = ledger.charge(DirectionEvent(1, "report", 2.0))
+    ledger = ledger.charge(DirectionEvent(1, Role.EVALUATE, 2.0))
     assert ledger.per_sample == 2.0
     assert ledger.per_device == pytest.approx(2.5 + epsilon_of(0.05, DELTA))
 

@@ -134,7 +134,8 @@ def _view() -> TaskView:
 
 MESSAGES: list[Any] = [
     DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=1, direction=1023),
-    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, report=5),
+    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, wrong=1),
+    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=3, answer=9),
     NoisyCheckin(
         id="a" * 16, version=1, terms="0" * 64, samples=20, heldout=0, errors=-1, labels=(1, 2),
         grid=-20, gradient=b"1234",
