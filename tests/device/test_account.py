@@ -72,10 +72,10 @@ def test_what_was_told_adds_up() -> None:
     found = Statement(tuple(told))
     assert [len(ledger.events) for ledger in found.tasks.values()] == [3, 1, 1]
     assert found.n_not_followed == 2
-    assert found.per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
-    assert found.per_sample_at_worst == pytest.approx(found.per_sample + 0.5)
-    assert found.per_device == pytest.approx(1.5 + epsilon_of(0.1, 1e-6) + 4)
-    assert found.whole_person == pytest.approx(4.5 + epsilon_of(0.4, 1e-6) + 4)
+    assert found.epsilon_per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
+    assert found.epsilon_per_sample_at_worst == pytest.approx(found.epsilon_per_sample + 0.5)
+    assert found.epsilon_spent == pytest.approx(1.5 + epsilon_of(0.1, 1e-6) + 4)
+    assert found.epsilon_per_person == pytest.approx(4.5 + epsilon_of(0.4, 1e-6) + 4)
 
 
 def test_a_crash_costs_and_never_tells_for_nothing(

@@ -61,7 +61,7 @@ def test_a_number_of_each_role_with_its_odds() -> None:
         assert (message.rows, message.more) == ([], 0)
         assert json.loads(message.body)[FIELDS[role]] == odds.number < odds.of == numbers
         assert odds.unlikely <= odds.these <= odds.likely
-        assert odds.likely <= odds.unlikely * math.exp(terms.epsilon_per_sample)
+        assert odds.likely <= odds.unlikely * math.exp(terms.loss.total)
         assert odds.role is role
         assert odds.says == (says[role][odds.number] if role in says else "")
 

@@ -41,7 +41,7 @@ TOO_RARE = 1e-12
 
 
 def lost(event: CheckinEvent, checkins: int) -> float:
-    return Ledger((event,) * checkins).per_device
+    return Ledger((event,) * checkins).epsilon_spent
 
 
 def exact(event: DpEvent, relation: NeighboringRelation, delta: float = TOO_RARE) -> float:

@@ -17,7 +17,7 @@ EVERY = [Promise.of(Terms.parse(i["terms"]), i["checkins"]) for i in (v["input"]
 MOTION = {"features__count": 33, "features__sensor.kind": "motion"}
 
 
-def promise(mechanism: str, epsilon: float, limit: int | None = None, **changes: Any) -> Promise:
+def promise(mechanism: str, epsilon: float, limit: Any = None, **changes: Any) -> Promise:
     task = make_task(privacy__mechanism=mechanism, privacy__epsilon=epsilon, **changes)
     return Promise.of(task.terms, limit)
 
