@@ -77,7 +77,8 @@ def _weight(wish: str) -> float:
 
 
 @cache
-def catalogue(name: str, part: str = "*") -> dict[str, str]:
-    """The texts of a language, or those of one of its files."""
-    files = sorted((FOLDER / name).glob(f"{part}.toml"))
+def catalogue(name: str, *parts: str) -> dict[str, str]:
+    """The texts of a language, or those of some of its files."""
+    files = [FOLDER / name / f"{part}.toml" for part in parts]
+    files = files or sorted((FOLDER / name).glob("*.toml"))
     return {key: text for file in files for key, text in tomllib.loads(file.read_text()).items()}

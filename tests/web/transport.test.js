@@ -107,7 +107,7 @@ test("a refusal is a Rejected with its kind", async () => {
   }
   assert.ok(kinds.every((error) => error instanceof Rejected));
   assert.deepEqual(kinds.map((error) => error.kind), ["too-frequent", "unknown", "unknown"]);
-  assert.equal(kinds[0]?.detail, "slowly");
+  assert.equal(kinds[0]?.message, "slowly");
   assert.equal(kinds[0]?.extra["retry_after"], 2.5);
 });
 

@@ -71,9 +71,9 @@ export class DirectionMechanism {
     const { number, what, epsilon } = this.event(minibatch.nSamples, place);
     const own = event.unit === "check-in" && event.number === number && event.what === what;
     if (!own || event.epsilon !== epsilon) {
-      throw new InvalidInput(
-        `an event must be that of the check-in itself, found ${JSON.stringify(event)}.`,
-      );
+      throw new InvalidInput("an event must be that of the check-in itself, found {found}.", {
+        found: JSON.stringify(event),
+      });
     }
     return what === "report"
       ? this.#report(minibatch, number, chance)
