@@ -118,7 +118,7 @@ def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
     with server.store() as store:
         code.fill(store.create_invite(store.task("german").id, 1))
     participant.tap("Zustimmen und mitmachen")
-    participant.says("Nichts wird gesammelt, bis Sie sagen, was gerade zutrifft.")
+    participant.says("Nichts wird gemessen, bis Sie antworten.")
     participant.tap("Walking")
     participant.says("Sammelt: Walking.")
     participant.until_applied(1)

@@ -24,7 +24,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = running(page, server)
-    participant.says("Nothing is collected until you say what is true now.")
+    participant.says("Nothing is read until you answer.")
+    expect(page.locator("#thinks")).to_have_text("waits for your answer")
+    expect(page.locator("#signal-text")).to_have_text("No readings yet.")
     participant.shake(0.8)
     assert participant.collected() == 0
     assert participant.sent == []
@@ -84,7 +86,7 @@ def test_a_tab_killed_before_sending_sends_the_same_bytes_later(
     inspect(participant.page, "welcome-back")
     expect(participant.button("Still")).to_be_enabled()
     participant.tap("Resume")
-    participant.says("Nothing is collected until")
+    participant.says("Nothing is read until you answer.")
     participant.tap("Jogging")
     participant.until_applied(2)
     participant.tap("Pause")
