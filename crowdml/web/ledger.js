@@ -20,7 +20,7 @@ export function checkLimits(limits) {
       throw new InvalidInput(
         "the {name} limit must be positive, found {value}. To stop taking part, leave the task " +
           "instead.",
-        { name, value: Number(value) },
+        { name, value: String(value) },
       );
     }
   }

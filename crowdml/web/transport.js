@@ -221,7 +221,8 @@ function readProblem(status, body) {
 function isPhrase(found, depth = 4) {
   const fits = (/** @type {unknown} */ value) =>
     typeof value === "string" || Number.isFinite(value) || isPhrase(value, depth - 1);
-  return depth > 0 && typeof found?.template === "string" && Object.values(found.values ?? [{}]).every(fits);
+  const said = depth > 0 && typeof found?.template === "string";
+  return said && Object.values(found.values ?? [{}]).every(fits);
 }
 
 /**

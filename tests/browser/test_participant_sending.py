@@ -158,7 +158,7 @@ def test_two_tabs_do_not_take_one_moment_twice(
     watch.allow("database connection is closing")
     page = browse(server, "phone-light")
     other = running(page, server, "twins", "Walking").reopen()
-    other.tap("Resume")
+    other.tap("Walking")
     other.says("Another tab of this browser takes part.")
     other.tap("Leave and erase everything")
     other.tap("Leave and erase")
@@ -169,5 +169,5 @@ def test_two_tabs_do_not_take_one_moment_twice(
 def test_a_screen_that_may_turn_off(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     page.add_init_script("navigator.wakeLock.request = () => Promise.reject(new Error('no'));")
-    running(page, server, "jumpy")
+    running(page, server, "jumpy", "Walking")
     expect(page.locator("#screen")).to_contain_text("may turn the screen off")

@@ -413,6 +413,21 @@ def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server:
     assert run(other, "return device.add(X, 0);") == "ended"
 
 
+@pytest.mark.parametrize("code", ["left", "the token is unknown to this task. Join again."])
+def test_an_end_that_an_earlier_version_stored_is_one(page: Page, code: str) -> None:
+    run(page, JOIN)
+    other = """
+        const store = await web.DeviceStore.open(web.serverRoot(), task);
+        await store.update((identity) => ({ ...identity, ended: given }));
+        store.close();
+    """
+    run(page, other, code)
+    assert run(page, "return device.add(X, 0);") == "ended", "also while it runs"
+    run(page, "device.close();" + OPEN)
+    assert run(page, "return [device.ended.code, web.write(device.ended.phrase)];") == [code, code]
+    assert run(page, "return device.sync();") == "ended"
+
+
 def test_leaving_works_without_a_network(page: Page) -> None:
     run(page, JOIN)
     page.context.set_offline(True)

@@ -305,7 +305,9 @@ export class Participation extends EventTarget {
 
   #look() {
     if (document.hidden) this.#hidden = performance.now();
-    else if (this.running && this.answered) this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
+    else if (this.running && this.answered) {
+      this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
+    }
     this.settle();
     this.#update();
     if (!document.hidden) this.sync();
