@@ -114,7 +114,9 @@ def _weight(wish: str) -> float:
 
 
 @cache
-def catalogue(name: str, part: str = "*") -> dict[str, str]:
-    """The texts of a language, or those of one of its files."""
-    files = sorted((FOLDER / name).glob(f"{part}.toml"))
+def catalogue(name: str, *parts: str) -> dict[str, str]:
+    """The texts of a language, or those of some of its files; English has none."""
+    files = [
+        file for part in parts or ["*"] for file in sorted((FOLDER / name).glob(f"{part}.toml"))
+    ]
     return {key: text for file in files for key, text in tomllib.loads(file.read_text()).items()}

@@ -15,6 +15,7 @@ export { MECHANISMS } from "./mechanisms/index.js";
 export { Minibatch, choose } from "./minibatch.js";
 export { MODELS } from "./models/index.js";
 export { Outcome } from "./outcome.js";
+export { phrase, write } from "./phrase.js";
 export { placeOf } from "./place.js";
 export { Sensing, featuresOf } from "./sensing.js";
 export { DeviceStore } from "./store.js";

@@ -278,6 +278,23 @@ export interface Written {
   truth: Truth;
 }
 
+// Sentences
+
+/** A sentence that a page can say in its language; memory can store it, JSON can carry it. */
+export interface Phrase {
+  /** English, with {names}. */
+  readonly template: string;
+  /** Texts that no language changes, numbers that each writes in its way, and phrases. */
+  readonly values: Readonly<Record<string, string | number | Phrase>>;
+}
+
+/** Why a device has stopped. */
+export interface End {
+  /** `left`, `fulfilled`, or the kind of the problem with which the server refused. */
+  readonly code: string;
+  readonly phrase: Phrase;
+}
+
 // Memory
 
 /** What a participant agreed to, as the device that the server named. */
@@ -292,7 +309,8 @@ export interface Identity extends Agreed {
   url: string;
   task: string;
   token: string;
-  ended: string | null;
+  /** A text in what earlier versions stored. */
+  ended: End | string | null;
 }
 
 /** One check-in as the participant may see it. */

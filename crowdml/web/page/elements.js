@@ -1,6 +1,6 @@
 /** The page's elements, by their ids, and numbers as people read them. */
 
-import { language, say, understood } from "./say.js";
+import { language, phraseOf, say } from "./say.js";
 
 /**
  * @template {HTMLElement} T
@@ -132,6 +132,6 @@ export function time(seconds, display = "long") {
 
 /** @param {unknown} error */
 export function complain(error) {
-  put("trouble", understood(error instanceof Error ? error.message : String(error)));
+  put("trouble", say(phraseOf(error)));
   any("trouble").hidden = false;
 }
