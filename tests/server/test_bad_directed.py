@@ -83,7 +83,7 @@ def test_a_message_of_another_mechanism(bench: Bench, person: Person) -> None:
 
 
 DIRECTED_IMPLAUSIBLE: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
-    ("trains", {"version": 4000}, "future-version", ("found 4000",)),
+    ("trains", {"version": 4000}, "future-version", ("found 4,000",)),
     ("trains", {"terms": "0" * 64}, "terms-changed", ("0" * 64,)),
     ("trains", {"number": 11}, "too-many-checkins", ("at most 10", "found 11")),
     ("evaluates", {"number": 1_000_000}, "too-many-checkins", ("found 1000000",)),
