@@ -78,7 +78,7 @@ for person, hand in enumerate(hands):
         device.add(data.x_train[sample], int(data.y_train[sample]))
     ledgers.append(device.ledger)
     device.close()
-print("a person has lost", ledgers[0].whole_device, "in all")
+print("a person has lost", ledgers[0].epsilon_per_person, "in total")
 
 # %% [markdown]
 # What anyone may read: how far it is, and an estimate of the error by the fifth of the devices
