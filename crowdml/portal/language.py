@@ -2,7 +2,7 @@
 
 A catalogue is a folder `languages/<language>/` of TOML files, each with lines
 `"English text" = "the same in that language"`. A text without a line stays English. Templates of
-phrases, which are made below the pages, are in `below.toml`.
+phrases, which are made below the pages, are in the files that `PHRASES` names.
 """
 
 import tomllib
@@ -36,7 +36,7 @@ SWAPPED = str.maketrans(",.", ".,")
 """What separates thousands and decimals, for languages that write them the other way round."""
 
 PHRASES = ("below", "problems", "promise")
-"""The files for phrases, which are made below the pages: short words mean other things elsewhere."""
+"""The files for phrases, made below the pages. Short words mean other things elsewhere."""
 
 _language = ContextVar("language", default=ENGLISH)
 
