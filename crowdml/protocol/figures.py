@@ -8,6 +8,9 @@ from crowdml.phrase import Number, Phrase
 
 __all__ = ["certainty", "counted", "percent_sure", "times", "whole", "written_epsilon"]
 
+MOST_DECIMALS = 12
+"""More decimals of a percentage than these would be made up by the rounding of floats."""
+
 
 def certainty(epsilon: float) -> float:
     """Return how often a coin's guess can become right, at most: 1/(1 + e^−ε).
@@ -32,17 +35,20 @@ def times(share: float) -> Phrase:
 
 
 def percent_sure(epsilon: float) -> Number:
-    """Write `certainty` as a percentage that is never rounded up to 100.
+    """Write `certainty` as a percentage that is not rounded up to 100, unless ε is above 32.
 
     >>> percent_sure(1.0), percent_sure(8.0), percent_sure(10.0), percent_sure(20.0)
     ('73.1', '99.97', '99.9955', '99.9999998')
+    >>> percent_sure(32.0), percent_sure(math.inf)
+    ('99.999999999999', '100')
     """
     rest = 100 / (1 + math.exp(min(epsilon, 500.0)))
     if rest >= 0.1:
         return Number(f"{100 - rest:.1f}")
-    decimals = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
+    needed = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
+    decimals = min(needed, MOST_DECIMALS)
     shown = f"{100 - math.floor(rest * 10**decimals) / 10**decimals:.{decimals}f}"
-    return Number(shown.rstrip("0"))
+    return Number(shown.rstrip("0").rstrip("."))
 
 
 def written_epsilon(value: float) -> Number:

@@ -3,25 +3,30 @@
  * catalogue of them in its element #catalogue.
  */
 
-/** @type {Record<string, string>} */
-const catalogue = JSON.parse(document.getElementById("catalogue")?.textContent ?? "{}");
+import { phrase, write } from "../phrase.js";
+
+/** @import { Phrase } from "../types.js" */
 
 const NAMES = /\{(\w+)\}/g;
 /** A text with fewer letters of its own fits anything. */
 const TELLING = 14;
 
+/** @type {Map<string, string>} */
+const catalogue = new Map(
+  Object.entries(JSON.parse(document.getElementById("catalogue")?.textContent ?? "{}")),
+);
+
 /** The language of the page, for numbers. */
 export const language = document.documentElement.lang || "en";
 
 /**
- * A text in the language of the page, with its {names} replaced.
+ * Write a phrase, or a text with its {names} replaced, in the language of the page.
  *
- * @param {string} text
- * @param {Record<string, string | number>} values
+ * @param {string | Phrase} text
+ * @param {Phrase["values"]} [values]
  */
-export function say(text, values = {}) {
-  const found = catalogue[text] ?? text;
-  return found.replace(NAMES, (name, key) => String(values[key] ?? name));
+export function say(text, values) {
+  return write(typeof text === "string" ? phrase(text, values) : text, catalogue, language);
 }
 
 /**
@@ -31,8 +36,8 @@ export function say(text, values = {}) {
  * @returns {string}
  */
 export function understood(message) {
-  if (catalogue[message] !== undefined) return say(message);
-  for (const text of Object.keys(catalogue)) {
+  if (catalogue.has(message)) return say(message);
+  for (const text of catalogue.keys()) {
     const found = text.replace(NAMES, "").length > TELLING && pattern(text).exec(message)?.groups;
     if (found) {
       const values = Object.entries(found).map(([name, part]) => [name, understood(part)]);
