@@ -1,12 +1,14 @@
 """Numbers of a promise as people read them, the same in every language of programs."""
 
 import math
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context
 from typing import Literal
 
 from crowdml.phrase import Number, Phrase
 
 __all__ = ["certainty", "counted", "percent_sure", "times", "whole", "written_epsilon"]
+
+FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 MOST_DECIMALS = 12
 """More decimals of a percentage than these would be made up by the rounding of floats."""
@@ -52,14 +54,14 @@ def percent_sure(epsilon: float) -> Number:
 
 
 def written_epsilon(value: float) -> Number:
-    """Write ε with four significant digits and no exponent.
+    """Write ε with four significant digits and no exponent, halves rounded up as in browsers.
 
-    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 1e6, math.inf)]
-    ['4', '0.3333', '1,000,000', '∞']
+    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 6172.5, 1e6, math.inf)]
+    ['4', '0.3333', '6,173', '1,000,000', '∞']
     """
     if math.isinf(value):
         return Number("∞")
-    return Number(f"{Decimal(f'{value:.4g}').normalize():,f}")
+    return Number(f"{FOUR_DIGITS.create_decimal(value).normalize():,f}")
 
 
 def counted(noun: Literal["sample", "check-in"], n: int) -> Phrase:
