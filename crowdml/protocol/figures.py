@@ -1,12 +1,17 @@
 """Numbers of a promise as people read them, the same in every language of programs."""
 
 import math
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context
 from typing import Literal
 
 from crowdml.phrase import Number, Phrase
 
 __all__ = ["certainty", "counted", "percent_sure", "times", "whole", "written_epsilon"]
+
+FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
+
+MOST_DECIMALS = 12
+"""More decimals of a percentage than these would be made up by the rounding of floats."""
 
 
 def certainty(epsilon: float) -> float:
@@ -36,24 +41,27 @@ def percent_sure(epsilon: float) -> Number:
 
     >>> percent_sure(1.0), percent_sure(8.0), percent_sure(10.0), percent_sure(20.0)
     ('73.1', '99.97', '99.9955', '99.9999998')
+    >>> percent_sure(40.0)
+    '99.999999999999'
     """
     rest = 100 / (1 + math.exp(min(epsilon, 500.0)))
     if rest >= 0.1:
         return Number(f"{100 - rest:.1f}")
-    decimals = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
-    shown = f"{100 - math.floor(rest * 10**decimals) / 10**decimals:.{decimals}f}"
-    return Number(shown.rstrip("0"))
+    needed = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
+    decimals = min(needed, MOST_DECIMALS)
+    left = math.floor(rest * 10**decimals) or 1
+    return Number(f"{100 - left / 10**decimals:.{decimals}f}".rstrip("0"))
 
 
 def written_epsilon(value: float) -> Number:
-    """Write ε with four significant digits and no exponent.
+    """Write ε with four significant digits and no exponent, halves rounded up as in browsers.
 
-    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 1e6, math.inf)]
-    ['4', '0.3333', '1,000,000', '∞']
+    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 6172.5, 1e6, math.inf)]
+    ['4', '0.3333', '6,173', '1,000,000', '∞']
     """
     if math.isinf(value):
         return Number("∞")
-    return Number(f"{Decimal(f'{value:.4g}').normalize():,f}")
+    return Number(f"{FOUR_DIGITS.create_decimal(value).normalize():,f}")
 
 
 def counted(noun: Literal["sample", "check-in"], n: int) -> Phrase:

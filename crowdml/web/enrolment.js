@@ -6,9 +6,6 @@ import { Terms, termsHash } from "./terms.js";
 
 /** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
 
-/** How many check-ins the device limit allows, where neither participant nor terms say. */
-const DEFAULT_CHECKINS = 20;
-
 /**
  * One use for each sample, and a bounded number of check-ins for the device.
  *
@@ -16,13 +13,9 @@ const DEFAULT_CHECKINS = 20;
  * @param {number} [checkins]
  * @returns {Limits}
  */
-export function limitsOf(terms, checkins = defaultCheckins(terms)) {
-  return { perSample: terms.epsilonPerSample, perDevice: terms.epsilonAfter(checkins) };
-}
-
-/** @param {Terms} terms */
-export function defaultCheckins(terms) {
-  return terms.collection.checkins ?? DEFAULT_CHECKINS;
+export function limitsOf(terms, checkins = terms.promise().checkins) {
+  const { loss } = terms;
+  return { perSample: loss.total, perDevice: loss.times(checkins).total };
 }
 
 /**

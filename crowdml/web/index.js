@@ -4,7 +4,7 @@ export { Agreement } from "./agreement.js";
 export { Chance } from "./chance.js";
 export { decodeGradient, decodeParameters, encodeGradient } from "./codec.js";
 export { Device, GIVE_UP_ON } from "./device.js";
-export { defaultCheckins, limitsOf, readTerms } from "./enrolment.js";
+export { limitsOf, readTerms } from "./enrolment.js";
 export * from "./errors.js";
 export { lossOf, wholeLossOf } from "./events.js";
 export { boundFeatures, checkTarget } from "./features.js";

@@ -3,6 +3,10 @@
 import { InvalidInput } from "./errors.js";
 import { integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 
+/** Readings further apart than either of these do not belong into one window. */
+export const GAP_SECONDS = 1;
+export const GAP_TICKS = 5;
+
 const SUMMARY = ["mean", "standard deviation", "smallest", "largest"];
 
 /**
@@ -23,6 +27,19 @@ export const SENSOR = section({
 });
 
 /** @typedef {ReturnType<typeof SENSOR>} Sensor */
+
+/**
+ * The most samples that one reading can be in: windows overlap where samples come faster than a
+ * window passes, and a sensor that is slower than the rate leaves one reading at several ticks.
+ *
+ * @param {Sensor} sensor
+ */
+export function samplesPerReading({ kind, trigger, every, rate, window }) {
+  if (kind === "manual" || trigger === "label-change") return 1;
+  const apart = Math.max(1, Math.ceil(every * rate - 1e-9));
+  const repeated = Math.max(GAP_TICKS, Math.ceil(GAP_SECONDS * rate));
+  return Math.ceil((window + repeated - 1) / apart);
+}
 
 /**
  * Throw unless the pipeline makes `count` features.

@@ -6,11 +6,13 @@
 
 import { CrowdmlError, InvalidInput, InvalidTask } from "./errors.js";
 import { sha256 } from "./hash.js";
+import { SLACK } from "./loss.js";
 import { MECHANISMS } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
 import { phrase } from "./phrase.js";
+import { PrivacyPromise } from "./promise.js";
 import { answer, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
-import { SENSOR, checkSensor } from "./sensor.js";
+import { SENSOR, checkSensor, samplesPerReading } from "./sensor.js";
 
 /** @import { LinearModel } from "./models/linear.js" */
 /** @import { Mechanism, MechanismKind, PrivacyTerms, Rule } from "./types.js" */
@@ -18,6 +20,7 @@ import { SENSOR, checkSensor } from "./sensor.js";
 const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
 const NAMES = /** @type {(keyof typeof MECHANISMS)[]} */ (Object.keys(MECHANISMS));
 const LARGEST_MODEL = 1_000_000;
+const MOST_CHECKINS = 1_000_000;
 
 const anyText = text(0, 2000);
 const line = text(1, 200);
@@ -63,7 +66,7 @@ const TERMS = section({
     batch: integer(1, 100_000),
     buffer: integer(1, 1_000_000),
     heldout: otherwise(0, number(0, 0.5)),
-    checkins: otherwise(null, integer(1, 1_000_000)),
+    checkins: otherwise(null, integer(1, MOST_CHECKINS)),
     evaluators: otherwise(0, number(0, 0.9)),
     counters: otherwise(0, number(0, 0.9)),
   }),
@@ -116,47 +119,48 @@ export class Terms {
     return this.target.labels.length;
   }
 
-  /** Above ε = 20 for a person, or a sample, nothing is protected. */
+  /** Whether the promise is worth the name. */
   get private() {
-    return (this.epsilonInAll ?? this.epsilonPerSample) <= 20 * (1 + 1e-9);
+    return this.promise().private;
   }
 
-  /** What one check-in costs each of its samples, computed and not merely claimed. */
-  get epsilonPerSample() {
-    return this.loss.total;
+  /**
+   * What is promised to a participant.
+   *
+   * @param {number | null} [checkins] How many check-ins the participant allows, if that is known.
+   */
+  promise(checkins) {
+    return new PrivacyPromise(this, checkins);
   }
 
-  /** The same, in the units that add up. */
+  /** What one check-in costs its unit, computed and not merely claimed. */
   get loss() {
     return this.mechanism().cost(this.collection.batch);
   }
 
-  /** What a person loses at most over all check-ins; null where the promise is for samples. */
-  get epsilonInAll() {
-    const whole = this.mechanism().unit === "check-in";
-    return whole ? this.epsilonAfter(this.collection.checkins ?? 1) : null;
+  /** The most samples that one reading of the sensor is in; 1 where there is none. */
+  get shared() {
+    const { sensor } = this.features;
+    return sensor ? samplesPerReading(sensor) : 1;
+  }
+
+  /** K, the most check-ins of a device. */
+  get mostCheckins() {
+    return this.collection.checkins ?? MOST_CHECKINS;
   }
 
   /**
-   * What so many check-ins cost together.
-   *
-   * @param {number} checkins
-   */
-  epsilonAfter(checkins) {
-    return this.loss.times(checkins).total;
-  }
-
-  /**
-   * How many check-ins cost at most so much together.
+   * How many check-ins cost at most this ε together.
    *
    * @param {number} epsilon
    */
   checkinsWithin(epsilon) {
+    const { loss } = this;
     let checkins = 0;
     for (let more = 2 ** 20; more >= 1; more /= 2) {
-      if (this.epsilonAfter(checkins + more) <= epsilon * (1 + 1e-6)) checkins += more;
+      if (loss.times(checkins + more).total <= epsilon * (1 + SLACK)) checkins += more;
     }
-    return checkins;
+    return Math.min(checkins, this.mostCheckins);
   }
 
   /** @returns {LinearModel} */
@@ -222,8 +226,8 @@ function checkSections(terms) {
  *
  * @param {Terms} terms
  */
-function checkCost({ privacy, epsilonPerSample: cost }) {
-  if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + 1e-9)) return;
+function checkCost({ privacy, loss: { total: cost } }) {
+  if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + SLACK)) return;
   throw new InvalidInput(
     "privacy.epsilon must be at least what a check-in costs a sample, {cost}, found {found}.",
     { cost, found: privacy.epsilon },

@@ -101,6 +101,32 @@ export interface Limits {
   readonly perDevice: number;
 }
 
+// The promise
+
+/** A plain word for ε. */
+export interface Level {
+  /** The largest ε that has this level. */
+  readonly most: number;
+  /** The level in code and in style sheets. */
+  readonly key: string;
+  /** The level as a label. */
+  readonly pill: Phrase;
+  /** The level inside a sentence. */
+  readonly word: Phrase;
+}
+
+/** A role of check-ins. */
+export interface RoleShare {
+  /** What such a check-in sends. */
+  readonly role: DirectionEvent["role"];
+  /** In this many … */
+  readonly n: number;
+  /** … of this many check-ins, on average. */
+  readonly of: number;
+  /** The probability that it sends one of the numbers that fit the samples best. */
+  readonly truth: number;
+}
+
 // Mechanisms
 
 /** One row of numbers per sample. */

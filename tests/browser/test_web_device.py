@@ -265,7 +265,7 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert (agreed, current) == (1.0, 0.5)
     run(page, "await agree();")
     assert run(page, "return device.sync();") == "checked in"
-    assert run(page, "return (await device.ledger()).perSample;") == pytest.approx(0.5)
+    assert run(page, "return (await device.ledger()).epsilonPerSample;") == pytest.approx(0.5)
     # The other tab goes by what was agreed to in this one.
     assert run(other, "return fill(3);")[-1] == "checked in"
     assert run(other, "return device.terms.privacy.epsilon;") == 0.5
@@ -493,7 +493,8 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
         "samples": 0, "pending": False, "events": 1, "answers": ["applied"], "ended": ALL_MADE,
     }  # fmt: skip
     totals = (
-        "const { perDevice, wholeDevice } = await device.ledger(); return [perDevice, wholeDevice];"
+        "const { epsilonSpent, epsilonPerPerson } = await device.ledger(); "
+        "return [epsilonSpent, epsilonPerPerson];"
     )
     assert run(page, totals) == [4, 4]
     truth = run(page, "return (await device.history())[0].truth;")
@@ -532,7 +533,7 @@ def test_every_check_in_has_its_number_and_its_role(
         event = mechanism.event(3, Place(message["terms"], name, message["number"]))
         assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
-    assert run(page, "return (await device.ledger()).perDevice;") == pytest.approx(4)
+    assert run(page, "return (await device.ledger()).epsilonSpent;") == pytest.approx(4)
 
 
 @pytest.mark.parametrize("options", [DIRECTION], indirect=True)
@@ -566,8 +567,8 @@ def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server
     run(page, JOIN)
     assert run(page, "return fill(9);").count("checked in") == 3
     one, three = run(page, """
-        const { perSample, perDevice } = await device.ledger();
-        return [perSample, perDevice];
+        const { epsilonPerSample, epsilonSpent } = await device.ledger();
+        return [epsilonPerSample, epsilonSpent];
     """)  # fmt: skip
     assert one == pytest.approx(1.0)
     assert one < three < 2 * one

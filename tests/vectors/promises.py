@@ -37,7 +37,7 @@ def promised() -> Iterator[tuple[str, int | None]]:
     for mechanism in ("laplace", "gaussian"):
         for level in (0.005, 0.05, 0.2, 1.0, 1.5, 5.0, 20.0, 20.1, 25.0, 1000.0, "inf"):
             yield _terms(mechanism, level), None
-        for allowed in (0, 1, 2, 7, 100, 10_000):
+        for allowed in (0, 1, 2, 7, 100, 10_000, 12_345):
             yield _terms(mechanism, 0.5), allowed
             yield _terms(mechanism, 25.0), allowed
         for every in (0.05, 0.5, 1.0, 3.0, 3.2, 30.0):

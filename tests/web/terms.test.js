@@ -132,9 +132,9 @@ test("prototypes are no fields", () => {
 
 test("what a check-in costs is computed", () => {
   const all = TEXTS.map((text) => Terms.parse(text));
-  const costs = all.map((terms) => Number(terms.epsilonPerSample.toPrecision(9)));
+  const costs = all.map((terms) => Number(terms.loss.total.toPrecision(9)));
   assert.deepEqual(costs, [1, 2.5, Infinity, 1, 1, 4, 1.625, 2.5, 1, Infinity, 2.5]);
-  const inAll = all.map((terms) => terms.epsilonInAll);
+  const inAll = all.map((terms) => terms.promise().epsilonPerPerson);
   assert.deepEqual(inAll, [null, null, null, null, null, 4, 6.5, 2.5, null, null, null]);
   assert.deepEqual(all.map((terms) => terms.private), costs.map((cost) => cost < Infinity));
 });
@@ -158,9 +158,9 @@ test("check-ins with Gaussian noise cost less together than one by one", () => {
   assert.ok(limits.perDevice > 5 * limits.perSample && limits.perDevice < 6 * limits.perSample);
   for (const terms of [laplace, direction, gaussian]) {
     for (const n of [1, 2, 7, 20, 1000]) {
-      assert.equal(terms.checkinsWithin(terms.epsilonAfter(n)), n);
+      assert.equal(terms.checkinsWithin(terms.loss.times(n).total), Math.min(n, terms.mostCheckins));
     }
-    assert.equal(terms.checkinsWithin(terms.epsilonPerSample * 0.99), 0);
+    assert.equal(terms.checkinsWithin(terms.loss.total * 0.99), 0);
   }
 });
 

@@ -21,7 +21,9 @@ import {
   sensitivitySteps,
   termsHash,
   wholeLossOf,
+  write,
 } from "../../crowdml/web/index.js";
+import { percentSure } from "../../crowdml/web/figures.js";
 import { Choice } from "../../crowdml/web/mechanisms/choice.js";
 import { Codebook } from "../../crowdml/web/mechanisms/codebook.js";
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
@@ -33,7 +35,7 @@ import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
 const CHECKS = { checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
-  quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
+  promise, quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
   vectors(name).forEach(({ input, output }, i) => {
@@ -186,9 +188,9 @@ function ledger(input, output) {
   const account = new Ledger(input.events.map(eventOf));
   const pure = input.events.every((/** @type {any} */ event) => !event.delta);
   const same = pure ? assert.equal : near;
-  same(account.perSample, asNumber(output.per_sample));
-  same(account.perDevice, asNumber(output.per_device));
-  same(account.wholeDevice, asNumber(output.whole_device));
+  same(account.epsilonPerSample, asNumber(output.epsilon_per_sample));
+  same(account.epsilonSpent, asNumber(output.epsilon_spent));
+  same(account.epsilonPerPerson, asNumber(output.epsilon_per_person));
   const limits = { perSample: input.limits.per_sample, perDevice: input.limits.per_device };
   const ask = () => account.require(eventOf(input.next), limits);
   if (output.allowed) ask();
@@ -212,6 +214,34 @@ async function letters(input, output) {
   near(lossOf(written.event).total, output.loss);
   assert.equal(chance.left, 0);
 }
+
+/** @param {any} input @param {any} output */
+function promise({ terms, checkins }, { roles, sentences, ...output }) {
+  const found = Terms.parse(terms).promise(checkins);
+  const { epsilonPerCheckin, epsilonPerPerson } = found;
+  near(found.epsilon, asNumber(output.epsilon));
+  near(found.epsilonPerSample, asNumber(output.epsilon_per_sample));
+  near(epsilonPerCheckin ?? 0, output.epsilon_per_checkin ?? 0);
+  near(epsilonPerPerson ?? 0, output.epsilon_per_person ?? 0);
+  near(found.epsilonPerReading, asNumber(output.epsilon_per_reading));
+  near(found.certainty, output.certainty);
+  const exact = {
+    private: found.private,
+    whom: found.whom,
+    level: found.level.key,
+    pill: write(found.level.pill),
+    checkins: found.checkins,
+    sure: percentSure(found.epsilon),
+  };
+  for (const [name, value] of Object.entries(exact)) assert.equal(value, output[name], name);
+  assert.deepEqual(found.roles.map(({ truth, ...share }) => share), roles.map(shareOf));
+  found.roles.forEach(({ truth }, i) => near(truth, roles[i].truth));
+  const said = Object.entries(found.sentences).map(([name, phrase]) => [name, write(phrase)]);
+  assert.deepEqual(said, Object.entries(sentences));
+}
+
+/** @param {any} share */
+const shareOf = ({ truth, ...share }) => share;
 
 /** @param {any} input @param {any} output */
 function sensing({ sensor, count, readings }, output) {

@@ -43,6 +43,10 @@ export class Choice {
     this.coin = coinOf(BigInt(t), BigInt(k - t), epsilon);
   }
 
+  get p() {
+    return Number(this.coin) / Number(COIN);
+  }
+
   /**
    * The probability of a number that is one of the best with probability `share`, and of numbers
    * that always are and that never are.
@@ -50,7 +54,7 @@ export class Choice {
    * @param {number} share
    */
   odds(share) {
-    const p = Number(this.coin) / Number(COIN);
+    const { p } = this;
     const likely = p / this.t;
     const unlikely = (1 - p) / (this.k - this.t);
     const chance = likely * share + unlikely * (1 - share);

@@ -36,13 +36,13 @@ export class DirectionMechanism {
   /** @readonly @type {2} */
   norm = 2;
   #settings;
-  #choices;
 
   /** @param {DirectionSettings} settings */
   constructor(settings) {
     const { directions, closest, epsilon, nClasses } = settings;
     this.#settings = settings;
-    this.#choices = {
+    /** What decides the number that is sent, for each role. */
+    this.choices = {
       train: new Choice(directions, closest, epsilon),
       evaluate: new Choice(2, 1, epsilon),
       count: new Choice(Math.max(nClasses, 2), 1, epsilon),
@@ -82,7 +82,7 @@ export class DirectionMechanism {
     }
     if (event.role === "train") return this.#direct(minibatch, place, chance);
     const truths = event.role === "count" ? minibatch.labels : minibatch.mistakes().map(Number);
-    const { sent, truth } = respond(truths, this.#choices[event.role], chance);
+    const { sent, truth } = respond(truths, this.choices[event.role], chance);
     return { told: { number, [event.role === "count" ? "answer" : "wrong"]: sent }, truth };
   }
 
@@ -99,11 +99,11 @@ export class DirectionMechanism {
     const back = closestFirst(scores.map((score) => -score), closest);
     const turning = this.#turning(u);
     const turned = chance.below(FINE) < turning * FINE;
-    const direction = this.#choices.train.tell(turned ? back : ahead, chance);
+    const direction = this.choices.train.tell(turned ? back : ahead, chance);
     const fits = ahead.indexOf(direction) < closest;
     const fitsBack = back.indexOf(direction) < closest;
     const share = Number(fits) * (1 - turning) + Number(fitsBack) * turning;
-    return { told: { number, direction }, truth: { fits, ...this.#choices.train.odds(share) } };
+    return { told: { number, direction }, truth: { fits, ...this.choices.train.odds(share) } };
   }
 
   /** @param {Minibatch} minibatch */

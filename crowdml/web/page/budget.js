@@ -2,14 +2,12 @@
 
 import { limitsOf } from "../index.js";
 import { secondsOf } from "./effort.js";
-import { any, element, epsilon, input, put, sure, time } from "./elements.js";
-import { levelOf, showLevel } from "./level.js";
+import { any, element, epsilon, input, put, sayAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 
 const MORE = 10;
-const MOST = 1_000_000;
 
 export class Budget {
   #device;
@@ -32,7 +30,7 @@ export class Budget {
     for (const part of document.querySelectorAll("[data-unit]")) {
       if (part instanceof HTMLElement) part.hidden = part.dataset["unit"] !== unit;
     }
-    input("limit").max = String(this.#most);
+    input("limit").max = String(device.terms.mostCheckins);
     input("limit").addEventListener("input", () => {
       this.#edited = true;
       this.#renderCost();
@@ -50,11 +48,6 @@ export class Budget {
     });
   }
 
-  /** The most check-ins by the terms. */
-  get #most() {
-    return this.#device.terms.collection.checkins ?? MOST;
-  }
-
   /** By the participant's limit. */
   get #allowed() {
     return this.#device.terms.checkinsWithin(this.#device.identity.limits.perDevice);
@@ -62,28 +55,27 @@ export class Budget {
 
   async render() {
     const ledger = await this.#device.ledger();
-    const { total: cost, delta } = this.#device.terms.loss;
+    const { terms } = this.#device;
+    const promise = terms.promise(this.#allowed);
     const { perDevice: limit } = this.#device.identity.limits;
-    const used = ledger.perDevice;
-    put("per-sample", `ε = ${epsilon(ledger.perSample)}`);
+    const used = ledger.epsilonSpent;
+    put("per-sample", `ε = ${epsilon(ledger.epsilonPerSample)}`);
     put("per-device", say("ε = {used} of {limit}", { used: epsilon(used), limit: epsilon(limit) }));
-    put("whole-device", `ε = ${epsilon(ledger.wholeDevice)}`);
-    put("sure", sure(cost, delta));
-    for (const part of document.querySelectorAll(".sure-in-all")) {
-      part.textContent = sure(limit, delta);
-    }
-    showLevel("limit-level", limit);
+    put("whole-device", `ε = ${epsilon(ledger.epsilonPerPerson)}`);
+    put("limit-said", sayAll(promise.whatIsLost));
+    showLevel("limit-level", promise);
     const bar = element("spent", HTMLProgressElement);
     bar.max = limit === Infinity ? 1 : limit;
     bar.value = Math.min(used, bar.max);
-    any("limit-form").hidden = cost === Infinity || this.#most === 1;
-    if (cost < Infinity) await this.#renderLimit(used);
+    any("limit-form").hidden = promise.exact || terms.mostCheckins === 1;
+    if (!promise.exact) await this.#renderLimit(used);
   }
 
   /** The limit if more is allowed: from what was made, if that is more than was allowed. */
   async #raised() {
-    const made = this.#device.terms.checkinsWithin((await this.#device.ledger()).perDevice);
-    return Math.min(Math.max(this.#allowed, made) + MORE, this.#most);
+    const { terms } = this.#device;
+    const made = terms.checkinsWithin((await this.#device.ledger()).epsilonSpent);
+    return Math.min(Math.max(this.#allowed, made) + MORE, terms.mostCheckins);
   }
 
   /** @param {number} used ε so far. */
@@ -99,10 +91,7 @@ export class Budget {
 
   /** What the number in the field would cost. */
   #renderCost() {
-    const { terms } = this.#device;
-    const lost = terms.epsilonAfter(Math.max(1, input("limit").valueAsNumber || 1));
-    const words = { epsilon: epsilon(lost), level: levelOf(lost).name, sure: sure(lost, terms.loss.delta) };
-    put("limit-cost", say("In all: ε = {epsilon}. {level}: {sure}.", words));
+    put("limit-cost", this.#loss(Math.max(1, Math.floor(input("limit").valueAsNumber) || 1)));
   }
 
   /**
@@ -110,14 +99,22 @@ export class Budget {
    * @param {number} checkins
    */
   #price(used, checkins) {
-    const { terms } = this.#device;
-    const lost = terms.epsilonAfter(checkins);
-    return say("More would cost more: from ε = {used} to {epsilon} in all. {level}: {sure}.", {
+    const values = {
       used: epsilon(used),
-      epsilon: epsilon(lost),
-      level: levelOf(lost).name,
-      sure: sure(lost, terms.loss.delta),
-    });
+      epsilon: epsilon(limitsOf(this.#device.terms, checkins).perDevice),
+    };
+    const costs = say("More would cost more: from ε = {used} to {epsilon} in total.", values);
+    return `${costs} ${this.#loss(checkins)}`;
+  }
+
+  /**
+   * The level, and what it means.
+   *
+   * @param {number} checkins
+   */
+  #loss(checkins) {
+    const { level, sentences } = this.#device.terms.promise(checkins);
+    return `${say(level.pill)}. ${say(sentences.loss)}`;
   }
 
   /** @param {number} checkins */

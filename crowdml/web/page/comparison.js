@@ -22,7 +22,7 @@ export class Comparison {
       try {
         const terms = await device.agree(this.#shown);
         // The new cost of a sample was on the screen: agreeing to it is allowing it.
-        await device.setLimits({ ...device.identity.limits, perSample: terms.epsilonPerSample });
+        await device.setLimits({ ...device.identity.limits, perSample: terms.loss.total });
         agreed();
       } catch (error) {
         complain(error);
@@ -95,14 +95,15 @@ function* changes(old, asked) {
  * @param {Terms} asked
  */
 function* privacy(old, asked) {
-  const [was, is] = [old, asked].map((terms) => terms.epsilonInAll !== null);
+  const [before, after] = [old.promise(), asked.promise()];
+  const [was, is] = [before.whom === "person", after.whom === "person"];
   if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
   if (is && !was) yield say("The promise would be for all that you contribute, not for samples only.");
-  const lost = (/** @type {Terms} */ terms) => terms.epsilonInAll ?? terms.epsilonPerSample;
-  const shares = { old: certainty(lost(old)), new: certainty(lost(asked)) };
-  if (!asked.private && old.private) yield say("The task would no longer be private.");
-  if (lost(asked) > lost(old)) yield say("Privacy becomes weaker: at most {old} → {new} sure.", shares);
-  if (lost(asked) < lost(old)) yield say("Privacy becomes stronger: at most {old} → {new} sure.", shares);
+  const [lost, more] = [before.epsilonOfTerms, after.epsilonOfTerms];
+  const shares = { old: certainty(lost), new: certainty(more) };
+  if (!after.private && before.private) yield say("The task would no longer be private.");
+  if (more > lost) yield say("Privacy becomes weaker: at most {old} → {new} sure.", shares);
+  if (more < lost) yield say("Privacy becomes stronger: at most {old} → {new} sure.", shares);
 }
 
 /**

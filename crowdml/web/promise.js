@@ -1,0 +1,194 @@
+/** What a task promises to a participant: one value, with every sentence about it. */
+
+import { certainty } from "./figures.js";
+import { PRIVATE_UP_TO, SLACK } from "./loss.js";
+import { DirectionMechanism } from "./mechanisms/direction.js";
+import { phrase } from "./phrase.js";
+import { LEAVES, LOST, sentencesOf } from "./sentences.js";
+
+/** @import { Terms } from "./terms.js" */
+/** @import { Level, Phrase, RoleShare } from "./types.js" */
+
+/** The most check-ins that a device makes, where neither terms nor participant say. */
+const USUAL_CHECKINS = 20;
+
+/** Shares are written as n of at most this many check-ins. */
+const MOST_SHARED = 1000;
+
+/** Above this ε, a guess can become nearly certain. */
+const WEAK_FROM = 4;
+
+const LEVELS = [
+  level(0.1, "very-strong", phrase("Very strong privacy"), phrase("very strong")),
+  level(1, "strong", phrase("Strong privacy"), phrase("strong")),
+  level(4, "moderate", phrase("Moderate privacy"), phrase("moderate")),
+  level(10, "weak", phrase("Weak privacy"), phrase("weak")),
+  level(PRIVATE_UP_TO, "very-weak", phrase("Very weak privacy"), phrase("very weak")),
+];
+const NOT_PRIVATE = level(Infinity, "none", phrase("Not private"), phrase("not private"));
+
+/**
+ * How much everything that leaves a device can reveal, at most.
+ *
+ * The three kinds of ε say what is replaced: one sample, everything in one check-in, or everything
+ * that a person sends to the task.
+ */
+export class PrivacyPromise {
+  /**
+   * @param {Terms} terms What is agreed to.
+   * @param {number | null} [checkins] How many check-ins the participant allows; by default what
+   *   the terms say, or else as many as are usual. A task that is not private stays so with fewer.
+   */
+  constructor(terms, checkins) {
+    const { loss, nClasses, target, collection } = terms;
+    const mechanism = terms.mechanism();
+    const direction = mechanism instanceof DirectionMechanism ? mechanism : null;
+    const usual = usualCheckins(terms);
+    /** The most samples that one reading is in. */
+    this.shared = direction ? 1 : terms.shared;
+    /** @type {"person" | "sample" | "reading"} Whom the promise of the terms is for. */
+    this.whom = direction ? "person" : this.shared === 1 ? "sample" : "reading";
+    this.epsilonPerSample = loss.total;
+    /** For one reading of the sensor, which may be in several samples. */
+    this.epsilonPerReading = loss.group(this.shared).total;
+    const ofTerms = direction ? loss.times(usual).total : this.epsilonPerReading;
+    /** Whether the promise of the terms is worth the name. */
+    this.private = ofTerms <= PRIVATE_UP_TO * (1 + SLACK);
+    /** How many check-ins the promise counts. */
+    this.checkins = this.private ? Math.min(checkins ?? usual, terms.mostCheckins) : usual;
+    /** For one unit in each of the check-ins: a check-in, or one of its samples. */
+    this.epsilonOverCheckins = loss.times(this.checkins).total;
+    /** For everything in one check-in; null where it grows with samples. */
+    this.epsilonPerCheckin = direction && loss.total;
+    /** For everything that the check-ins send; null as above. */
+    this.epsilonPerPerson = direction && this.epsilonOverCheckins;
+    this.delta = loss.delta;
+    this.batch = collection.batch;
+    /** The first two labels; none where a number is predicted. */
+    this.answers = target.labels.slice(0, 2);
+    this.tolerance = terms.model.tolerance;
+    /** k; 0 for noise. */
+    this.directions = direction ? direction.choices.train.k : 0;
+    /** How many numbers a check-in carries. */
+    this.numbers = direction ? 1 : terms.makeModel().size + 1 + nClasses;
+    /** Whether it carries counts of answers. */
+    this.counted = nClasses > 0;
+    /** The roles of check-ins; none for noise. */
+    this.roles = direction ? rolesOf(direction, collection) : [];
+  }
+
+  /** The ε that decides the level: the largest that is promised. */
+  get epsilon() {
+    return Math.max(this.epsilonOverCheckins, this.epsilonPerReading);
+  }
+
+  /** The ε that the terms promise, for `whom`. */
+  get epsilonOfTerms() {
+    return this.epsilonPerPerson ?? this.epsilonPerReading;
+  }
+
+  /** Whether a single reading loses more than one sample in each of the check-ins. */
+  get forAReading() {
+    return this.epsilonPerReading > this.epsilonOverCheckins;
+  }
+
+  /** Whether numbers are sent as they are, with nothing left to chance. */
+  get exact() {
+    return this.epsilonPerSample === Infinity;
+  }
+
+  get level() {
+    return LEVELS.find(({ most }) => this.epsilon <= most * (1 + SLACK)) ?? NOT_PRIVATE;
+  }
+
+  /** How often somebody is right at most who could only toss a coin before. */
+  get certainty() {
+    return certainty(this.epsilon);
+  }
+
+  /** Whether a guess can become nearly certain. */
+  get weak() {
+    return this.epsilon > WEAK_FROM * (1 + SLACK);
+  }
+
+  /**
+   * Every sentence, by its name, in the order in which they are read.
+   *
+   * @returns {Record<string, Phrase> & { loss: Phrase }}
+   */
+  get sentences() {
+    return /** @type {any} */ (Object.fromEntries(sentencesOf(this)));
+  }
+
+  /** The sentences that say what a device sends. */
+  get whatLeaves() {
+    return this.#named(LEAVES);
+  }
+
+  /** The sentences that say what can be learnt from everything that is sent. */
+  get whatIsLost() {
+    return this.#named(LOST);
+  }
+
+  /** @param {readonly string[]} names */
+  #named(names) {
+    const { sentences } = this;
+    return names.flatMap((name) => sentences[name] ?? []);
+  }
+}
+
+/**
+ * How many check-ins a device makes where the participant does not say.
+ *
+ * Never above the largest ε that is called private, unless one check-in already is: then the task
+ * is not private, however few there are.
+ *
+ * @param {Terms} terms
+ */
+function usualCheckins(terms) {
+  const { checkins } = terms.collection;
+  return checkins ?? Math.min(USUAL_CHECKINS, terms.checkinsWithin(PRIVATE_UP_TO) || USUAL_CHECKINS);
+}
+
+/**
+ * @param {number} most
+ * @param {string} key
+ * @param {Phrase} pill
+ * @param {Phrase} word
+ * @returns {Level}
+ */
+function level(most, key, pill, word) {
+  return { most, key, pill, word };
+}
+
+/**
+ * @param {DirectionMechanism} mechanism
+ * @param {Terms["collection"]} shares
+ * @returns {RoleShare[]}
+ */
+function rolesOf({ choices }, { evaluators, counters }) {
+  const of = denominator(evaluators, counters);
+  /** @type {[RoleShare["role"], number][]} */
+  const shares = [
+    ["train", 1 - (evaluators + counters)],
+    ["evaluate", evaluators],
+    ["count", counters],
+  ];
+  return shares
+    .filter(([, share]) => share > 0)
+    .map(([role, share]) => ({ role, n: nearest(share * of), of, truth: choices[role].p }));
+}
+
+/**
+ * The least number of check-ins of which these shares are whole numbers.
+ *
+ * @param {number[]} shares
+ */
+function denominator(...shares) {
+  let of = 1;
+  while (of < MOST_SHARED && shares.some((s) => Math.abs(s * of - nearest(s * of)) >= 1e-6)) of++;
+  return of;
+}
+
+/** @param {number} value */
+const nearest = (value) => Math.floor(value + 0.5);
