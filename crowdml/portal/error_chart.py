@@ -101,7 +101,7 @@ def _measured(task: Task) -> str:
     band = say("The truth lies in the band with 95 % confidence.")
     if Promise.of(task.terms).whole:
         if not collection.evaluators:
-            return say("Not measured: in this task every check-in trains.")
+            return say("Not measured: in this task no check-in evaluates.")
         if collection.checkins == 1:
             said = say(
                 "How often the model of the moment was wrong for people who did not train it."
