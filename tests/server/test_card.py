@@ -61,7 +61,9 @@ def test_what_a_hub_reads(store: Store) -> None:
 
 
 def test_what_people_read(store: Store) -> None:
-    task = make_directed(privacy__epsilon=300.0, collection__checkins=30)
+    task = make_directed(
+        privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
+    )
     text = parts(model_card(learner_of(store, task, 90)))[1]
     for told in (
         "learnt from 90 check-ins of 3 devices. The samples stayed on the devices",
