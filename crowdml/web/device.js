@@ -18,7 +18,7 @@ import { alone } from "./lock.js";
 import { Outcome } from "./outcome.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
-import { Waiting } from "./waiting.js";
+import { SLOT as SLOT_SECONDS, Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
@@ -28,13 +28,22 @@ import { Waiting } from "./waiting.js";
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
-const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
+const KEEP_AFTER = [
+  "fault",
+  "method-not-allowed",
+  "not-found",
+  "task-paused",
+  "too-frequent",
+  "unavailable",
+  "unknown",
+];
 
 const LONGEST_WAIT = 3600;
 
-/** Milliseconds: a check-in is sent after a whole number of these. */
-const SLOT = 50;
+/** In milliseconds. */
+const SLOT = 1000 * SLOT_SECONDS;
 
+const LEFT = "left";
 const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
 
 /**
@@ -54,6 +63,7 @@ export class Device extends EventTarget {
 
   /** @type {string | null} */
   #over = null;
+  #gone = false;
   #agreement;
   #transport;
   #chance;
@@ -328,15 +338,20 @@ export class Device extends EventTarget {
    */
   leave({ erase = true } = {}) {
     return this.#alone(async () => {
+      if (this.#gone) return;
+      await this.#refresh();
+      const { ended, token } = this.#identity;
       try {
-        if (this.ended === null) await this.#transport.leave(this.#identity.token);
+        // Not to a server that has ended this device itself, or was told before.
+        if (ended === null || ended === ALL_MADE) await this.#transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
         this.#say(`left without telling the server: ${error.message}`);
       }
+      this.#identity = { ...this.#identity, ended: LEFT, token: "" };
       if (erase) await this.#store.erase();
-      else await this.#end("left");
-      this.#identity = { ...this.#identity, ended: "left" };
+      else await this.#store.keepLedger(this.#identity);
+      this.#gone = true;
       this.#changed();
       this.close();
     });
@@ -461,34 +476,47 @@ export class Device extends EventTarget {
     }
     if (error instanceof TermsChanged) {
       this.#say(error.message);
-      return this.#waiting.hold(Outcome.TERMS);
+      return this.#awaitConsent();
     }
     if (!(error instanceof Unreachable)) throw error;
     this.#say(`${error.message} Samples are kept; will try again.`);
-    return this.#waiting.hold(Outcome.WAITING);
+    return this.#waiting.hold(Outcome.WAITING, patience(error.retryAfter));
   }
 
   /**
    * The server said no: end, ask, wait, or go on with the next minibatch.
+   *
+   * `tests/vectors/behaviour.json` says what every device does after each kind.
    *
    * @param {Rejected} error
    * @returns {Promise<OutcomeName>}
    */
   async #refused(error) {
     this.#say(`the server refused: ${error.detail}`);
-    if (error.kind === "task-finished") {
+    const finished = error.kind === "task-finished";
+    if (GIVE_UP_ON.includes(error.kind) && !finished) {
+      await this.#end(error.detail);
+      return Outcome.ENDED;
+    }
+    const allMade = (await this.#fulfilled()) && !(await this.pending());
+    if (error.kind === "too-many-checkins" || allMade) {
+      await this.#end(ALL_MADE);
+      return Outcome.ENDED;
+    }
+    if (finished) {
       // Its owner may reopen it: when the page is opened again, it asks again.
       this.#over = error.detail;
       return Outcome.ENDED;
     }
-    if (GIVE_UP_ON.includes(error.kind)) {
-      await this.#end(error.detail);
-      return Outcome.ENDED;
-    }
-    const atLeast = patience(error.extra["retry_after"]);
-    if (error.kind === "terms-changed") return this.#waiting.hold(Outcome.TERMS, atLeast);
+    if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
+    const atLeast = patience(error.extra["retry_after"]);
     return this.#waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
+  }
+
+  /** Try nothing more by itself: the participant agrees, or opens the page again. */
+  #awaitConsent() {
+    return this.#waiting.hold(Outcome.TERMS, Infinity);
   }
 
   // State
@@ -528,11 +556,11 @@ export class Device extends EventTarget {
     return current ? kept : this.#keep(x, y, termsSha256);
   }
 
-  /** What another tab may have changed. The end is final. */
+  /** What another tab may have changed. Who has left stays away. */
   async #refresh() {
-    if (this.ended !== null) return;
+    if (this.#identity.ended === LEFT) return;
     const identity = await this.#store.identity();
-    if (!identity) this.#identity = { ...this.#identity, ended: "left" };
+    if (!identity) this.#identity = { ...this.#identity, ended: LEFT };
     else if (!sameAgreement(identity, this.#identity)) await this.#adopt(identity);
   }
 

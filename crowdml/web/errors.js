@@ -43,7 +43,17 @@ export class TermsChanged extends PrivacyError {}
 
 export class DeviceError extends CrowdmlError {}
 
-export class Unreachable extends CrowdmlError {}
+export class Unreachable extends CrowdmlError {
+  /**
+   * @param {string} message
+   * @param {{cause?: unknown, retryAfter?: unknown}} [options] `retryAfter`: what the server said
+   *   about when to ask again; not checked.
+   */
+  constructor(message, { cause, retryAfter } = {}) {
+    super(message, { cause });
+    this.retryAfter = retryAfter;
+  }
+}
 
 export class Rejected extends CrowdmlError {
   /**

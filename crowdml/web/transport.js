@@ -114,7 +114,8 @@ export class HttpTransport {
     });
     if (status < 400) return { status, headers: received, body: text };
     const problem = readProblem(status, text);
-    throw status < 500 ? problem : new Unreachable(problem.detail);
+    if (status < 500) throw problem;
+    throw new Unreachable(problem.detail, { retryAfter: problem.extra["retry_after"] });
   }
 
   /**
@@ -176,7 +177,7 @@ function decode(body, rule) {
 }
 
 /**
- * The error in an answer, even if it is not a problem document.
+ * The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
  *
  * @param {number} status
  * @param {string} body
@@ -192,7 +193,8 @@ function readProblem(status, body) {
     // A proxy in between answers in its own way.
   }
   const { type, detail, ...extra } = document;
-  const kind = String(type ?? "").replace(PROBLEM, "") || "unknown";
+  const own = typeof type === "string" && type.startsWith(PROBLEM);
+  const kind = (own && type.slice(PROBLEM.length)) || "unknown";
   const sentence = String(detail ?? `the server answered with status ${status}`);
   return new Rejected(kind, status, sentence, extra);
 }

@@ -1,19 +1,28 @@
-"""A server that means no good: an HTTP server whose every answer a test writes."""
+"""An HTTP server whose every answer a test writes."""
 
 import http.server
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from tests.device.fakes import MemoryTransport
 from tests.servers import PATIENCE, make_task
 
-__all__ = ["Answer", "Puppet", "serving"]
+__all__ = ["Answer", "Puppet", "Script", "serving"]
 
 Answer = tuple[int, dict[str, str], bytes]
+
+
+class Script(Protocol):
+    """What a server answers."""
+
+    endless: bool
+
+    def answer(self, method: str, path: str, body: bytes) -> Answer | None:
+        """The answer to a request; None cuts the connection."""
 
 
 class Puppet:
@@ -40,7 +49,7 @@ class Puppet:
 
 
 @contextmanager
-def serving(puppet: Puppet) -> Iterator[str]:
+def serving(puppet: Script) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -48,7 +57,11 @@ def serving(puppet: Puppet) -> Iterator[str]:
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, headers, answer = puppet.answer(self.command, self.path, body)
+            said = puppet.answer(self.command, self.path, body)
+            if said is None:
+                self.close_connection = True
+                return
+            status, headers, answer = said
             self.send_response(status)
             for name, value in ({"Content-Length": str(len(answer))} | headers).items():
                 self.send_header(name, value)
