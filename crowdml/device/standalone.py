@@ -521,6 +521,7 @@ class Device:
                     with self.memory.change(self.name) as state:
                         state.update(ended=problem.kind, why=str(problem))
                 if problem.kind not in {"", *GIVE_UP_ON} and self.done():
+                    print(visible(problem), file=sys.stderr)
                     return
                 pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
                 pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)

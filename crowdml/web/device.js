@@ -28,7 +28,7 @@ import { SLOT as SLOT_SECONDS, Waiting } from "./waiting.js";
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
-const KEEP_AFTER = [
+export const KEEP_AFTER = [
   "fault",
   "method-not-allowed",
   "not-found",

@@ -16,6 +16,10 @@ from tests.conformance.subject import Subject
 from tests.device.puppet import serving
 
 DEVICES = ("python", "standalone", "browser")
+every_device = pytest.mark.parametrize(
+    "device",
+    [pytest.param(name, marks=pytest.mark.xdist_group(f"conformance {name}")) for name in DEVICES],
+)
 Perform = Callable[[str, Scene], Subject]
 
 
@@ -51,12 +55,13 @@ def perform(url: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[
 
     def perform(device: str, scene: Scene) -> Subject:
         subject: Subject
-        if device == "browser":
-            subject = BrowserDevice(request.getfixturevalue("page"), scene)
-        else:
-            subject = {"python": PythonDevice, "standalone": OneFileDevice}[device](
-                url, scene, folder
-            )
+        match device:
+            case "python":
+                subject = PythonDevice(url, scene, folder)
+            case "standalone":
+                subject = OneFileDevice(url, scene, folder)
+            case _:
+                subject = BrowserDevice(request.getfixturevalue("page"), scene)
         performed.append(subject)
         return subject
 

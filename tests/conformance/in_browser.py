@@ -5,7 +5,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from tests.conformance.scene import BATCH, COST, Scene
-from tests.conformance.subject import try_again
+from tests.conformance.subject import PROBES
 from tests.conformance.table import Seen
 
 __all__ = ["BrowserDevice", "open_page"]
@@ -35,6 +35,31 @@ SUBJECT = """async ([batch, cost]) => {
         async sync() {
             await this.device.sync();
         },
+        async wake() {
+            this.now += 36000;
+            await this.sync();
+        },
+        async again(probes) {
+            const { device, now } = this;
+            let asked = false;
+            const { fetch } = globalThis;
+            globalThis.fetch = (...given) => {
+                asked = true;
+                return fetch(...given);
+            };
+            try {
+                const idle = device.ended === null && !(await device.pending());
+                if (idle) await this.feed(Math.max(batch - (await device.nSamples()), 0));
+                for (const [seconds, word] of probes) {
+                    this.now = now + seconds;
+                    await this.sync();
+                    if (asked) return word;
+                }
+                return "never by itself";
+            } finally {
+                globalThis.fetch = fetch;
+            }
+        },
         async start() {
             const again = await web.Device.open(this.task, this.options());
             if (!again) return;
@@ -46,8 +71,8 @@ SUBJECT = """async ([batch, cost]) => {
             await (await web.Device.open(this.task))?.leave();
         },
         async agree() {
-            const { device } = this;
-            await device.agree((await device.currentTerms()).termsSha256).catch(this.refused);
+            const shown = this.device.currentTerms();
+            await shown.then((shown) => this.device.agree(shown.termsSha256)).catch(this.refused);
         },
         async raiseLimit(perDevice) {
             await this.device.setLimits({ perSample: cost, perDevice }).catch(this.refused);
@@ -109,12 +134,8 @@ class BrowserDevice:
     def sync(self) -> None:
         self._call("sync")
 
-    def advance(self, seconds: float) -> None:
-        self.page.evaluate("(seconds) => { subject.now += seconds; }", seconds)
-
     def wake(self) -> None:
-        self.advance(36_000.0)
-        self.sync()
+        self._call("wake")
 
     def start(self) -> None:
         self._call("start")
@@ -133,15 +154,19 @@ class BrowserDevice:
     def leave(self) -> None:
         self.page.evaluate("subject.device.leave()")
 
+    def wait(self) -> float:
+        return float(self.page.evaluate("subject.device.wait"))
+
     def look(self) -> Seen:
         found = self._call("look")
         outbox = found["outbox"]
-        return Seen(
-            found["state"], found["samples"], outbox and outbox.encode(), found["ledger"]
-        )
+        return Seen(found["state"], found["samples"], outbox and outbox.encode(), found["ledger"])
 
     def again(self) -> str:
-        return try_again(self)
+        self.scene.heard.clear()
+        again: str = self._call("again", PROBES)
+        assert bool(self.scene.heard) == (again != "never by itself")
+        return again
 
     def close(self) -> None:
-        self.page.evaluate("subject.device.close()")
+        self.page.evaluate("subject.device?.close()")

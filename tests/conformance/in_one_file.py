@@ -5,6 +5,7 @@ process does, and how long it would have slept is known.
 """
 
 import io
+import itertools
 import json
 import sqlite3
 import sys
@@ -32,6 +33,7 @@ class OneFileDevice:
         self.scene, self.url = scene, url
         self.file, self.source = folder / "device.sqlite", folder / "samples.csv"
         self.slept: float | None = None
+        self.took, self.rests = 0.0, list[float]()
         self.code, self.said = 0, ""
 
     def run(self, *arguments: str) -> None:
@@ -47,9 +49,12 @@ class OneFileDevice:
             if seconds > standalone.SLOT:
                 self.slept = seconds
                 raise Killed
+            self.rests.append(seconds)
 
         self.slept, self.code = None, -9
-        clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=sleep)
+        # Each look at the clock finds it a little later.
+        times = itertools.count(0.0, self.took)
+        clock = SimpleNamespace(monotonic=lambda: next(times), sleep=sleep)
         argv = ["device.py", *arguments, "--file", str(self.file)]
         try:
             with ExitStack() as stack:
@@ -97,6 +102,9 @@ class OneFileDevice:
     def leave(self) -> None:
         self.run("leave")
 
+    def wait(self) -> float:
+        return self.slept or 0.0
+
     @property
     def memory(self) -> tuple[dict[str, Any], int]:
         """What is in its file: the state, and how many samples."""
@@ -124,6 +132,8 @@ class OneFileDevice:
                 ("it is terms-changed", "terms changed"),
                 ("the terms have changed", "terms changed"),
                 ("it is task-finished", "task finished"),
+                ("the task is reached", "task finished"),
+                ("the task is exhausted", "task finished"),
                 ("the task is stopped", "task finished"),
                 ("it is revoked", "revoked"),
                 ("it is unauthorized", "revoked"),

@@ -8,7 +8,7 @@ from crowdml.device.device import ALL_MADE, LEFT
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene
-from tests.conformance.subject import try_again
+from tests.conformance.subject import PROBES
 from tests.conformance.table import Seen
 
 __all__ = ["PythonDevice"]
@@ -23,6 +23,7 @@ class PythonDevice:
     def __init__(self, url: str, scene: Scene, folder: Path) -> None:
         self.scene, self.url, self.file = scene, url, folder / "device"
         self.now = 0.0
+        self._device: Device | None = None
 
     def _waiting(self) -> Waiting:
         return Waiting(clock=lambda: self.now, sleep=self.advance)
@@ -33,9 +34,14 @@ class PythonDevice:
     def join(self, limit: float | None = None) -> None:
         limits = Limits(COST, limit) if limit else None
         self.waiting = self._waiting()
-        self.device = Device.join(
+        self._device = Device.join(
             self.url, self.scene.name, file=self.file, waiting=self.waiting, limits=limits
         )
+
+    @property
+    def device(self) -> Device:
+        assert self._device is not None, "it has joined"
+        return self._device
 
     def feed(self, n: int) -> None:
         for i in range(n):
@@ -52,7 +58,7 @@ class PythonDevice:
         self.device.close()
         if self.file.exists():
             self.waiting = self._waiting()
-            self.device = Device(DeviceStore(self.file), waiting=self.waiting)
+            self._device = Device(DeviceStore(self.file), waiting=self.waiting)
             self.sync()
 
     def other_leaves(self) -> None:
@@ -72,12 +78,15 @@ class PythonDevice:
     def leave(self) -> None:
         self.device.leave()
 
+    def wait(self) -> float:
+        return self.waiting.seconds
+
     def look(self) -> Seen:
         device, told = self.device, len(self.device.account.statement.told)
         if device.ended == LEFT:
             return Seen("left", 0, None, told)
         letter = device._store.pending
-        return Seen(self._state(), device.n_samples, letter and letter.body, told)
+        return Seen(self._state(), device.n_samples, letter.body if letter else None, told)
 
     def _state(self) -> str:
         device = self.device
@@ -92,7 +101,17 @@ class PythonDevice:
         return "waiting" if device.pending else "collecting"
 
     def again(self) -> str:
-        return try_again(self)
+        self.scene.heard.clear()
+        if not (self.device.ended or self.device.pending):
+            self.feed(max(BATCH - self.device.n_samples, 0))
+        start = self.now
+        for seconds, word in PROBES:
+            self.now = start + seconds
+            self.sync()
+            if self.scene.heard:
+                return word
+        return "never by itself"
 
     def close(self) -> None:
-        self.device.close()
+        if self._device:
+            self._device.close()

@@ -17,6 +17,7 @@ __all__ = ["APPLIED", "BATCH", "COST", "RETRY_AFTER", "Heard", "Scene", "Stage",
 WEB = Path(crowdml.__file__).parent / "web"
 BLANK = b"<!doctype html><title>A blank page</title>"
 BATCH, SIZE = 3, 12
+PARAMETERS = base64.b64encode(bytes(4 * SIZE)).decode()
 COST = 1.0
 """ε of a check-in."""
 
@@ -57,7 +58,7 @@ def answer_of(event: str) -> Answer | None:
 
 @dataclass(frozen=True)
 class Heard:
-    """A request that says something: a check-out, a check-in or a leave."""
+    """A request that says something: join, check-out, check-in or leave."""
 
     what: str
     body: bytes = b""
@@ -70,7 +71,7 @@ class Scene:
     name: str
     checkins: int = 8
     state: str = "running"
-    parameters: str = base64.b64encode(bytes(4 * SIZE)).decode()
+    lies: dict[str, Any] = field(default_factory=dict)
     raw: dict[str, Answer | None] = field(default_factory=dict)
     heard: list[Heard] = field(default_factory=list)
 
@@ -94,6 +95,8 @@ class Scene:
             self.heard.append(Heard("check-in", body))
         if last == "model":
             self.heard.append(Heard("check-out"))
+        if last == "devices":
+            self.heard.append(Heard("join"))
         if last in self.raw:
             return self.raw[last]
         return 200, {"Crowdml-Terms": terms_hash(self.terms)}, json.dumps(self._view(last)).encode()
@@ -104,18 +107,16 @@ class Scene:
         if last == "devices":
             return {"device": "ana", "token": "secret"}
         if last == "model":
-            return {"version": 0, "state": self.state, "parameters": self.parameters}
+            return {"version": 0, "state": self.state, "parameters": PARAMETERS} | self.lies
         return {
             "name": self.name, "title": "Activity", "objective": "to learn", "state": self.state,
             "private": True, "enrolment": "open", "algorithm": "sgd", "version": 0, "devices": 1,
             "terms": self.terms, "terms_sha256": terms_hash(self.terms),
-        }  # fmt: skip
+        } | self.lies  # fmt: skip
 
 
 class Stage:
     """All scenes at one address, which serves the browser device, too."""
-
-    endless = False
 
     def __init__(self) -> None:
         self.scenes: dict[str, Scene] = {}

@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from tests.conformance.scene import BATCH, RETRY_AFTER, Scene
+from tests.conformance.scene import RETRY_AFTER, Scene
 from tests.conformance.table import Seen
 
-__all__ = ["Subject", "try_again"]
+__all__ = ["PROBES", "Subject"]
 
 
 class Subject(Protocol):
@@ -37,6 +37,9 @@ class Subject(Protocol):
 
     def leave(self) -> None: ...
 
+    def wait(self) -> float:
+        """Seconds until the next attempt."""
+
     def look(self) -> Seen: ...
 
     def again(self) -> str:
@@ -45,42 +48,15 @@ class Subject(Protocol):
     def close(self) -> None: ...
 
 
-class Clocked(Protocol):
-    """A device whose clock a test moves."""
+PROBES = (
+    (0.0, "at once"),
+    (0.4, "too soon"),
+    (5.0, "after back-off"),
+    (RETRY_AFTER - 1.0, "between the two"),
+    (RETRY_AFTER + 1.0, "after retry_after"),
+    (36_000.0, "much later"),
+)
+"""What it is called if a device that has something to send does so after these seconds.
 
-    scene: Scene
-
-    def feed(self, n: int) -> None: ...
-
-    def sync(self) -> None: ...
-
-    def advance(self, seconds: float) -> None: ...
-
-    def look(self) -> Seen: ...
-
-
-def try_again(device: Clocked) -> str:
-    """Give it something to send, and see when it does.
-
-    The back-off after one or two failures is between half a second and three.
-    """
-    device.scene.heard.clear()
-    seen = device.look()
-    if seen.outbox is None and seen.samples < BATCH:
-        device.feed(BATCH - seen.samples)
-    device.sync()
-    passed = 0.0
-    for until, word in (
-        (0.0, "at once"),
-        (0.4, "too soon"),
-        (5.0, "after back-off"),
-        (RETRY_AFTER - 1.0, "between the two"),
-        (RETRY_AFTER + 1.0, "after retry_after"),
-        (36_000.0, "much later"),
-    ):
-        device.advance(until - passed)
-        passed = until
-        device.sync()
-        if device.scene.heard:
-            return word
-    return "never by itself"
+The back-off after one or two failures is between half a second and three.
+"""

@@ -3,10 +3,16 @@
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
-from crowdml.protocol import PROBLEMS
-from tests.conformance.conftest import DEVICES, Perform
-from tests.conformance.scene import APPLIED, BATCH, COST, Scene, Stage, answer_of
+from crowdml.device import standalone
+from crowdml.device.device import GIVE_UP_ON, KEEP_AFTER
+from crowdml.device.waiting import SLOT
+from crowdml.protocol import PROBLEMS, State
+from tests.conformance.conftest import DEVICES, Perform, every_device
+from tests.conformance.in_browser import BrowserDevice
+from tests.conformance.in_one_file import OneFileDevice
+from tests.conformance.scene import APPLIED, BATCH, COST, Stage, answer_of
 from tests.conformance.subject import Subject
 from tests.conformance.table import (
     ANSWERS,
@@ -131,6 +137,73 @@ def test_the_last_check_in(
     subject = perform(device, stage.scene(checkins=1))
     before = reach(subject, state)
     check(subject, row, before, happen(subject, event, before))
+
+
+@every_device
+@pytest.mark.parametrize("state", State)
+def test_what_a_task_says_of_itself(
+    perform: Perform, stage: Stage, device: str, state: State
+) -> None:
+    """Within a run the end is the end; the next start asks again, and no sample is lost."""
+    subject = perform(device, stage.scene())
+    subject.join()
+    subject.scene.state = str(state)
+    subject.feed(BATCH)
+    if state is State.RUNNING:
+        assert subject.look() == Seen("collecting", 0, None, 1)
+        return
+    means = "paused" if state is State.PAUSED else "task finished"
+    assert subject.look() == Seen(means, BATCH, None, 0)
+    subject.scene.state = "running"
+    if device != "standalone" and state.final:
+        subject.wake()
+        assert subject.look() == Seen(means, BATCH, None, 0)
+    subject.start()
+    assert subject.look() == Seen("collecting", 0, None, 1)
+
+
+def test_one_slot_and_one_list_of_refusals_for_all(page: Page) -> None:
+    """Stated once in each language, under the same name."""
+    assert SLOT == standalone.SLOT == page.evaluate("import('/web/waiting.js').then((m) => m.SLOT)")
+    lists = page.evaluate("import('/web/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])")
+    assert GIVE_UP_ON == standalone.GIVE_UP_ON == set(lists[0]) - {"task-finished"}
+    assert KEEP_AFTER == standalone.KEEP_AFTER == set(lists[1])
+
+
+@pytest.mark.parametrize("took", [0.001, 0.03, 0.12])
+def test_the_one_file_sends_at_the_end_of_a_slot(
+    perform: Perform, stage: Stage, took: float
+) -> None:
+    """As the other two do, which have tests of their own."""
+    subject = perform("standalone", stage.scene())
+    assert isinstance(subject, OneFileDevice)
+    subject.join()
+    subject.took = took
+    subject.feed(BATCH)
+    (rest,) = subject.rests
+    assert (took + rest) % SLOT == pytest.approx(0, abs=1e-9) or (
+        took + rest
+    ) % SLOT == pytest.approx(SLOT)
+    assert 0 < rest <= SLOT
+
+
+def test_who_keeps_the_ledger_keeps_nothing_else(perform: Perform, stage: Stage) -> None:
+    subject = perform("browser", stage.scene())
+    assert isinstance(subject, BrowserDevice)
+    subject.join()
+    subject.scene.says("checkins", None)
+    subject.feed(BATCH + 1)
+    left = subject.page.evaluate("""async () => {
+        await subject.device.leave({ erase: false });
+        const kept = await web.Device.open(subject.task);
+        const [line] = await kept.history();
+        const found = [await kept.nSamples(), await kept.pending(), kept.identity.token,
+            kept.ended, line.body === undefined && line.truth === undefined,
+            (await kept.ledger()).events.length];
+        kept.close();
+        return found;
+    }""")
+    assert left == [0, False, "", "left", True, 1]
 
 
 # The table

@@ -19,8 +19,6 @@ Answer = tuple[int, dict[str, str], bytes]
 class Script(Protocol):
     """What a server answers."""
 
-    endless: bool
-
     def answer(self, method: str, path: str, body: bytes) -> Answer | None:
         """The answer to a request; None cuts the connection."""
 
@@ -33,7 +31,6 @@ class Puppet:
         self.model: Answer = (200, {}, b"")
         self.checkin: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
         self.checkins: list[bytes] = []
-        self.endless = False
 
     def answer(self, method: str, path: str, body: bytes) -> Answer:
         view = self.memory.task()
@@ -68,11 +65,6 @@ def serving(puppet: Script) -> Iterator[str]:
             self.end_headers()
             with suppress(OSError):
                 self.wfile.write(answer)
-                # Bounded, but far beyond what a device may take in.
-                for _ in range(48 if puppet.endless and self.path.endswith("/model") else 0):
-                    self.wfile.write(b" " * 2**20)
-            if puppet.endless:
-                self.close_connection = True
 
         do_GET = do_POST = do_DELETE = handle_any  # noqa: N815
 
