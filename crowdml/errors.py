@@ -141,7 +141,16 @@ class DeviceError(CrowdmlError):
 
 
 class Unreachable(CrowdmlError):
-    """The network or the server failed; the same request may succeed later."""
+    """The network or the server failed; the same request may succeed later.
+
+    Args:
+        why: A sentence for people.
+        retry_after: What the server said about when to ask again; not checked, None for nothing.
+    """
+
+    def __init__(self, why: str, retry_after: object = None) -> None:
+        super().__init__(why)
+        self.retry_after = retry_after
 
 
 class Untrusted(CrowdmlError):

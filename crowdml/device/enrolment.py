@@ -1,5 +1,6 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
+import re
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from crowdml.device.certificate import fetch_pinned
 from crowdml.device.link import split_root
 from crowdml.device.store import Identity
 from crowdml.device.transport import HttpTransport, Transport
-from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged
+from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
@@ -23,6 +24,8 @@ __all__ = [
     "pin",
     "read_terms",
 ]
+
+SENSIBLE = re.compile("[!-~]{1,200}")
 
 
 class Offer(NamedTuple):
@@ -96,6 +99,9 @@ def enrol(
                 "the same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
             )
         enrolled = server.enrol(Enrol(offer.sha256, wishes.get("invite")))
+        if not all(map(SENSIBLE.fullmatch, (enrolled.device, enrolled.token))):
+            # A name is part of a text that is hashed, and a token of a header.
+            raise Unreachable("the server gives no name and token that make sense.")
     return Identity(
         url=url,
         task=task,

@@ -42,14 +42,18 @@ Sample = tuple[list[float], float]
 
 STATES = {"running": "", "paused": "task-paused"}
 STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
-LATER = {"not-found", "method-not-allowed", "task-paused", "too-frequent", "unavailable", "unknown"}
+GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
+KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
+KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
+PERSON = {"", "task-finished", "terms-changed"}  # a person has to do something
 OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
-NEXT = {"stale-version", "future-version", "implausible", "repeated-number"}
 LEAVES = ("stays", "often", "train", "evaluate", "count", "hides")
 LOST = ("epsilon", "loss", "less")
 LEVELS = ((0.1, "very strong"), (1, "strong"), (4, "moderate"), (10, "weak"), (20, "very weak"))
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
-SLOT = 0.1  # seconds: a message is sent after a whole number of these
+SLOT = 0.05  # seconds: a check-in is sent a whole number of these after its check-out
+LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: of our own accord, and as the server says
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 MINE = 0x63726F77  # marks the files of this program
 ONES = [bin(byte).count("1") - 4 for byte in range(256)]
 
@@ -504,9 +508,10 @@ class Server:
         if answer.status in (200, 201, 204):
             return answer.headers, document
         problem = document if type(document) is dict else {}
-        kind = str(problem.get("type") or "unknown").removeprefix("urn:crowdml:problem:")
+        own, _, kind = str(problem.get("type")).partition("urn:crowdml:problem:")
+        kind = "unknown" if own or not kind else kind  # problems of a proxy say nothing to us
         wait: Any = problem.get("retry_after")
-        wait = min(max(wait, 0.0), 3600.0) if type(wait) in (int, float) else 0.0
+        wait = min(wait, LONGEST_WAIT) if type(wait) in (int, float) and wait >= 0 else 0.0
         why = f"the server says no: {problem.get('detail', answer.status)}"
         raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
 
@@ -596,15 +601,24 @@ class Device:
                     taken.update(place)
             self.check_in(wait)
         if self.done():
-            return "all check-ins that you agreed to are made. Thank you."
+            return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
     def done(self) -> bool:
-        return bool(self.memory.read(self.name)["number"] >= self.terms.checkins)
+        """Whether all check-ins are made, by our count or the server's, and none waits."""
+        state = self.memory.read(self.name)
+        every = state["number"] >= self.terms.checkins or "ended" in state
+        return bool(every and not state["outbox"])
 
     def check_in(self, wait: float) -> None:
-        """Send what waits; with a full minibatch, tell one number of it. Try again for so long."""
-        deadline, pause = time.monotonic() + wait, 1.0
+        """Send what waits; with a full minibatch, tell one number of it.
+
+        What is refused is tried again for `wait` seconds, or dropped: see `deliver`. What only a
+        person can change is raised. tests/vectors/behaviour.json has it all.
+        """
+        deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
+        if state.get("ended") in GIVE_UP_ON:
+            raise Problem(state["why"], state["ended"])
         while True:
             try:
                 self.deliver()
@@ -613,13 +627,23 @@ class Device:
                     self.release(*model)
                     # How long it took must not tell what was drawn, or from which samples.
                     time.sleep(SLOT - (time.monotonic() - started) % SLOT)
-                return self.deliver()
+                self.deliver()
+                return
             except Problem as problem:
-                pause = max(min(2 * pause, 300.0), problem.retry_after)
-                if problem.kind not in LATER or time.monotonic() + pause > deadline:
+                if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
+                    with self.memory.change(self.name) as state:
+                        state.update(ended=problem.kind, why=str(problem))
+                if problem.kind not in {"", *GIVE_UP_ON} and self.done():
+                    print(visible(problem), file=sys.stderr)
+                    return
+                pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
+                pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)
+                failures += 1
+                late = time.monotonic() + pause > deadline
+                if late or problem.kind in GIVE_UP_ON | PERSON:
                     raise
                 print(visible(f"{problem} Trying again."), file=sys.stderr)
-            time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+            time.sleep(pause)
 
     def check_out(self) -> tuple[int, list[float]]:
         """The model's version and w, if they make sense, on the terms that were agreed to."""
@@ -661,7 +685,10 @@ class Device:
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
-        """Send what waits. What is refused was told all the same: its ε stays in the ledger."""
+        """Send what waits. What is refused was told all the same: its ε stays in the ledger.
+
+        It is dropped, unless the same bytes may be accepted later.
+        """
         outbox, refusal = self.memory.read(self.name)["outbox"], None
         if not outbox:
             return
@@ -670,19 +697,20 @@ class Device:
             if said not in ("applied", "duplicate"):
                 raise Problem(f"no answer that makes sense: {said}.", "unknown")
         except Problem as problem:
-            if problem.kind in LATER:
+            if problem.kind in KEEP_AFTER:
                 raise
             said, refusal = f"refused, {problem.kind}", problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
-        if refusal and refusal.kind not in NEXT:
+        if refusal:
             raise refusal
 
     def leave(self) -> str:
         """The ledger stays: who joins again loses more, and it has to be added up."""
         try:
-            self.server.call("DELETE", "/devices/me")
+            if self.memory.read(self.name).get("ended") not in GIVE_UP_ON:
+                self.server.call("DELETE", "/devices/me")
         except Problem as problem:
             print(visible(f"The server was not told: {problem}"), file=sys.stderr)
         with self.memory.change(self.name) as state:

@@ -66,16 +66,19 @@ def problem_document(error: Rejected) -> bytes:
 
 
 def read_problem(status: int, body: bytes) -> Rejected:
-    """The error in an answer, even if it is not a problem document.
+    """The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
 
-    The template and its values are kept only if they make the very sentence in `detail`: a server
-    must not be able to show one thing in English and another in German.
+    A proxy between device and server has problems of its own, which say nothing of a message. The
+    template and its values are kept only if they make the very sentence in `detail`: a server must
+    not be able to show one thing in English and another in German.
     """
     try:
         document: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         document = {}
-    kind = visible(document.pop("type", None) or "").removeprefix(PREFIX)
+    type_ = document.pop("type", None)
+    own = isinstance(type_, str) and type_.startswith(PREFIX)
+    kind = visible(type_).removeprefix(PREFIX) if own else ""
     detail = visible(document.pop("detail", f"the server answered with status {status}"))
     said = {name: document.pop(name) for name in ("template", "values") if name in document}
     phrase = read_phrase(said)

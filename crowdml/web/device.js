@@ -19,7 +19,7 @@ import { Outcome } from "./outcome.js";
 import { phrase, write } from "./phrase.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
-import { Waiting } from "./waiting.js";
+import { SLOT as SLOT_SECONDS, Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
@@ -29,12 +29,20 @@ import { Waiting } from "./waiting.js";
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
-const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
+export const KEEP_AFTER = [
+  "fault",
+  "method-not-allowed",
+  "not-found",
+  "task-paused",
+  "too-frequent",
+  "unavailable",
+  "unknown",
+];
 
 const LONGEST_WAIT = 3600;
 
-/** Milliseconds: a check-in is sent after a whole number of these. */
-const SLOT = 50;
+/** In milliseconds. */
+const SLOT = 1000 * SLOT_SECONDS;
 
 const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
 const LEFT = phrase("this device has left its task. Join again.");
@@ -56,6 +64,7 @@ export class Device extends EventTarget {
 
   /** @type {End | null} */
   #over = null;
+  #gone = false;
   #agreement;
   #transport;
   #chance;
@@ -160,8 +169,7 @@ export class Device extends EventTarget {
    * @returns {End | null}
    */
   get ended() {
-    const ended = this.#identity.ended ?? this.#over;
-    return typeof ended === "string" ? { code: ended, phrase: phrase(ended) } : ended;
+    return endOf(this.#identity) ?? this.#over;
   }
 
   /** The last phrase for the participant. */
@@ -338,15 +346,22 @@ export class Device extends EventTarget {
    */
   leave({ erase = true } = {}) {
     return this.#alone(async () => {
+      if (this.#gone) return;
+      await this.#refresh();
+      const { token } = this.#identity;
+      const ended = endOf(this.#identity);
       try {
-        if (this.ended === null) await this.#transport.leave(this.#identity.token);
+        // Not to a server that has ended this device itself, or was told before.
+        if (!ended || ended.code === "fulfilled") await this.#transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
         this.#say(phrase("left without telling the server: {why}", { why: error.phrase }));
       }
-      if (erase) await this.#store.erase();
-      else await this.#end("left", LEFT);
       this.#left();
+      this.#identity = { ...this.#identity, token: "" };
+      if (erase) await this.#store.erase();
+      else await this.#store.keepLedger(this.#identity);
+      this.#gone = true;
       this.#changed();
       this.close();
     });
@@ -468,34 +483,47 @@ export class Device extends EventTarget {
     }
     if (error instanceof TermsChanged) {
       this.#say(error.phrase);
-      return this.#waiting.hold(Outcome.TERMS);
+      return this.#awaitConsent();
     }
     if (!(error instanceof Unreachable)) throw error;
     this.#say(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
-    return this.#waiting.hold(Outcome.WAITING);
+    return this.#waiting.hold(Outcome.WAITING, patience(error.retryAfter));
   }
 
   /**
    * The server said no: end, ask, wait, or go on with the next minibatch.
+   *
+   * `tests/vectors/behaviour.json` says what every device does after each kind.
    *
    * @param {Rejected} error
    * @returns {Promise<OutcomeName>}
    */
   async #refused(error) {
     this.#say(phrase("the server refused: {why}", { why: error.phrase }));
-    if (error.kind === "task-finished") {
+    const finished = error.kind === "task-finished";
+    if (GIVE_UP_ON.includes(error.kind) && !finished) {
+      await this.#end(error.kind, error.phrase);
+      return Outcome.ENDED;
+    }
+    const allMade = (await this.#fulfilled()) && !(await this.pending());
+    if (error.kind === "too-many-checkins" || allMade) {
+      await this.#end("fulfilled", ALL_MADE);
+      return Outcome.ENDED;
+    }
+    if (finished) {
       // Its owner may reopen it: when the page is opened again, it asks again.
       this.#over = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;
     }
-    if (GIVE_UP_ON.includes(error.kind)) {
-      await this.#end(error.kind, error.phrase);
-      return Outcome.ENDED;
-    }
-    const atLeast = patience(error.extra["retry_after"]);
-    if (error.kind === "terms-changed") return this.#waiting.hold(Outcome.TERMS, atLeast);
+    if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
+    const atLeast = patience(error.extra["retry_after"]);
     return this.#waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
+  }
+
+  /** Try nothing more by itself: the participant agrees, or opens the page again. */
+  #awaitConsent() {
+    return this.#waiting.hold(Outcome.TERMS, Infinity);
   }
 
   // State
@@ -535,9 +563,9 @@ export class Device extends EventTarget {
     return current ? kept : this.#keep(x, y, termsSha256);
   }
 
-  /** What another tab may have changed. The end is final. */
+  /** What another tab may have changed. Who has left stays away. */
   async #refresh() {
-    if (this.ended !== null) return;
+    if (endOf(this.#identity)?.code === "left") return;
     const identity = await this.#store.identity();
     if (!identity) this.#left();
     else if (!sameAgreement(identity, this.#identity)) await this.#adopt(identity);
@@ -621,6 +649,16 @@ export class Device extends EventTarget {
  */
 function transportOf({ url, task }, options) {
   return options.transport ?? new HttpTransport(url, task, options);
+}
+
+/**
+ * Why the device has ended, by what is stored: an earlier version stored a text.
+ *
+ * @param {Identity} identity
+ * @returns {End | null}
+ */
+function endOf({ ended }) {
+  return typeof ended === "string" ? { code: ended, phrase: phrase(ended) } : ended;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Joining a task: read the terms, decide, pin them, get a token. */
 
-import { NotPrivate, TermsChanged } from "./errors.js";
+import { NotPrivate, TermsChanged, Unreachable } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { Terms, termsHash } from "./terms.js";
 
@@ -63,5 +63,9 @@ export async function enrol(transport, url, task, wishes) {
   }
   const message = { terms: termsSha256, ...(invite ? { invite } : {}) };
   const { device, token } = await transport.enrol(message);
+  // A name is part of a text that is hashed, and a token of a header.
+  if (![device, token].every((text) => /^[!-~]{1,200}$/.test(text))) {
+    throw new Unreachable("the server gives no name and token that make sense.");
+  }
   return { url, task, device, token, terms: terms.text, limits: chosen, ended: null };
 }

@@ -51,7 +51,18 @@ export class TermsChanged extends PrivacyError {}
 
 export class DeviceError extends CrowdmlError {}
 
-export class Unreachable extends CrowdmlError {}
+export class Unreachable extends CrowdmlError {
+  /**
+   * @param {string} template
+   * @param {Phrase["values"]} [values]
+   * @param {{cause?: unknown, retryAfter?: unknown}} [options] `retryAfter`: what the server said
+   *   about when to ask again; not checked.
+   */
+  constructor(template, values, { cause, retryAfter } = {}) {
+    super(template, values, { cause });
+    this.retryAfter = retryAfter;
+  }
+}
 
 export class Rejected extends CrowdmlError {
   /**

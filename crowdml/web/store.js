@@ -55,8 +55,22 @@ export class DeviceStore {
     this.#db.close();
   }
 
-  /** Forget everything. */
+  /**
+   * Forget everything but the ledger, the answers and this.
+   *
+   * @param {Identity} me
+   */
+  keepLedger(me) {
+    const names = /** @type {const} */ (["identity", "buffer", "outbox", "sent"]);
+    return this.#transaction(names, "readwrite", async ({ identity, buffer, outbox, sent }) => {
+      await Promise.all([buffer, outbox, sent].map((store) => asked(store.clear())));
+      await asked(identity.put(me, ME));
+    });
+  }
+
+  /** Forget everything, unless another tab has done so. */
   async erase() {
+    if (this.#erased) return;
     await this.#transaction(ALL, "readwrite", (stores) =>
       Promise.all(Object.values(stores).map((store) => asked(store.clear()))),
     );

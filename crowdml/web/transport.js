@@ -117,8 +117,9 @@ export class HttpTransport {
     });
     if (status < 400) return { status, headers: received, body: text };
     const problem = readProblem(status, text);
+    if (status < 500) throw problem;
     const { template, values } = problem.phrase;
-    throw status < 500 ? problem : new Unreachable(template, values);
+    throw new Unreachable(template, values, { retryAfter: problem.extra["retry_after"] });
   }
 
   /**
@@ -189,7 +190,7 @@ export function nonsense(why, cause) {
 }
 
 /**
- * The error in an answer, even if it is not a problem document.
+ * The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
  *
  * @param {number} status
  * @param {string} body
@@ -205,7 +206,8 @@ function readProblem(status, body) {
     // A proxy in between answers in its own way.
   }
   const { type, detail, template, values, ...extra } = document;
-  const kind = String(type ?? "").replace(PROBLEM, "") || "unknown";
+  const own = typeof type === "string" && type.startsWith(PROBLEM);
+  const kind = (own && type.slice(PROBLEM.length)) || "unknown";
   let sentence = phrase("the server answered with status {status}", { status });
   if (detail != null) sentence = phrase(String(detail));
   if (body.length <= LONGEST_PROBLEM && isPhrase(document)) sentence = phrase(template, values);

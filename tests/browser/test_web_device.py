@@ -144,27 +144,6 @@ def test_two_tabs_join_as_one_device(profile: Tabs, page: Page) -> None:
     assert names[0] == names[1]
 
 
-def test_a_lost_answer_is_asked_for_with_the_same_bytes(
-    profile: Tabs, page: Page, server: Process
-) -> None:
-    run(page, JOIN)
-
-    def lose(route: Route) -> None:
-        route.fetch()
-        route.abort()
-
-    page.route("**/checkins", lose, times=2)
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert look(page)["pending"]
-    assert version(server, profile.task) == 1
-    outcomes = [run(page, "return device.sync();") for _ in range(2)]
-    assert outcomes == ["waiting to retry", "checked in"]
-    assert look(page)["answers"] == ["duplicate"]
-    assert len(profile.bodies) == 3
-    assert len(set(profile.bodies)) == 1
-    assert version(server, profile.task) == 1
-
-
 def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server: Process) -> None:
     run(page, JOIN)
     # Held back in the page: a request that Chromium already has may still go out as the tab dies.
@@ -220,25 +199,6 @@ def test_two_tabs_do_not_spend_the_same_budget(profile: Tabs, page: Page, server
     assert look(page)["events"] == version(server, profile.task) == 1
     sent = json.loads(profile.bodies[0])["samples"]
     assert look(page)["samples"] == 12 - sent
-
-
-def test_a_reached_limit_stops_and_loses_nothing(
-    profile: Tabs, page: Page, server: Process
-) -> None:
-    run(page, JOIN, {"limits": {"perSample": 1, "perDevice": 1}})
-    assert run(page, "return fill(5);") == ["collected"] * 2 + ["checked in"] + ["collected"] * 2
-    checkouts: list[str] = []
-    page.on("request", lambda request: checkouts.append(request.url))
-    assert run(page, "return fill(1);") == ["privacy limit reached"]
-    assert "the device limit is ε = 1; 1 is spent" in run(page, "return web.write(device.said);")
-    assert checkouts == [], "a spent budget costs no traffic"
-    assert (look(page)["samples"], version(server, profile.task)) == (3, 1)
-    page.close()
-    again = profile.open(HELPERS)
-    assert run(again, OPEN + "return device.sync();") == "privacy limit reached"
-    raise_ = "await device.setLimits({ perSample: 1, perDevice: 2 }); return device.sync();"
-    assert run(again, raise_) == "checked in"
-    assert version(server, profile.task) == 2
 
 
 @pytest.mark.parametrize("options", [{"collection__buffer": 5}], indirect=True)
@@ -312,21 +272,6 @@ def test_other_terms_stay_the_reason_until_the_next_attempt(profile: Tabs, page:
     assert run(page, "return device.retry();") == "checked in"
 
 
-def test_a_refusal_says_how_long_and_what_for(page: Page) -> None:
-    run(page, JOIN_FOR_EVER)
-    problems = [
-        {"type": "urn:crowdml:problem:too-frequent", "retry_after": 500},
-        {"type": "urn:crowdml:problem:terms-changed"},
-    ]
-    page.route("**/checkins", lambda route: route.fulfill(status=409, json=problems.pop(0)))
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert run(page, "return device.wait;") == 500
-    assert look(page)["pending"]
-    assert run(page, "return device.retry();") == "terms changed"
-    assert look(page)["answers"] == ["refused: terms-changed"]
-    assert run(page, "return [device.wait < 500, device.waitsFor];") == [True, "terms changed"]
-
-
 def test_only_what_was_shown_is_agreed_to(profile: Tabs, page: Page) -> None:
     """The terms change once more between the two calls."""
     texts = [make_task(profile.task, privacy__epsilon=e).terms.text for e in (0.5, 0.9)]
@@ -391,16 +336,6 @@ def test_no_privacy_must_be_accepted_by_name(profile: Tabs, page: Page) -> None:
     assert found[0] == found[1]
 
 
-def test_a_stopped_task_ends_the_device(profile: Tabs, page: Page, server: Process) -> None:
-    run(page, JOIN)
-    with server.store() as store:
-        store.set_task_state(profile.task, "stopped")
-    page.wait_for_timeout(500)  # the server looks for such changes now and then
-    assert run(page, "return fill(4);")[-2:] == ["ended", "ended"]
-    assert "stopped" in look(page)["ended"]
-    assert profile.bodies == []
-
-
 def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server: Process) -> None:
     token = run(page, JOIN + "await fill(4); return device.identity.token;")
     other = profile.open(HELPERS)
@@ -427,13 +362,6 @@ def test_an_end_that_an_earlier_version_stored_is_one(page: Page, code: str) -> 
     run(page, "device.close();" + OPEN)
     assert run(page, "return [device.ended.code, web.write(device.ended.phrase)];") == [code, code]
     assert run(page, "return device.sync();") == "ended"
-
-
-def test_leaving_works_without_a_network(page: Page) -> None:
-    run(page, JOIN)
-    page.context.set_offline(True)
-    run(page, "await device.leave();")
-    assert run(page, "return (await indexedDB.databases()).length;") == 0
 
 
 def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) -> None:
@@ -534,32 +462,6 @@ def test_every_check_in_has_its_number_and_its_role(
         assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
     assert run(page, "return (await device.ledger()).epsilonSpent;") == pytest.approx(4)
-
-
-@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
-def test_the_last_check_in_is_waited_for(profile: Tabs, page: Page, server: Process) -> None:
-    run(page, JOIN)
-    page.route("**/checkins", lambda route: route.abort(), times=1)
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert run(page, "return device.limited();")
-    assert (look(page)["pending"], look(page)["ended"]) == (True, None)
-    assert run(page, "return device.sync();") == "checked in"
-    assert look(page)["ended"] == ALL_MADE
-    assert profile.bodies[0] == profile.bodies[1]
-    page.close()
-    again = profile.open(HELPERS)
-    assert run(again, OPEN + "return device.sync();") == "ended"
-
-
-@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
-def test_a_refused_check_in_was_the_last_one_too(profile: Tabs, page: Page) -> None:
-    run(page, JOIN)
-    problem = {"type": "urn:crowdml:problem:stale-version", "detail": "too old."}
-    page.route("**/checkins", lambda route: route.fulfill(status=409, json=problem), times=1)
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert run(page, "return device.sync();") == "collected"
-    assert look(page)["ended"] == ALL_MADE
-    assert len(profile.bodies) == 1
 
 
 @pytest.mark.parametrize("options", [{"privacy__mechanism": "gaussian"}], indirect=True)

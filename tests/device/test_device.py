@@ -43,7 +43,7 @@ from crowdml.privacy import (
     sensitivity_steps,
 )
 from crowdml.privacy.direction import FIELDS
-from crowdml.protocol import State, Terms, encode_parameters, terms_hash
+from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.servers import make_task
@@ -144,13 +144,6 @@ def test_leaving_tells_the_server_and_forgets(file: Path, transport: MemoryTrans
     assert list(file.parent.glob("device*")) == []
 
 
-def test_leaving_works_without_a_network(file: Path, transport: MemoryTransport) -> None:
-    device = join(file, transport)
-    transport.down = Unreachable("no network")
-    device.leave()
-    assert list(file.parent.glob("device*")) == []
-
-
 # Joining is agreeing
 
 
@@ -176,13 +169,6 @@ def test_terms_that_make_no_sense_are_not_joined(
 ) -> None:
     transport.terms = terms
     with pytest.raises(InvalidInput, match="make no sense"):
-        join(file, transport)
-    assert transport.enrolled == 0
-
-
-def test_terms_of_another_task_are_not_joined(file: Path, transport: MemoryTransport) -> None:
-    transport.terms = make_task("another").terms.text
-    with pytest.raises(TermsChanged):
         join(file, transport)
     assert transport.enrolled == 0
 
@@ -276,33 +262,6 @@ def test_after_an_outage_one_check_in_holds_all_samples(
     assert message.labels == tuple(np.bincount(y, minlength=3).tolist())
 
 
-def test_an_outage_is_not_hammered(file: Path, transport: MemoryTransport) -> None:
-    waiting = Waiting()
-    with join(file, transport, waiting=waiting) as device:
-        transport.down = Unreachable("no network")
-        tries = 0
-
-        def checkout(token: str) -> None:
-            nonlocal tries
-            tries += 1
-            raise Unreachable("no network")
-
-        transport.checkout = checkout  # type: ignore[method-assign, assignment]
-        fill(device, 20)
-        assert tries == 1, "the next try waits"
-        assert waiting.seconds > 0
-
-
-def test_the_retry_sends_the_very_same_bytes(device: Device, transport: MemoryTransport) -> None:
-    transport.after = [Unreachable("the answer was lost")] * 3
-    outcomes = fill(device, 3) + [device.sync() for _ in range(3)]
-    assert outcomes[2:] == [Outcome.WAITING] * 3 + [Outcome.CHECKED_IN]
-    assert len(transport.bodies) == 4
-    assert len(set(transport.bodies)) == 1
-    assert len(transport.applied) == 1
-    assert len(device.ledger.events) == 1
-
-
 def test_a_waiting_letter_does_not_grow(device: Device, transport: MemoryTransport) -> None:
     transport.before = [Unreachable("no network")] * 5
     fill(device, 7)
@@ -310,18 +269,6 @@ def test_a_waiting_letter_does_not_grow(device: Device, transport: MemoryTranspo
     assert device.sync() is Outcome.CHECKED_IN
     assert [message.samples for message in transport.messages] == [3, 4]
     assert len(device.ledger.events) == 2
-
-
-def test_a_restart_sends_the_very_same_bytes(file: Path, transport: MemoryTransport) -> None:
-    transport.after = [Unreachable("the answer was lost")]
-    with join(file, transport) as device:
-        fill(device, 3)
-    with join(file, transport) as device:
-        assert device.pending
-        assert device.sync() is Outcome.CHECKED_IN
-        assert not device.pending
-    assert len(transport.bodies) == 2
-    assert len(set(transport.bodies)) == 1
 
 
 def test_flush_waits_no_longer_than_asked(file: Path, transport: MemoryTransport) -> None:
@@ -521,108 +468,7 @@ def test_a_letter_under_old_terms_is_not_sent_for_ever(
 # The end
 
 
-@pytest.mark.parametrize("state", [State.REACHED, State.EXHAUSTED, State.STOPPED])
-def test_a_finished_task_ends_the_device(
-    file: Path, transport: MemoryTransport, state: State
-) -> None:
-    with join(file, transport) as device:
-        transport.state = state
-        assert fill(device, 5)[2:] == [Outcome.ENDED] * 3
-        assert device.n_samples == 3, "collection has stopped"
-        assert (transport.bodies, device.ledger.events) == ([], ())
-        assert str(state) in (device.ended or "")
-    assert transport.checkouts == 1
-
-
-def test_a_device_comes_back_to_a_task_that_was_reopened(
-    file: Path, transport: MemoryTransport
-) -> None:
-    """Within a run the end is the end; the next run asks again, and no sample is lost."""
-    with join(file, transport) as device:
-        transport.state = State.REACHED
-        assert fill(device, 3)[-1] is Outcome.ENDED
-        transport.state = State.RUNNING
-        assert device.sync() is device.add(X, 0) is Outcome.ENDED
-    with join(file, transport) as device:
-        assert (device.ended, device.n_samples) == (None, 3)
-        assert device.sync() is Outcome.CHECKED_IN
-        assert device.n_samples == 0
-
-
-@pytest.mark.parametrize("kind", ["revoked", "unauthorized"])
-def test_a_device_that_is_unwanted_asks_no_more(
-    file: Path, transport: MemoryTransport, kind: str
-) -> None:
-    with join(file, transport) as device:
-        transport.before = [Rejected(kind, 409, "it is over")]
-        assert fill(device, 3)[-1] is Outcome.ENDED
-    with join(file, transport) as device:
-        assert device.add(X, 0) is Outcome.ENDED
-    assert transport.checkouts == 1
-
-
-@pytest.mark.parametrize("kind", ["task-finished", "revoked", "unauthorized"])
-def test_a_final_refusal_ends_the_device(
-    device: Device, transport: MemoryTransport, kind: str
-) -> None:
-    transport.before = [Rejected(kind, 409, "it is over")]
-    assert fill(device, 4)[2:] == [Outcome.ENDED] * 2
-    assert device.ended == "it is over"
-    assert device.sync() is device.flush() is Outcome.ENDED
-
-
-def test_a_pause_is_waited_out_with_the_same_bytes(
-    device: Device, transport: MemoryTransport
-) -> None:
-    transport.before = [Rejected("task-paused", 409, "paused")] * 2
-    assert fill(device, 4)[2:] == [Outcome.PAUSED] * 2
-    assert device.sync() is Outcome.CHECKED_IN
-    assert len(device.ledger.events) == len(transport.bodies) == 1
-
-
-def test_a_refused_letter_is_not_sent_again(device: Device, transport: MemoryTransport) -> None:
-    transport.before = [Rejected("stale-version", 409, "too old")]
-    fill(device, 3)
-    assert device._store.answers == dict.fromkeys(device._store.answers, "refused: stale-version")
-    assert not device.pending
-    fill(device, 3)
-    assert len(transport.bodies) == 1
-    assert len(device.ledger.events) == 2, "it may have been seen, so it stays charged"
-
-
-def test_a_server_that_asks_for_patience_gets_it(file: Path, transport: MemoryTransport) -> None:
-    waiting = Waiting()
-    with join(file, transport, waiting=waiting) as device:
-        transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": 500.0})]
-        assert fill(device, 3)[-1] is Outcome.WAITING
-        assert 490 < waiting.seconds <= 500
-        assert device.pending
-
-
 # A server that means no good
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        b"",
-        bytes(4),
-        bytes(4 * 13),
-        bytes(47),
-        encode_parameters(np.full(12, np.nan)),
-        encode_parameters(np.array([0.0] * 11 + [np.inf])),
-    ],
-    ids=["none", "one", "one too many", "a byte short", "nan", "inf"],
-)
-def test_parameters_that_are_none_cost_nothing(
-    device: Device, transport: MemoryTransport, parameters: bytes
-) -> None:
-    good = transport.parameters
-    transport.parameters = parameters
-    assert fill(device, 4)[2:] == [Outcome.WAITING] * 2
-    assert (transport.bodies, device.ledger.events, device.n_samples) == ([], (), 4)
-    transport.parameters = good
-    assert device.sync() is Outcome.CHECKED_IN
 
 
 def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: MemoryTransport) -> None:
@@ -633,15 +479,6 @@ def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: Memory
     (message,) = transport.messages
     sent = np.frombuffer(message.gradient, dtype="<i4").astype(float)
     assert np.ldexp(np.abs(sent).sum(), message.grid) <= 2.0 + 1e-6
-
-
-@pytest.mark.parametrize("wait", ["soon", None, [], {}, float("nan"), -5.0, "1e400"])
-def test_a_nonsensical_patience_is_survived(
-    device: Device, transport: MemoryTransport, wait: object
-) -> None:
-    transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": wait})]
-    assert fill(device, 3)[-1] is Outcome.WAITING
-    assert device.pending
 
 
 # Threads
@@ -867,18 +704,6 @@ def test_check_ins_are_numbered_and_add_up_to_what_was_agreed(file: Path) -> Non
         assert device.ledger.epsilon_per_person == pytest.approx(4.0)
         assert device.ended
     assert [message.number for message in transport.directed] == [1, 2, 3, 4]
-
-
-def test_the_last_letter_is_sent_before_the_device_ends(file: Path) -> None:
-    transport = MemoryTransport(make_task(**WHOLE))
-    transport.after = [Unreachable("the answer was lost")] * 2
-    with join(file, transport) as device:
-        fill(device, 3)
-        assert device.ended is None
-        assert device.pending
-        assert [device.sync(), device.sync()] == [Outcome.WAITING, Outcome.CHECKED_IN]
-        assert device.ended
-    assert len(set(transport.bodies)) == 1
 
 
 def test_a_limit_below_the_agreement_holds(file: Path) -> None:

@@ -1,6 +1,7 @@
 """The device in one file: a real server takes it for one of ours, whatever the model."""
 
 import ast
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdml.protocol import Task
+from crowdml.protocol import Task, terms_hash
 from crowdml.server.entry import LogEntry
+from tests.conformance.scene import Scene, Stage
 from tests.device.alone import PROGRAM, Alone, line
+from tests.device.puppet import serving
 from tests.servers import Process, create, make_task
 
 CHECKINS = 30
@@ -244,6 +247,56 @@ def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
     assert database.read_bytes() == before
     alone.file.write_text("not a database at all, but long enough to be taken for one " * 99)
     assert alone.run("ledger").stderr == "file is not a database\n"
+
+
+# A server that lies to the person; what it may say to the device is for all of them, elsewhere
+
+
+@pytest.fixture
+def scene() -> Iterator[tuple[Scene, str]]:
+    """A scripted task, and the link to join it."""
+    stage = Stage()
+    scene = stage.scene(checkins=4)
+    with serving(stage) as url:
+        yield scene, f"{url}/join/{scene.name}"
+
+
+def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str]) -> None:
+    """Neither colours that conceal, nor lines that forge, nor letters that turn round."""
+    liar, link = scene
+    hidden = "\x1b[8m\x9b2J\r\u202e"
+    liar.terms = liar.terms.replace('"sensors": "motion"', '"sensors": "\u202emotion\u202c"')
+    liar.terms = liar.terms.replace('"Jane Doe"', '"Jane\u202eDoe"')
+    liar.lies = {"title": f"Nice{hidden}", "objective": "x\nWhat you lose: nothing\x07"}
+    shown = alone.run("join", link, typed="n\n")
+    assert shown.stdout.replace("\n", "").isprintable()
+    assert r"Nice\x1b[8m\x9b2J\r\u202e" in shown.stdout
+    assert "\nWhat you lose: nothing" not in shown.stdout
+    assert r"\u202emotion\u202c" in shown.stdout
+    document = {"type": "urn:crowdml:problem:revoked", "detail": f"gone{hidden}"}
+    liar.says("devices", (403, {}, json.dumps(document).encode()))
+    refused = alone.join(link)
+    assert r"gone\x1b[8m" in refused.stderr
+    assert refused.stderr.replace("\n", "").isprintable()
+
+
+def test_a_long_text_does_not_push_the_price_away(alone: Alone, scene: tuple[Scene, str]) -> None:
+    liar, link = scene
+    liar.terms = liar.terms.replace("{", "{" + "\n" * 3000, 1)
+    *_, loss, sure, lost, name = alone.run("join", link, typed="n\n").stdout.splitlines()[:-1]
+    assert loss.startswith("What you lose: at most ε = 4,")
+    assert sure.endswith("at most 98.21 % sure.")
+    assert lost.startswith("What you lost: ε = 0")
+    assert terms_hash(liar.terms) in name
+
+
+def test_no_header_is_no_consent(alone: Alone, scene: tuple[Scene, str]) -> None:
+    liar, link = scene
+    alone.join(link)
+    liar.says("model", (200, {}, b'{"version": 0, "state": "running", "parameters": ""}'))
+    refused = alone.feed(*["1,2,3,4,walk\n"] * 3)
+    assert refused.stderr == "the terms have changed. Leave, and read them anew.\n"
+    assert (refused.returncode, alone.buffered) == (1, 3)
 
 
 # What it is made of

@@ -45,6 +45,34 @@ def test_every_problem_with_its_status() -> None:
         assert str(problem.status) in found[kind].split(", "), kind
 
 
+WORDS = {
+    "kept": "tries again later",
+    "kept as long as the server says": "tries again after `retry_after` seconds, at most an hour",
+    "kept for the pause": "tries again later",
+    "dropped": "goes on with the next minibatch, after a while",
+    "dropped for other terms": "sends nothing until the participant agrees",
+    "dropped as one too many": "stops for good",
+    "dropped at the task's end": "stops until it is started again",
+    "dropped for good": "stops for good",
+}
+"""What the page says for the rows of the table of behaviour."""
+
+
+def test_every_problem_with_what_a_device_does() -> None:
+    table = json.loads(page("tests/vectors/behaviour.json"))
+    expected = {
+        kind: (row["outbox"] == "new", WORDS[name.removeprefix("new bytes, ")])
+        for name, kinds in table["cells"]["collecting"].items()
+        for row in [table["rows"][name]]
+        for kind in set(kinds) & set(PROBLEMS)
+    }
+    found: dict[str, tuple[bool, str]] = {}
+    for kinds, _, message, device in table_rows(PROTOCOL.partition("## 8.")[2])[1:]:
+        does = (message == "keep", re.split("[:;]", device)[0])
+        found |= dict.fromkeys(re.findall(r"`([a-z-]+)`", kinds), does)
+    assert found == expected
+
+
 @pytest.mark.parametrize(
     ("kind", "mechanism"), [(DirectedCheckin, "direction"), (NoisyCheckin, "laplace")]
 )
