@@ -12,6 +12,7 @@ from rich.table import Table
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import Console, print_json, say
 from crowdml.errors import InvalidInput, Mistake
+from crowdml.phrase import Phrase
 from crowdml.visible import visible
 
 if TYPE_CHECKING:
@@ -114,8 +115,10 @@ def _own_words() -> "Iterator[Rule]":
 
     def check(field: str, sentence: str) -> Iterator[Mistake]:
         if sentence.startswith(template):
-            rule, remedy = "must be your own words", "Participants read it before they agree."
-            yield Mistake(field, rule, f"the template's {sentence!r}", remedy)
+            rule = Phrase("must be your own words")
+            found = Phrase("the template's {sentence}", sentence=f"{sentence!r}")
+            remedy = Phrase("Participants read it before they agree.")
+            yield Mistake(field, rule, found, remedy)
 
     for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
         yield Rule((field,), partial(check, field))

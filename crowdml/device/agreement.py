@@ -12,6 +12,7 @@ from crowdml.device.transport import CheckedOut
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
+from crowdml.phrase import Phrase
 from crowdml.privacy import Chance, CheckinEvent, Ledger, Place, bound_features, check_target
 from crowdml.protocol import State, Terms, decode_parameters, rejected, terms_hash
 from crowdml.types import Array
@@ -68,9 +69,10 @@ class Agreement:
         checkout, terms_sha256 = checked_out
         self._require_terms(terms_sha256)
         if checkout.state.final:
-            raise rejected("task-finished", f"the task has ended: {checkout.state}.")
+            words = Phrase("the task has ended: {state}.", state=checkout.state.phrase)
+            raise rejected("task-finished", words)
         if checkout.state is State.PAUSED:
-            raise rejected("task-paused", "the task is paused.")
+            raise rejected("task-paused", Phrase("the task is paused."))
         try:
             return decode_parameters(checkout.parameters, self._model.size)
         except InvalidInput as error:

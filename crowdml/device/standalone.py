@@ -29,6 +29,7 @@ import time
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from decimal import Decimal
 from fractions import Fraction
 from operator import mul
 from types import SimpleNamespace
@@ -44,6 +45,9 @@ STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
 LATER = {"not-found", "method-not-allowed", "task-paused", "too-frequent", "unavailable", "unknown"}
 OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
 NEXT = {"stale-version", "future-version", "implausible", "repeated-number"}
+LEAVES = ("stays", "often", "train", "evaluate", "count", "hides")
+LOST = ("epsilon", "loss", "less")
+LEVELS = ((0.1, "very strong"), (1, "strong"), (4, "moderate"), (10, "weak"), (20, "very weak"))
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
 SLOT = 0.1  # seconds: a message is sent after a whole number of these
 MINE = 0x63726F77  # marks the files of this program
@@ -313,6 +317,108 @@ def read_lines(source: str, sources: dict[str, Any]) -> Iterator[tuple[str, dict
         raise changed
 
 
+# The promise: crowdml/protocol/sentences.py has the same sentences, and a test compares them
+
+
+def promise(terms: Terms) -> dict[str, str]:
+    """Return what is promised to the person: the level, and every sentence by its name."""
+    private = terms.in_all <= PRIVATE_UP_TO * (1 + 1e-9)
+    level = next((word for most, word in LEVELS if terms.in_all <= most * (1 + 1e-9)), "")
+    said = {"level": f"{level.capitalize()} privacy" if private else "Not private"}
+    if not private:
+        said["not_private"] = (
+            f"It has ε = {figure(terms.in_all)} for a person. Above {PRIVATE_UP_TO} nothing is "
+            "protected: a guess can become certain."
+        )
+    kept = "Your samples never leave your device."
+    open_ = "Your device sends numbers from which your samples can be worked out."
+    samples = "1 sample" if terms.batch == 1 else f"{terms.batch:,} samples"
+    said["stays"] = (
+        f"{kept if private else open_} When it has {samples}, it sends one message, a check-in."
+    )
+    said["often"] = f"It stops after {terms.checkins:,} check-ins."
+    if terms.checkins == 1:
+        said["often"] = "It sends one check-in, and no more."
+    said.update(roles(terms))
+    said["hides"] = "Chance changes what is sent so little that " + (
+        "a guess about you can become nearly certain." if private else "nothing is protected."
+    )
+    if terms.in_all <= 4 * (1 + 1e-9):
+        said["hides"] = (
+            "Chance has a part in what is sent, so nobody can be sure what your samples are."
+        )
+    said["epsilon"] = f"ε = {figure(terms.in_all)}, for everything that you send to this task."
+    question = "whether your number was high or low"
+    if terms.C:
+        question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
+    said["loss"] = (
+        f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
+        f"device sends they could at worst be right {times(certainty(terms.in_all))}. We call that "
+        f"{level or 'not private'}."
+    )
+    if terms.checkins > 1:
+        one = times(certainty(terms.epsilon))
+        said["less"] = f"With one check-in instead of {terms.checkins:,} it would be {one}."
+    return said
+
+
+def roles(terms: Terms) -> dict[str, str]:
+    """Return what check-ins of each role send, and how often that is true."""
+    shares = (terms.evaluators, terms.counters)
+    whole = (n for n in range(1, 1000) if all(abs(s * n - half_up(s * n)) < 1e-6 for s in shares))
+    of = next(whole, 1000)
+    often = [
+        f"In {half_up(s * of):,} of {of:,} check-ins it sends" for s in (1 - sum(shares), *shares)
+    ]
+    if half_up((1 - sum(shares)) * of) == of:
+        often[0] = "In every check-in it sends"
+    said = {
+        "train": f"{often[0]} one number: which of {terms.k:,} directions the model should move in."
+    }
+    about = "right about one of your samples"
+    if not terms.C:
+        about = f"within {figure(terms.tolerance)} of the number in one of your samples"
+    if terms.evaluators:
+        true = times(truth(2, terms.epsilon))
+        said["evaluate"] = (
+            f"{often[1]} only whether the model was {about}. What it sends is true {true}; "
+            "otherwise it is the opposite."
+        )
+    if terms.counters:
+        true = times(truth(terms.C, terms.epsilon))
+        said["count"] = (
+            f"{often[2]} only your answer to one sample. The answer sent is the true one {true}; "
+            "otherwise it is made up."
+        )
+    return said
+
+
+def certainty(epsilon: float) -> float:
+    """How often a coin's guess can become right, at most."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def truth(numbers: int, epsilon: float) -> float:
+    """How often `respond` returns the truth."""
+    return 1 / (1 + (numbers - 1) * math.exp(-epsilon))
+
+
+def half_up(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def times(share: float) -> str:
+    for of in (10**2, 10**3, 10**4, 10**5, 10**6):
+        if 0 < half_up(share * of) < of:
+            return f"{half_up(share * of):,} times in {of:,}"
+    return "practically always" if share > 0.5 else "practically never"
+
+
+def figure(value: float) -> str:
+    """Write a number with four significant digits."""
+    return f"{Decimal(f'{value:.4g}').normalize():,f}"
+
+
 # Memory and voice
 
 
@@ -422,23 +528,20 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, na
     for line in (view["title"], view["objective"], *terms.text.split("\n")):
         print(visible(line))
     # Below the terms, so that a long text cannot push it out of sight.
-    sure = math.ceil(1e4 / (1 + math.exp(-terms.in_all))) / 1e2
-    weak = " THAT IS NEXT TO NO PROTECTION." * (terms.in_all > 10)
-    if terms.in_all > PRIVATE_UP_TO:
-        weak = f"\nTHIS TASK IS NOT PRIVATE: above ε = {PRIVATE_UP_TO} nothing is protected."
+    said = promise(terms)
+    leaves = [said[name] for name in LEAVES if name in said]
+    lost = [said["level"] + ".", *(visible(said[name]) for name in LOST if name in said)]
+    if "not_private" in said:
+        lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
     print(f"""
 Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
 What for:      {visible(terms.purpose)}
-What leaves:   {terms.checkins} times at most, after {terms.batch} samples or more, one number:
-               one of {terms.k} public directions, more likely one that improves the model;
-               for a share of {terms.evaluators:g} instead a label and whether it was predicted
-               wrongly, more likely the truth.
+What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
-What you lose: at most ε = {terms.in_all:g}, for all that you sense together, whatever anyone does:
-               who guesses about you at fifty-fifty becomes at most {sure:g} % sure.{weak}
+What you lose: {" ".join(lost)}
 What you lost: ε = {spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
-    if terms.in_all > PRIVATE_UP_TO and not naked:
+    if "not_private" in said and not naked:
         raise Problem("not joined. To join what is NOT PRIVATE, say --accept-no-privacy.")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")

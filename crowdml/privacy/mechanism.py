@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
 from crowdml.privacy.chance import Chance
 from crowdml.privacy.events import CheckinEvent
 from crowdml.privacy.loss import Unit
@@ -46,7 +47,7 @@ class Reading(NamedTuple):
 class Implausible(InvalidInput):
     """No honest device sends this. `kind` names the rule in the protocol's words."""
 
-    def __init__(self, kind: str, sentence: str) -> None:
+    def __init__(self, kind: str, sentence: str | Phrase) -> None:
         super().__init__(sentence)
         self.kind = kind
 

@@ -151,15 +151,18 @@ class NoiseMechanism:
 
     def event(self, n_samples: int, place: Place | None = None) -> NoiseEvent:
         n_heldout = self.n_heldout(n_samples)
-        n_training = n_samples - n_heldout
+        releases = self._releases(n_samples - n_heldout, n_heldout)
+        return NoiseEvent(n_samples - n_heldout, n_heldout, releases, self.delta)
+
+    def _releases(self, n_training: int, n_heldout: int) -> tuple[Release, ...]:
         errors_on = Part.HELDOUT if n_heldout else Part.TRAINING
-        releases = [
+        releases = (
             Release("gradient", Part.TRAINING, self._steps(n_training), self.levels.gradient),
             Release("errors", errors_on, ONE_SAMPLE, self.levels.errors),
-        ]
-        if self.levels.labels:
-            releases.append(Release("labels", Part.ALL, self.law.two_bins(), self.levels.labels))
-        return NoiseEvent(n_training, n_heldout, tuple(releases), self.delta)
+        )
+        if not self.levels.labels:
+            return releases
+        return (*releases, Release("labels", Part.ALL, self.law.two_bins(), self.levels.labels))
 
     # On the device
 
@@ -200,17 +203,20 @@ class NoiseMechanism:
         )
 
     def _require_own(self, event: CheckinEvent, n_samples: int) -> NoiseEvent:
-        """Raise unless the event is for this minibatch and has this mechanism's levels."""
-        levels = tuple(level for level in self.levels if level)
+        """Raise unless the event is for this minibatch and this mechanism.
+
+        The sensitivities count too: noise for a smaller one would hide too little.
+        """
+        n_heldout = self.n_heldout(n_samples)
+        releases = self._releases(n_samples - n_heldout, n_heldout)
         if (
             not isinstance(event, NoiseEvent)
-            or (event.n_samples, event.n_heldout) != (n_samples, self.n_heldout(n_samples))
-            or (tuple(release.level for release in event.releases), event.delta)
-            != (levels, self.delta)
+            or (event.n_samples, event.n_heldout) != (n_samples, n_heldout)
+            or (event.releases, event.delta) != (releases, self.delta)
         ):
             raise InvalidInput(
-                f"an event must be for {n_samples} samples with the levels "
-                f"{', '.join(f'{level:g}' for level in levels)}, found {event}."
+                f"an event must be the check-in's own, for {n_samples} samples with the levels "
+                f"{', '.join(f'{release.level:g}' for release in releases)}, found {event}."
             )
         return event
 

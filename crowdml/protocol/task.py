@@ -3,12 +3,14 @@
 import math
 import tomllib
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer, audible, make_optimizer, planned_rate
+from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_CHOICE, LARGEST_SHARE, Role, Unit
 from crowdml.protocol.mechanisms import (
     LARGEST_EPSILON,
@@ -35,7 +37,7 @@ from crowdml.protocol.terms import (
     Text,
     make_model,
 )
-from crowdml.protocol.wording import listed
+from crowdml.protocol.wording import listed, number
 
 __all__ = ["TASK_RULES", "CollectionSpec", "Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
 
@@ -49,6 +51,7 @@ else:
     RateKind = Literal[tuple(RATES)]
 
 FILE = "the task file"
+REMOVE = Phrase("Remove it.")
 T_MAX = 1_000_000
 """Check-ins after which a task ends, where it does not say."""
 
@@ -61,7 +64,11 @@ EVALUATORS, COUNTERS = 0.15, 0.05
 AVERAGING = 3.0
 """The power of the average of iterates that the planned rate is made for."""
 
-EPSILON = f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:,.0f}, or inf for no noise"
+EPSILON = Phrase(
+    "a number from {least} to {most}, or inf for no noise",
+    least=number(SMALLEST_EPSILON),
+    most=number(LARGEST_EPSILON),
+)
 Part: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 
 
@@ -81,7 +88,9 @@ class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[privacy]: how people are protected, and how much they lose in all."""
 
     mechanism: MechanismName = "direction"
-    epsilon: Annotated[float, msgspec.Meta(gt=0, description=EPSILON)] = 4.0
+    epsilon: Annotated[
+        float, msgspec.Meta(gt=0, description=str(EPSILON), extra={"words": EPSILON})
+    ] = 4.0
     epsilon_e: Part | None = None
     epsilon_y: Part | None = None
     delta: Annotated[float, msgspec.Meta(ge=1e-15, le=0.01)] | None = None
@@ -267,7 +276,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             document = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InvalidTask(Mistake(FILE, f"must be valid TOML: {error}")) from error
+            must = Phrase("must be valid TOML: {why}", why=str(error))
+            raise InvalidTask(Mistake(FILE, must)) from error
         return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *rules)))
 
 
@@ -344,8 +354,10 @@ def _gradients_are_bounded(
         return
     planned = OptimizerSpec(*optimizer).planned
     if _clip(mechanism, ModelSpec(kind, clip), count, len(labels), scale, planned) == math.inf:
-        must = f"must be given for {kind}, whose gradients have no bound of their own"
-        yield Mistake("model.clip", must, remedy="Set it, say clip = 1.0.")
+        must = Phrase(
+            "must be given for {kind}, whose gradients have no bound of their own", kind=kind
+        )
+        yield Mistake("model.clip", must, remedy=Phrase("Set it, say clip = 1.0."))
 
 
 OPTIONS = sorted(frozenset.union(*(kind.options for kind in MECHANISMS.values())))
@@ -356,8 +368,12 @@ def _options_have_a_use(mechanism: str, *given: float | None) -> Iterator[Mistak
     for field, value in zip(OPTIONS, given, strict=True):
         if value is not None and field not in MECHANISMS[mechanism].options:
             others = [name for name, kind in MECHANISMS.items() if field in kind.options]
-            must = f"is for the mechanism {listed(others)}, not for {mechanism}"
-            yield Mistake(field, must, f"{value:g}", "Remove it.")
+            must = Phrase(
+                "is for the mechanism {some}, not for {mechanism}",
+                some=listed(others),
+                mechanism=mechanism,
+            )
+            yield Mistake(field, must, value, REMOVE)
 
 
 @rule("privacy.mechanism", "privacy.epsilon", "collection.checkins")
@@ -365,12 +381,14 @@ def _a_direction_hides(mechanism: str, epsilon: float, checkins: int | None) -> 
     if mechanism != "direction":
         return
     if epsilon == math.inf:
-        must = "must be finite for the mechanism direction, which always hides"
-        remedy = 'For a task that is NOT PRIVATE say mechanism = "laplace" as well.'
+        must = Phrase("must be finite for the mechanism direction, which always hides")
+        remedy = Phrase('For a task that is NOT PRIVATE say mechanism = "laplace" as well.')
         yield Mistake("privacy.epsilon", must, "inf", remedy)
     elif epsilon / (checkins or 1) > LARGEST_CHOICE:
-        must = f"must be at most {LARGEST_CHOICE:g} for a check-in of the mechanism direction"
-        yield Mistake("privacy.epsilon", must, f"{epsilon / (checkins or 1):g}")
+        must = Phrase(
+            "must be at most {n} for a check-in of the mechanism direction", n=LARGEST_CHOICE
+        )
+        yield Mistake("privacy.epsilon", must, epsilon / (checkins or 1))
 
 
 @rule("optimizer.kind", "optimizer.rate", "optimizer.c", "optimizer.averaging",
@@ -379,24 +397,29 @@ def _a_plan_needs_an_end(*settings: Any) -> Iterator[Mistake]:
     *optimizer, updates = settings
     spec = OptimizerSpec(*optimizer)
     if spec.planned and updates is None:
-        must = "must say how many check-ins you expect, within a factor of four or so"
-        yield Mistake("stop.updates", must, remedy="Add it under [stop], say updates = 1000.")
+        must = Phrase("must say how many check-ins you expect, within a factor of four or so")
+        remedy = Phrase(
+            "Add it under [{table}], say {example}.", table="stop", example="updates = 1000"
+        )
+        yield Mistake("stop.updates", must, remedy=remedy)
     if not spec.planned and spec.reach is not None:
-        must = "is for the planned rate, and another one is chosen"
-        yield Mistake("optimizer.reach", must, f"{spec.reach:g}", "Remove it.")
+        must = Phrase("is for the planned rate, and another one is chosen")
+        yield Mistake("optimizer.reach", must, spec.reach, REMOVE)
 
 
 @rule("privacy.mechanism", "stop.window", "stop.samples")
 def _a_window_holds_enough(mechanism: str, window: int, samples: int | None) -> Iterator[Mistake]:
     if mechanism == "direction" and samples is not None and samples > window:
-        must = f"must be at most stop.window, {window}, where a check-in tells of one sample"
-        yield Mistake("stop.samples", must, f"{samples}", "Widen the window, or lower it.")
+        must = Phrase(
+            "must be at most stop.window, {n}, where a check-in tells of one sample", n=window
+        )
+        yield Mistake("stop.samples", must, samples, Phrase("Widen the window, or lower it."))
 
 
 @rule("privacy.epsilon")
 def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
     if not (SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON or epsilon == math.inf):
-        yield Mistake("privacy.epsilon", f"must be {EPSILON}", f"{epsilon:g}")
+        yield Mistake("privacy.epsilon", Phrase("must be {what}", what=EPSILON), epsilon)
 
 
 @rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
@@ -404,12 +427,14 @@ def _parts_have_a_use(
     epsilon: float, epsilon_e: float | None, epsilon_y: float | None, labels: tuple[str, ...]
 ) -> Iterator[Mistake]:
     if epsilon_y and not labels:
-        must = "is for label counts, and target.labels has none"
-        yield Mistake("privacy.epsilon_y", must, f"{epsilon_y:g}", "Remove it.")
+        must = Phrase("is for label counts, and target.labels has none")
+        yield Mistake("privacy.epsilon_y", must, epsilon_y, REMOVE)
     for name, part in (("epsilon_e", epsilon_e), ("epsilon_y", epsilon_y)):
         if part and math.isinf(epsilon):
-            must = "must be left out where privacy.epsilon is inf, which means no noise at all"
-            yield Mistake(f"privacy.{name}", must, f"{part:g}", "Remove it.")
+            must = Phrase(
+                "must be left out where privacy.epsilon is inf, which means no noise at all"
+            )
+            yield Mistake(f"privacy.{name}", must, part, REMOVE)
 
 
 @rule("privacy.mechanism", "privacy.delta", "privacy.epsilon", "privacy.epsilon_e",
@@ -430,17 +455,27 @@ def _epsilon_is_enough_for_all(
     wanted = Wanted(epsilon, epsilon_e, epsilon_y, delta, counted=bool(labels), heldout=aside)
     smallest = smallest_part(mechanism, wanted)
     g, e, y = levels_of(wanted)
-    sent = {"the gradient": g, "errors": e} | ({"labels": y} if labels else {})
-    least = min(sent, key=sent.__getitem__)
+    sent = [(g, Phrase("the gradient")), (e, Phrase("errors"))]
+    sent += [(y, Phrase("labels"))] if labels else []
+    least, whose = min(sent, key=itemgetter(0))
     if g <= 0 or (aside and e > g):
         name = "epsilon_e" if (epsilon_e or 0) >= (epsilon_y or 0) else "epsilon_y"
-        must = "must leave a part of privacy.epsilon for the gradient"
-        found = f"{e:g} for errors and {y:g} for labels of {epsilon:g} in all"
-        yield Mistake(f"privacy.{name}", must, found, "Lower it.")
-    elif sent[least] < smallest:
-        must = f"must be enough for all its parts, {smallest:.3g} or more for each"
-        found = f"{epsilon:g}, which leaves {sent[least]:g} for {least}"
-        yield Mistake("privacy.epsilon", must, found, "Raise it, or use inf for no noise.")
+        must = Phrase("must leave a part of privacy.epsilon for the gradient")
+        found = Phrase(
+            "{errors} for errors and {labels} for labels of {all} in all",
+            errors=e,
+            labels=y,
+            all=epsilon,
+        )
+        yield Mistake(f"privacy.{name}", must, found, Phrase("Lower it."))
+    elif least < smallest:
+        rounded = float(f"{smallest:.3g}")
+        must = Phrase("must be enough for all its parts, {n} or more for each", n=rounded)
+        found = Phrase(
+            "{epsilon}, which leaves {least} for {part}", epsilon=epsilon, least=least, part=whose
+        )
+        remedy = Phrase("Raise it, or use inf for no noise.")
+        yield Mistake("privacy.epsilon", must, found, remedy)
 
 
 TASK_RULES = (

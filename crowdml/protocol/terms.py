@@ -11,6 +11,7 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
+from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles
 from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
 from crowdml.protocol.promise import Promise
@@ -138,17 +139,16 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             document = msgspec.json.decode(text.encode())
         except (ValueError, RecursionError) as error:
-            raise InvalidTask(Mistake("they", "must be JSON"), start=NOT_TERMS) from error
+            raise InvalidTask(Mistake("they", Phrase("must be JSON")), start=NOT_TERMS) from error
         terms = read(document, cls, "they", TERMS_RULES, NOT_TERMS)
         try:
             claimed, cost = float(terms.privacy.epsilon), terms.loss.total
         except InvalidInput as error:
-            mistake = Mistake("privacy", f"must make a mechanism, but {error}")
-            raise InvalidTask(mistake, start=NOT_TERMS) from error
+            must = Phrase("must make a mechanism, but {why}", why=error.phrase)
+            raise InvalidTask(Mistake("privacy", must), start=NOT_TERMS) from error
         if cost > claimed * (1 + 1e-9):
-            must = f"must be at least what a check-in costs a sample, {cost:g}"
-            mistake = Mistake("privacy.epsilon", must, f"{claimed:g}")
-            raise InvalidTask(mistake, start=NOT_TERMS)
+            must = Phrase("must be at least what a check-in costs a sample, {cost}", cost=cost)
+            raise InvalidTask(Mistake("privacy.epsilon", must, claimed), start=NOT_TERMS)
         return terms
 
     @property

@@ -1,10 +1,12 @@
 /** What was agreed to, put to work: Device Routines 2 and 3, with every promise checked. */
 
 import { decodeParameters } from "./codec.js";
-import { InvalidInput, Rejected, TermsChanged, Unreachable } from "./errors.js";
+import { InvalidInput, Rejected, TermsChanged } from "./errors.js";
 import { Minibatch } from "./minibatch.js";
+import { phrase } from "./phrase.js";
 import { placeOf } from "./place.js";
 import { Terms, termsHash } from "./terms.js";
+import { nonsense } from "./transport.js";
 
 /** @import { Ledger } from "./ledger.js" */
 /** @import { Agreed, Approval, Chance, CheckedOut, Rows, Written } from "./types.js" */
@@ -55,21 +57,23 @@ export class Agreement {
   accept({ checkout, termsSha256 }) {
     if (termsSha256 !== this.termsSha256) {
       throw new TermsChanged(
-        `the server now asks for the terms ${termsSha256}, agreed are ${this.termsSha256}. ` +
-          "Nothing is sent until the participant agrees again.",
+        "the server now asks for the terms {found}, agreed are {agreed}. Nothing is sent until " +
+          "the participant agrees again.",
+        { found: termsSha256, agreed: this.termsSha256 },
       );
     }
-    if (checkout.state === "paused") throw new Rejected("task-paused", 409, "the task is paused.");
+    if (checkout.state === "paused") {
+      throw new Rejected("task-paused", 409, phrase("the task is paused."));
+    }
     if (checkout.state !== "running") {
-      throw new Rejected("task-finished", 409, `the task has ended: ${checkout.state}.`);
+      const why = phrase("the task has ended: {state}.", { state: phrase(checkout.state) });
+      throw new Rejected("task-finished", 409, why);
     }
     try {
       return decodeParameters(checkout.parameters, this.#model.size);
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      throw new Unreachable(`the server's answer makes no sense: ${error.message}`, {
-        cause: error,
-      });
+      throw nonsense(error.phrase, error);
     }
   }
 

@@ -16,13 +16,14 @@ import { boundFeatures, checkTarget } from "./features.js";
 import { checkLimits } from "./ledger.js";
 import { alone } from "./lock.js";
 import { Outcome } from "./outcome.js";
+import { phrase, write } from "./phrase.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
 import { Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
-/** @import { Identity, Letter, Limits, Options, Transport, Wishes } from "./types.js" */
+/** @import { End, Identity, Letter, Limits, Options, Phrase, Transport, Wishes } from "./types.js" */
 
 /** Refusals after which this device stops; all but the end of a task are for good. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
@@ -35,7 +36,8 @@ const LONGEST_WAIT = 3600;
 /** Milliseconds: a check-in is sent after a whole number of these. */
 const SLOT = 50;
 
-const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
+const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
+const LEFT = phrase("this device has left its task. Join again.");
 
 /**
  * Takes part in one task.
@@ -45,20 +47,20 @@ const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
  *     await device.leave();
  *
  * Events: `change` when anything that the device knows has changed, in this tab or another;
- * `step` with the name of each step of a check-in as its `detail`; `say` with a sentence for the
+ * `step` with the name of each step of a check-in as its `detail`; `say` with a phrase for the
  * participant as its `detail`.
  */
 export class Device extends EventTarget {
   #store;
   #identity;
 
-  /** @type {string | null} */
+  /** @type {End | null} */
   #over = null;
   #agreement;
   #transport;
   #chance;
   #waiting;
-  #said = "";
+  #said = phrase("");
   #channel;
 
   /**
@@ -152,12 +154,17 @@ export class Device extends EventTarget {
     return this.#identity;
   }
 
-  /** Why the device has stopped, for good or because the task has ended; or null. */
+  /**
+   * Why the device has stopped, for good or because the task has ended; or null.
+   *
+   * @returns {End | null}
+   */
   get ended() {
-    return this.#identity.ended ?? this.#over;
+    const ended = this.#identity.ended ?? this.#over;
+    return typeof ended === "string" ? { code: ended, phrase: phrase(ended) } : ended;
   }
 
-  /** The last sentence for the participant. */
+  /** The last phrase for the participant. */
   get said() {
     return this.#said;
   }
@@ -224,7 +231,8 @@ export class Device extends EventTarget {
       const kept = await this.#keep(x, y, termsSha256);
       if (this.ended !== null) return Outcome.ENDED;
       if (!kept) {
-        this.#say(`the buffer is full: collection has stopped (${outcome}).`);
+        const why = phrase(outcome);
+        this.#say(phrase("the buffer is full: collection has stopped ({why}).", { why }));
         return Outcome.FULL;
       }
     }
@@ -290,19 +298,21 @@ export class Device extends EventTarget {
       const { terms, termsSha256: found } = await this.currentTerms();
       if (termsSha256 !== found) {
         throw new TermsChanged(
-          `the terms shown were ${termsSha256}, the server now has ${found}. Read them again ` +
-            "before agreeing.",
+          "the terms shown were {shown}, the server now has {found}. Read them again before agreeing.",
+          { shown: termsSha256, found },
         );
       }
       const old = this.terms;
       if (!terms.private && old.private) {
-        throw new NotPrivate(`the task ${terms.task} is no longer private. Leave it, or join anew.`);
+        throw new NotPrivate("the task {task} is no longer private. Leave it, or join anew.", {
+          task: terms.task,
+        });
       }
       await this.#remember((identity, nSamples) => {
         if (nSamples && !sameShape(terms, old)) {
           throw new InvalidInput(
-            `${nSamples} samples in the buffer do not fit the new terms. Leave and join again to ` +
-              "discard them.",
+            "{n} samples in the buffer do not fit the new terms. Leave and join again to discard them.",
+            { n: nSamples },
           );
         }
         return { ...identity, terms: terms.text };
@@ -332,11 +342,11 @@ export class Device extends EventTarget {
         if (this.ended === null) await this.#transport.leave(this.#identity.token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
-        this.#say(`left without telling the server: ${error.message}`);
+        this.#say(phrase("left without telling the server: {why}", { why: error.phrase }));
       }
       if (erase) await this.#store.erase();
-      else await this.#end("left");
-      this.#identity = { ...this.#identity, ended: "left" };
+      else await this.#end("left", LEFT);
+      this.#left();
       this.#changed();
       this.close();
     });
@@ -379,7 +389,7 @@ export class Device extends EventTarget {
       if (letter) outcome = await this.#send(letter);
     }
     this.#waiting.clear();
-    if (await this.#fulfilled()) await this.#end(ALL_MADE);
+    if (await this.#fulfilled()) await this.#end("fulfilled", ALL_MADE);
     return outcome;
   }
 
@@ -453,15 +463,15 @@ export class Device extends EventTarget {
   async #failed(error) {
     if (error instanceof Rejected) return this.#refused(error);
     if (error instanceof LimitReached) {
-      this.#say(error.message);
+      this.#say(error.phrase);
       return Outcome.LIMIT;
     }
     if (error instanceof TermsChanged) {
-      this.#say(error.message);
+      this.#say(error.phrase);
       return this.#waiting.hold(Outcome.TERMS);
     }
     if (!(error instanceof Unreachable)) throw error;
-    this.#say(`${error.message} Samples are kept; will try again.`);
+    this.#say(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
     return this.#waiting.hold(Outcome.WAITING);
   }
 
@@ -472,14 +482,14 @@ export class Device extends EventTarget {
    * @returns {Promise<OutcomeName>}
    */
   async #refused(error) {
-    this.#say(`the server refused: ${error.detail}`);
+    this.#say(phrase("the server refused: {why}", { why: error.phrase }));
     if (error.kind === "task-finished") {
       // Its owner may reopen it: when the page is opened again, it asks again.
-      this.#over = error.detail;
+      this.#over = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;
     }
     if (GIVE_UP_ON.includes(error.kind)) {
-      await this.#end(error.detail);
+      await this.#end(error.kind, error.phrase);
       return Outcome.ENDED;
     }
     const atLeast = patience(error.extra["retry_after"]);
@@ -529,14 +539,14 @@ export class Device extends EventTarget {
   async #refresh() {
     if (this.ended !== null) return;
     const identity = await this.#store.identity();
-    if (!identity) this.#identity = { ...this.#identity, ended: "left" };
+    if (!identity) this.#left();
     else if (!sameAgreement(identity, this.#identity)) await this.#adopt(identity);
   }
 
   /** @param {(identity: Identity, nSamples: number) => Identity} change */
   async #remember(change) {
     const changed = await this.#store.update((known, nSamples) => {
-      if (!known) throw new InvalidInput("this device has left its task. Join again.");
+      if (!known) throw new InvalidInput(LEFT.template);
       return change(known, nSamples);
     });
     await this.#adopt(changed);
@@ -554,9 +564,16 @@ export class Device extends EventTarget {
     this.#waiting.clear();
   }
 
-  /** @param {string} why */
-  async #end(why) {
-    await this.#remember((identity) => ({ ...identity, ended: why }));
+  /**
+   * @param {string} code
+   * @param {Phrase} why
+   */
+  async #end(code, why) {
+    await this.#remember((identity) => ({ ...identity, ended: { code, phrase: why } }));
+  }
+
+  #left() {
+    this.#identity = { ...this.#identity, ended: { code: "left", phrase: LEFT } };
   }
 
   async #batchIsFull() {
@@ -573,10 +590,10 @@ export class Device extends EventTarget {
   /**
    * Tell the participant once, not at every sample.
    *
-   * @param {string} sentence
+   * @param {Phrase} sentence
    */
   #say(sentence) {
-    if (sentence === this.#said) return;
+    if (write(sentence) === write(this.#said)) return;
     this.#said = sentence;
     this.dispatchEvent(new CustomEvent("say", { detail: sentence }));
   }
@@ -612,7 +629,7 @@ function transportOf({ url, task }, options) {
  */
 function sameAgreement(a, b) {
   const limits = a.limits.perSample === b.limits.perSample && a.limits.perDevice === b.limits.perDevice;
-  return limits && a.terms === b.terms && a.ended === b.ended && a.token === b.token;
+  return limits && a.terms === b.terms && !a.ended === !b.ended && a.token === b.token;
 }
 
 /**

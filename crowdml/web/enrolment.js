@@ -29,7 +29,8 @@ export async function readTerms(view, task) {
   const termsSha256 = await termsHash(terms.text);
   if (terms.task !== task || termsSha256 !== view.terms_sha256) {
     throw new TermsChanged(
-      `the terms of ${task} do not carry its name and hash. Do not join this task.`,
+      "the terms of {task} do not carry its name and hash. Do not join this task.",
+      { task },
     );
   }
   return { terms, termsSha256 };
@@ -50,13 +51,14 @@ export async function enrol(transport, url, task, wishes) {
   const chosen = checkLimits(limits ?? limitsOf(terms));
   if (wishes.termsSha256 && wishes.termsSha256 !== termsSha256) {
     throw new TermsChanged(
-      `the terms must have the hash ${wishes.termsSha256}, found ${termsSha256}. Read them before ` +
-        "joining.",
+      "the terms must have the hash {wanted}, found {found}. Read them before joining.",
+      { wanted: wishes.termsSha256, found: termsSha256 },
     );
   }
   if (!terms.private && !acceptNoPrivacy) {
     throw new NotPrivate(
-      `the task ${task} is NOT PRIVATE: its ε is above 20. To join all the same, accept that by name.`,
+      "the task {task} is NOT PRIVATE: its ε is above 20. To join all the same, accept that by name.",
+      { task },
     );
   }
   const message = { terms: termsSha256, ...(invite ? { invite } : {}) };

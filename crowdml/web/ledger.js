@@ -15,8 +15,9 @@ export function checkLimits(limits) {
     const value = limits[name];
     if (typeof value !== "number" || !(value > 0)) {
       throw new InvalidInput(
-        `the ${name} limit must be positive, found ${value}. ` +
-          "To stop taking part, leave the task instead.",
+        "the {name} limit must be positive, found {value}. To stop taking part, leave the task " +
+          "instead.",
+        { name, value: String(value) },
       );
     }
   }
@@ -57,17 +58,18 @@ export class Ledger {
   require(event, limits) {
     const cost = lossOf(event).total;
     const spent = this.epsilonSpent;
-    const raise = "Nothing more is sent; raise the limit to go on.";
     if (!(cost <= limits.perSample * (1 + SLACK))) {
       throw new LimitReached(
-        `the limit for one sample is ε = ${short(limits.perSample)} and a check-in costs ` +
-          `${short(cost)}. ${raise}`,
+        "the limit for one sample is ε = {limit} and a check-in costs {cost}. Nothing more is " +
+          "sent; raise the limit to go on.",
+        { limit: limits.perSample, cost },
       );
     }
     if (!(this.charge(event).epsilonSpent <= limits.perDevice * (1 + SLACK))) {
       throw new LimitReached(
-        `the device limit is ε = ${short(limits.perDevice)}; ${short(spent)} is spent and a ` +
-          `check-in costs ${short(cost)}. ${raise}`,
+        "the device limit is ε = {limit}; {spent} is spent and a check-in costs {cost}. Nothing " +
+          "more is sent; raise the limit to go on.",
+        { limit: limits.perDevice, spent, cost },
       );
     }
   }
@@ -76,9 +78,4 @@ export class Ledger {
   charge(event) {
     return new Ledger([...this.events, event]);
   }
-}
-
-/** @param {number} value */
-function short(value) {
-  return String(Number(value.toPrecision(6)));
 }

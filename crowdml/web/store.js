@@ -257,9 +257,11 @@ function ledgerOf(lines) {
 
 /** @param {unknown} error */
 function unusable(error) {
-  return new DeviceError(`cannot use the device's memory in this browser: ${error}.`, {
-    cause: error,
-  });
+  return new DeviceError(
+    "cannot use the device's memory in this browser: {why}.",
+    { why: String(error) },
+    { cause: error },
+  );
 }
 
 /**

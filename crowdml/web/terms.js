@@ -9,6 +9,7 @@ import { sha256 } from "./hash.js";
 import { SLACK } from "./loss.js";
 import { MECHANISMS } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
+import { phrase } from "./phrase.js";
 import { PrivacyPromise } from "./promise.js";
 import { answer, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSOR, checkSensor, samplesPerReading } from "./sensor.js";
@@ -105,10 +106,12 @@ export class Terms {
       return terms;
     } catch (error) {
       if (!(error instanceof SyntaxError || error instanceof CrowdmlError)) throw error;
-      const why = error instanceof CrowdmlError ? error.message : "they are not JSON.";
-      throw new InvalidTask(`the server's terms make no sense: ${why} Do not join this task.`, {
-        cause: error,
-      });
+      const why = error instanceof CrowdmlError ? error.phrase : phrase("they are not JSON.");
+      throw new InvalidTask(
+        "the server's terms make no sense: {why} Do not join this task.",
+        { why },
+        { cause: error },
+      );
     }
   }
 
@@ -198,18 +201,23 @@ function checkSections(terms) {
   }
   if (MODELS[model.kind].classifier !== labels.length > 0) {
     throw new InvalidInput(
-      "target.labels must be there for classifiers and only for them, found " +
-        `${labels.length} for ${model.kind}.`,
+      "target.labels must be there for classifiers and only for them, found {n} for {kind}.",
+      { n: labels.length, kind: model.kind },
     );
   }
   const { size } = terms.makeModel();
   if (size > LARGEST_MODEL) {
-    throw new InvalidInput(`a model may have at most ${LARGEST_MODEL} parameters, found ${size}.`);
+    throw new InvalidInput("a model may have at most {most} parameters, found {size}.", {
+      most: LARGEST_MODEL,
+      size,
+    });
   }
-  if (collection.buffer < collection.batch) {
-    throw new InvalidInput(
-      `collection.buffer must hold a batch of ${collection.batch}, found ${collection.buffer}.`,
-    );
+  const { batch, buffer } = collection;
+  if (buffer < batch) {
+    throw new InvalidInput("collection.buffer must hold a batch of {batch}, found {buffer}.", {
+      batch,
+      buffer,
+    });
   }
 }
 
@@ -221,7 +229,7 @@ function checkSections(terms) {
 function checkCost({ privacy, loss: { total: cost } }) {
   if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + SLACK)) return;
   throw new InvalidInput(
-    `privacy.epsilon must be at least what a check-in costs a sample, ${cost}, found ` +
-      `${privacy.epsilon}.`,
+    "privacy.epsilon must be at least what a check-in costs a sample, {cost}, found {found}.",
+    { cost, found: privacy.epsilon },
   );
 }

@@ -314,6 +314,13 @@ export interface Phrase {
   readonly values: Readonly<Record<string, string | number | Phrase>>;
 }
 
+/** Why a device has stopped. */
+export interface End {
+  /** `left`, `fulfilled`, or the kind of the problem with which the server refused. */
+  readonly code: string;
+  readonly phrase: Phrase;
+}
+
 // Memory
 
 /** What a participant agreed to, as the device that the server named. */
@@ -328,7 +335,8 @@ export interface Identity extends Agreed {
   url: string;
   task: string;
   token: string;
-  ended: string | null;
+  /** A text in what earlier versions stored. */
+  ended: End | string | null;
 }
 
 /** One check-in as the participant may see it. */

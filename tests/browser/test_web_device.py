@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from crowdml.privacy import DirectionMechanism, Place
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import MECHANISMS
 from tests.servers import Process, make_task, starter
 from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
@@ -30,7 +31,7 @@ HELPERS = """() => {
         pending: await device.pending(),
         events: (await device.ledger()).events.length,
         answers: (await device.history()).map((line) => line.answer),
-        ended: device.ended,
+        ended: device.ended && web.write(device.ended.phrase),
     });
 }"""
 
@@ -229,7 +230,7 @@ def test_a_reached_limit_stops_and_loses_nothing(
     checkouts: list[str] = []
     page.on("request", lambda request: checkouts.append(request.url))
     assert run(page, "return fill(1);") == ["privacy limit reached"]
-    assert "the device limit is ε = 1; 1 is spent" in run(page, "return device.said;")
+    assert "the device limit is ε = 1; 1 is spent" in run(page, "return web.write(device.said);")
     assert checkouts == [], "a spent budget costs no traffic"
     assert (look(page)["samples"], version(server, profile.task)) == (3, 1)
     page.close()
@@ -409,8 +410,23 @@ def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server:
     assert run(page, "return (await web.Device.open(task)) ?? null;") is None
     with server.connected() as wire:
         assert wire.get(f"/v1/tasks/{profile.task}/model", token).status in (401, 403)
-    other.wait_for_function("device.ended === 'left'")
+    other.wait_for_function("device.ended?.code === 'left'")
     assert run(other, "return device.add(X, 0);") == "ended"
+
+
+@pytest.mark.parametrize("code", ["left", "the token is unknown to this task. Join again."])
+def test_an_end_that_an_earlier_version_stored_is_one(page: Page, code: str) -> None:
+    run(page, JOIN)
+    other = """
+        const store = await web.DeviceStore.open(web.serverRoot(), task);
+        await store.update((identity) => ({ ...identity, ended: given }));
+        store.close();
+    """
+    run(page, other, code)
+    assert run(page, "return device.add(X, 0);") == "ended", "also while it runs"
+    run(page, "device.close();" + OPEN)
+    assert run(page, "return [device.ended.code, web.write(device.ended.phrase)];") == [code, code]
+    assert run(page, "return device.sync();") == "ended"
 
 
 def test_leaving_works_without_a_network(page: Page) -> None:
@@ -512,7 +528,7 @@ def test_every_check_in_has_its_number_and_its_role(
     assert isinstance(mechanism, DirectionMechanism)
     for message in messages:
         event = mechanism.event(3, Place(message["terms"], name, message["number"]))
-        assert event.what in message
+        assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
     assert run(page, "return (await device.ledger()).epsilonSpent;") == pytest.approx(4)
 

@@ -27,6 +27,7 @@ from crowdml.privacy import (
     Noisy,
     Place,
     Reading,
+    Role,
     best_closest,
 )
 from tests.privacy.pseudo import Pseudo
@@ -185,7 +186,7 @@ def free(right: Any, n_samples: int, place: Place) -> CheckinEvent:
 
 def restless(right: Any, n_samples: int, place: Place) -> CheckinEvent:
     restless.calls += 1  # type: ignore[attr-defined]
-    return DirectionEvent(restless.calls, "direction", 1.0)  # type: ignore[attr-defined]
+    return DirectionEvent(restless.calls, Role.TRAIN, 1.0)  # type: ignore[attr-defined]
 
 
 restless.calls = 0  # type: ignore[attr-defined]
@@ -233,7 +234,7 @@ def test_a_promise_for_the_checkin_is_for_all_of_it() -> None:
         def whole_loss(self) -> Loss:
             return Loss(epsilon=2 * self.epsilon)
 
-    faults = {"event": lambda right, n, place: Half(place.number, "direction", 1.0)}
+    faults = {"event": lambda right, n, place: Half(place.number, Role.TRAIN, 1.0)}
     with pytest.raises(AssertionError, match="a promise for the check-in must be for all"):
         check(Changed(direction(), faults))
     assert np.isfinite(direction().length)

@@ -29,6 +29,7 @@ from crowdml.errors import (
 from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
+    DirectionEvent,
     DirectionMechanism,
     Limits,
     NoiseEvent,
@@ -37,6 +38,7 @@ from crowdml.privacy import (
     quantize,
     sensitivity_steps,
 )
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import State, Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
@@ -403,7 +405,7 @@ def test_a_reached_limit_stops_and_loses_nothing(
         assert outcomes == [Outcome.COLLECTED] * 2 + [Outcome.LIMIT] * 3
         assert "the device limit is ε = 2; 2 is spent" in caplog.text
         assert (device.n_samples, len(transport.bodies)) == (5, 2)
-        assert device.ledger.per_device == pytest.approx(2.0)
+        assert device.ledger.epsilon_spent == pytest.approx(2.0)
         checkouts = transport.checkouts
         assert device.sync() is Outcome.LIMIT
         assert transport.checkouts == checkouts, "a spent budget costs no traffic"
@@ -412,7 +414,7 @@ def test_a_reached_limit_stops_and_loses_nothing(
         device.set_limits(Limits(per_sample=1.0, per_device=3.0))
         assert device.sync() is Outcome.CHECKED_IN
         assert transport.messages[-1].samples == 5
-        assert device.ledger.per_device == pytest.approx(3.0)
+        assert device.ledger.epsilon_spent == pytest.approx(3.0)
 
 
 def test_the_limit_for_one_sample(file: Path, transport: MemoryTransport) -> None:
@@ -448,7 +450,7 @@ def test_changed_terms_get_no_check_in_until_agreed(
     assert terms.privacy.epsilon == 0.5
     assert device.sync() is Outcome.CHECKED_IN
     assert transport.messages[0].terms == terms_hash(transport.terms)
-    assert device.ledger.per_sample == pytest.approx(0.5)
+    assert device.ledger.epsilon_per_sample == pytest.approx(0.5)
 
 
 def test_what_was_shown_is_what_is_pinned(device: Device, transport: MemoryTransport) -> None:
@@ -778,7 +780,7 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     transport = MemoryTransport(task)
     with join(file, transport) as device:
         assert fill(device, 3) == [Outcome.COLLECTED] * 2 + [Outcome.CHECKED_IN]
-        assert device.ledger.whole_device == device.ledger.per_sample == 4.0
+        assert device.ledger.epsilon_per_person == device.ledger.epsilon_per_sample == 4.0
         assert "all check-ins that you agreed to are made" in (device.ended or "")
         assert fill(device, 5) == [Outcome.ENDED] * 5
     (message,) = transport.directed
@@ -786,9 +788,10 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     assert isinstance(mechanism, DirectionMechanism)
     place = Place(message.terms, device.identity.device, 1)
     mechanism.check(message, place)
-    assert (message.report is not None) == mechanism.evaluates(place)
+    role = mechanism.roles.of(place)
+    assert device.ledger.events == (DirectionEvent(1, role, 4.0),)
     assert set(json.loads(transport.bodies[0])) == {
-        "id", "version", "terms", "number", "report" if message.report is not None else "direction"
+        "id", "version", "terms", "number", FIELDS[role]
     }, "nothing else about the samples leaves, not even how many they were"  # fmt: skip
 
 
@@ -797,9 +800,9 @@ def test_check_ins_are_numbered_and_add_up_to_what_was_agreed(file: Path) -> Non
     with join(file, transport) as device:
         fill(device, 9)
         assert device.ended is None
-        assert device.ledger.whole_device == pytest.approx(3.0)
+        assert device.ledger.epsilon_per_person == pytest.approx(3.0)
         fill(device, 3)
-        assert device.ledger.whole_device == pytest.approx(4.0)
+        assert device.ledger.epsilon_per_person == pytest.approx(4.0)
         assert device.ended
     assert [message.number for message in transport.directed] == [1, 2, 3, 4]
 
@@ -821,7 +824,7 @@ def test_a_limit_below_the_agreement_holds(file: Path) -> None:
     with join(file, transport, limits=Limits(1.0, 2.0)) as device:
         fill(device, 12)
         assert len(transport.bodies) == 2
-        assert device.ledger.whole_device == pytest.approx(2.0)
+        assert device.ledger.epsilon_per_person == pytest.approx(2.0)
 
 
 def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:

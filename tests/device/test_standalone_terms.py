@@ -144,7 +144,7 @@ def test_what_it_accepts_the_package_accepts(path: tuple[str, ...], value: objec
     document = changed(path, value)
     if accepts(document):
         terms, theirs = Terms.parse(json.dumps(document)), read(document)
-        assert terms.epsilon_per_sample == theirs.epsilon
+        assert terms.loss.total == theirs.epsilon
         assert terms.make_model().size == theirs.d
 
 
@@ -175,7 +175,7 @@ def test_what_the_package_accepts_it_accepts(**values: Any) -> None:
         return
     theirs = standalone.Terms(text, "activity")
     assert terms.mechanism().length == theirs.S
-    assert terms.epsilon_in_all == pytest.approx(theirs.in_all)
+    assert terms.promise.epsilon_per_person == pytest.approx(theirs.in_all)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=".".join)

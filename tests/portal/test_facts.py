@@ -19,7 +19,9 @@ from crowdml.server.totals import error_estimate
 from tests.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
-NOTHING = Statistics(State.RUNNING, 9, 9, 9, None, None, None, (), 0.0, 0, 0.0, 1.0, 9, None)
+NOTHING = Statistics(
+    State.RUNNING, 9, 9, 9, None, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None
+)
 
 
 def point(**changes: float) -> Point:

@@ -14,7 +14,7 @@ from crowdml.portal.owner.creation import LABELS
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, STEPS
 from crowdml.portal.owner.sentence import sentence
-from crowdml.privacy import DirectionMechanism
+from crowdml.privacy import DirectionMechanism, Roles
 from crowdml.protocol import MISSING, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
 from crowdml.protocol.task import TaskFile
@@ -94,12 +94,14 @@ def test_a_full_form_is_the_same_as_its_task_file() -> None:
 def test_a_direction_can_be_chosen_by_hand() -> None:
     by_hand = {
         "privacy.directions": "64", "collection.checkins": "3", "collection.evaluators": "0.5",
+        "collection.counters": "0.2",
         "optimizer.rate": "planned", "optimizer.reach": "20",
     }  # fmt: skip
     task = Task.from_toml(task_toml(FORM | by_hand))
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    assert (mechanism.directions, mechanism.checkins, mechanism.evaluators) == (64, 3, 0.5)
+    assert (mechanism.directions, mechanism.checkins) == (64, 3)
+    assert mechanism.roles == Roles(evaluators=0.5, counters=0.2)
     assert mechanism.epsilon == pytest.approx(4 / 3)
     assert task.optimizer.reach == 20
 
@@ -384,7 +386,7 @@ def test_a_created_task_is_live_at_once(portal: Portal) -> None:
         assert "there is a task 'live' already. Choose another name." in text_of(again)
     with portal.store() as store:
         action = store.accounts.actions("live")[0]
-        assert (action.owner, action.action, action.task) == ("ana", "created", "live")
+        assert (action.owner, str(action.action), action.task) == ("ana", "created", "live")
 
 
 def test_a_task_file_can_be_pasted(portal: Portal) -> None:

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidTask, Mistake
+from crowdml.phrase import Phrase
 from crowdml.protocol import NoisyCheckin, Review, Task, Terms, fields_of, rule
 from crowdml.protocol.task import TaskFile
 from tests.protocol.files import FIELDS, task_file
@@ -128,7 +129,7 @@ def test_wrong_field(name: str) -> None:
     for value in values:
         changes = (SENSOR if ".sensor." in name else {}) | {name: value}
         (mistake,) = mistakes_in(task_file(changes))
-        assert (mistake.field, mistake.rule) == (name, words)
+        assert (mistake.field, str(mistake.rule)) == (name, words)
         assert str(mistake).startswith(f"{name} {words}, found ")
         assert len(str(mistake)) < 300
 
@@ -215,7 +216,7 @@ def test_a_value_in_place_of_a_table(table: str) -> None:
 def test_further_rules_speak_at_once_with_the_others() -> None:
     @rule("name", "title")
     def differ(name: str, title: str) -> list[Mistake]:
-        return [Mistake("title", "must say more than the name", f'"{title}"')]
+        return [Mistake("title", Phrase("must say more than the name"), f'"{title}"')]
 
     with pytest.raises(InvalidTask) as error:
         Task.from_toml(task_file({"stop.window": "1"}), differ)

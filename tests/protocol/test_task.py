@@ -85,7 +85,7 @@ def test_epsilon_is_split(
     assert isinstance(terms.privacy, LaplaceTerms)
     assert terms.privacy.levels == pytest.approx(levels)
     total = float(terms.privacy.epsilon)
-    assert terms.epsilon_per_sample == pytest.approx(total)
+    assert terms.loss.total == pytest.approx(total)
     assert terms.private == math.isfinite(total)
 
 
@@ -112,7 +112,7 @@ def test_what_a_file_may_say_a_device_can_do(changes: dict[str, str | None]) -> 
     except InvalidTask:
         return
     assert Terms.parse(task.terms.text) == task.terms
-    assert task.terms.epsilon_per_sample <= float(task.terms.privacy.epsilon) * (1 + 1e-9)
+    assert task.terms.loss.total <= float(task.terms.privacy.epsilon) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("heldout", ["0.0", "0.05", "0.1", "0.3", "0.5"])

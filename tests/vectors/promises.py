@@ -35,8 +35,8 @@ def promised() -> Iterator[tuple[str, int | None]]:
             yield _terms("direction", 4.0, sensor=_sensor(kind, every)), None
     yield _terms("direction", 4.0, sensor=TYPED), None
     for mechanism in ("laplace", "gaussian"):
-        for epsilon in (0.005, 0.05, 0.2, 1.0, 1.5, 5.0, 20.0, 20.1, 25.0, 1000.0, "inf"):
-            yield _terms(mechanism, epsilon), None
+        for level in (0.005, 0.05, 0.2, 1.0, 1.5, 5.0, 20.0, 20.1, 25.0, 1000.0, "inf"):
+            yield _terms(mechanism, level), None
         for allowed in (0, 1, 2, 7, 100, 10_000, 12_345):
             yield _terms(mechanism, 0.5), allowed
             yield _terms(mechanism, 25.0), allowed

@@ -40,7 +40,7 @@ const WRONG = [
   ["", { purpose: undefined }, /purpose must be a text, found nothing/],
   ["", { sensors: 5 }, /sensors must be a text, found 5/],
   ["features", { cuont: 3 }, /features has the unknown field cuont/],
-  ["features", { count: 0 }, /features.count must be a number 1 … 100000, found 0/],
+  ["features", { count: 0 }, /features.count must be a number 1 … 100,000, found 0/],
   ["features", { count: 2.5 }, /whole number, found 2.5/],
   ["features", { count: "64" }, /features.count/],
   ["features", { sensor: { kind: "camera" } }, /one of light, manual/],

@@ -29,12 +29,12 @@ export class Choice {
    */
   constructor(k, t, epsilon) {
     if (!(Number.isInteger(k) && Number.isInteger(t) && t >= 1 && t < k)) {
-      throw new InvalidInput(`t must lie in 1 … ${k - 1}, found ${t}.`);
+      throw new InvalidInput("t must lie in 1 … {most}, found {t}.", { most: k - 1, t });
     }
     if (!(epsilon > 0 && epsilon <= LARGEST_EPSILON)) {
       throw new InvalidInput(
-        `epsilon of a check-in must lie in 0 … ${LARGEST_EPSILON} for this mechanism, found ` +
-          `${epsilon}.`,
+        "epsilon of a check-in must lie in 0 … {most} for this mechanism, found {epsilon}.",
+        { most: LARGEST_EPSILON, epsilon },
       );
     }
     this.k = k;

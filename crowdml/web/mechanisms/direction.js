@@ -75,9 +75,10 @@ export class DirectionMechanism {
     const { number } = place;
     const own = event.unit === "check-in" && event.number === number;
     if (!own || event.epsilon !== this.#settings.epsilon) {
-      throw new InvalidInput(
-        `an event must be for check-in ${number} itself, found ${JSON.stringify(event)}.`,
-      );
+      throw new InvalidInput("an event must be for check-in {n} itself, found {found}.", {
+        n: number,
+        found: JSON.stringify(event),
+      });
     }
     if (event.role === "train") return this.#direct(minibatch, place, chance);
     const truths = event.role === "count" ? minibatch.labels : minibatch.mistakes().map(Number);

@@ -1,7 +1,7 @@
 /** The page's elements, by their ids, and numbers as people read them. */
 
 import { percentSure, shown } from "../figures.js";
-import { language, say, understood } from "./say.js";
+import { language, phraseOf, say } from "./say.js";
 
 /** @import { PrivacyPromise } from "../promise.js" */
 
@@ -134,6 +134,6 @@ export function time(seconds, display = "long") {
 
 /** @param {unknown} error */
 export function complain(error) {
-  put("trouble", understood(error instanceof Error ? error.message : String(error)));
+  put("trouble", say(phraseOf(error)));
   any("trouble").hidden = false;
 }

@@ -7,10 +7,6 @@ import { phrase, write } from "../phrase.js";
 
 /** @import { Phrase } from "../types.js" */
 
-const NAMES = /\{(\w+)\}/g;
-/** A text with fewer letters of its own fits anything. */
-const TELLING = 14;
-
 /** @type {Map<string, string>} */
 const catalogue = new Map(
   Object.entries(JSON.parse(document.getElementById("catalogue")?.textContent ?? "{}")),
@@ -30,25 +26,11 @@ export function say(text, values) {
 }
 
 /**
- * What the device or the server says, which know English only: told by the texts that it fits.
+ * What an error says: a phrase if it is one of ours, otherwise the browser's own words.
  *
- * @param {string} message
- * @returns {string}
+ * @param {any} error
+ * @returns {Phrase}
  */
-export function understood(message) {
-  if (catalogue.has(message)) return say(message);
-  for (const text of catalogue.keys()) {
-    const found = text.replace(NAMES, "").length > TELLING && pattern(text).exec(message)?.groups;
-    if (found) {
-      const values = Object.entries(found).map(([name, part]) => [name, understood(part)]);
-      return say(text, Object.fromEntries(values));
-    }
-  }
-  return message;
-}
-
-/** @param {string} text */
-function pattern(text) {
-  const escaped = text.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${escaped.replace(NAMES, "(?<$1>.+)")}$`);
+export function phraseOf(error) {
+  return error?.phrase ?? phrase(String(error?.message ?? error));
 }

@@ -2,7 +2,7 @@
 
 import { decodeGradient } from "../index.js";
 import { any, count, make, number, put, row } from "./elements.js";
-import { language, say, understood } from "./say.js";
+import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 /** @import { DirectionTruth, NoiseTruth, Sent } from "../types.js" */
@@ -36,7 +36,7 @@ export class SentList {
         this.#answers.set(sent.id, answer);
         any("sent").prepend(this.#entry(sent, answer));
       }
-      answer.textContent = ANSWERS[sent.answer] ?? understood(sent.answer);
+      answer.textContent = ANSWERS[sent.answer] ?? refusal(sent.answer);
     }
   }
 
@@ -120,6 +120,11 @@ export class SentList {
 /** @param {number | undefined} wrong */
 function judged(wrong) {
   return wrong ? say("wrong") : say("right");
+}
+
+/** @param {string} answer `refused: KIND`. */
+function refusal(answer) {
+  return say("refused: {kind}", { kind: answer.replace("refused: ", "") });
 }
 
 /** @param {DirectionTruth} truth */
