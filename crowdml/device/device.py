@@ -412,14 +412,19 @@ class Device:
         letter = self._store.pending
         if letter:
             outcome = self._send(letter)
-        full = self._fills_a_batch(self._store.standing)
-        if not self.ended and full and not self._fulfilled():
+        # Without a letter another process was faster: what it left needs an approval of its own.
+        letter = None
+        while not letter and self._may_release():
             letter = self._release()
             outcome = self._send(letter) if letter else outcome
         self._waiting.clear()
         if self._fulfilled():
             self._end(ALL_MADE)
         return outcome
+
+    def _may_release(self) -> bool:
+        full = self._fills_a_batch(self._store.standing)
+        return full and not self.ended and not self._fulfilled()
 
     def _fulfilled(self) -> bool:
         return self._agreement.fulfilled(self._store.ledger)

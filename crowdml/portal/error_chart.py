@@ -101,7 +101,7 @@ def _measured(task: Task) -> str:
     promise = task.terms.promise
     if promise.roles:
         if not collection.evaluators:
-            return say("Not measured: in this task every check-in trains.")
+            return say("Not measured: in this task no check-in evaluates.")
         if collection.checkins == 1:
             said = say(
                 "How often the model of the moment was wrong for people who did not train it."

@@ -44,6 +44,8 @@ def _short(label: str) -> str:
 def note_labels(task: Task) -> str:
     promise = task.terms.promise
     if promise.roles:
+        if not task.terms.collection.counters:
+            return say("Not counted: in this task no check-in counts answers.")
         said = say("From the check-ins that count answers, made to add up to 100 %.")
     elif not promise.exact:
         said = say("From noisy counts, made to add up to 100 %.")

@@ -2,7 +2,7 @@
 
 A catalogue is a folder `languages/<language>/` of TOML files, each with lines
 `"English text" = "the same in that language"`. A text without a line stays English. Templates of
-phrases, which are made below the pages, are in `below.toml`.
+phrases, which are made below the pages, are in the files that `PHRASES` names.
 """
 
 import tomllib
@@ -35,6 +35,9 @@ LANGUAGES = (ENGLISH, *sorted(folder.name for folder in FOLDER.iterdir() if fold
 SWAPPED = str.maketrans(",.", ".,")
 """What separates thousands and decimals, for languages that write them the other way round."""
 
+PHRASES = ("below", "problems", "promise")
+"""The files for phrases, made below the pages. Short words mean other things elsewhere."""
+
 _language = ContextVar("language", default=ENGLISH)
 
 
@@ -50,7 +53,7 @@ def say(text: str | Phrase, **values: object) -> str:
     '1.200 Geräte waren beigetreten'
     """
     if isinstance(text, Phrase):
-        return text.render(catalogue(language()).get, local)
+        return text.render(catalogue(language(), *PHRASES).get, local)
     found = catalogue(language()).get(text, text)
     return found.format(**values) if values else found
 

@@ -10,8 +10,8 @@ __all__ = ["certainty", "counted", "percent_sure", "times", "whole", "written_ep
 
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
-NEARLY_INFINITE = 50.0
-"""Above this ε, a percentage is written as 100."""
+MOST_DECIMALS = 12
+"""More decimals of a percentage than these would be made up by the rounding of floats."""
 
 
 def certainty(epsilon: float) -> float:
@@ -37,27 +37,20 @@ def times(share: float) -> Phrase:
 
 
 def percent_sure(epsilon: float) -> Number:
-    """Write `certainty` as a percentage that is not rounded up to 100, unless ε is above 50.
+    """Write `certainty` as a percentage that is never rounded up to 100.
 
     >>> percent_sure(1.0), percent_sure(8.0), percent_sure(10.0), percent_sure(20.0)
     ('73.1', '99.97', '99.9955', '99.9999998')
-    >>> percent_sure(40.0), percent_sure(math.inf)
-    ('99.99999999999999958', '100')
+    >>> percent_sure(40.0)
+    '99.999999999999'
     """
-    if epsilon > NEARLY_INFINITE:
-        return Number("100")
-    rest = 100 / (1 + math.exp(epsilon))
-    return Number(_many_nines(rest) if rest < 0.1 else f"{100 - rest:.1f}")
-
-
-def _many_nines(rest: float) -> str:
-    """Write 100 − rest, which floats have too few digits for.
-
-    It is 99.9…9 with the first two digits of the rest taken off, rounded up.
-    """
-    decimals = 1 - math.floor(math.log10(rest)) if rest < 0.01 else 2
-    last = 100 - min(99, math.floor(rest * 10**decimals))
-    return f"99.{'9' * (decimals - 2)}{last:02d}".rstrip("0")
+    rest = 100 / (1 + math.exp(min(epsilon, 500.0)))
+    if rest >= 0.1:
+        return Number(f"{100 - rest:.1f}")
+    needed = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
+    decimals = min(needed, MOST_DECIMALS)
+    left = math.floor(rest * 10**decimals) or 1
+    return Number(f"{100 - left / 10**decimals:.{decimals}f}".rstrip("0"))
 
 
 def written_epsilon(value: float) -> Number:

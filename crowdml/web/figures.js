@@ -2,8 +2,8 @@
 
 import { phrase } from "./phrase.js";
 
-/** Above this ε, a percentage is written as 100. */
-const NEARLY_INFINITE = 50;
+/** More decimals of a percentage than these would be made up by the rounding of floats. */
+const MOST_DECIMALS = 12;
 
 /**
  * How often a coin's guess can become right, at most: 1/(1 + e^−ε).
@@ -26,28 +26,21 @@ export function times(share) {
 }
 
 /**
- * Write `certainty` as a percentage that is not rounded up to 100, unless ε is above 50.
+ * Write `certainty` as a percentage that is never rounded up to 100.
  *
  * @param {number} epsilon
  * @param {string} [language]
  */
 export function percentSure(epsilon, language = "en") {
-  if (epsilon > NEARLY_INFINITE) return "100";
   const rest = 100 / (1 + Math.exp(epsilon));
-  const sure = rest < 0.1 ? manyNines(rest) : (100 - rest).toFixed(1);
-  return sure.replace(".", (0.5).toLocaleString(language).charAt(1));
-}
-
-/**
- * Write 100 − rest, which floats have too few digits for: 99.9…9 with the first two digits of the rest
- * taken off, rounded up.
- *
- * @param {number} rest
- */
-function manyNines(rest) {
-  const decimals = rest < 0.01 ? 1 - Math.floor(Math.log10(rest)) : 2;
-  const last = 100 - Math.min(99, Math.floor(rest * 10 ** decimals));
-  return `99.${"9".repeat(decimals - 2)}${String(last).padStart(2, "0")}`.replace(/0$/, "");
+  const minimumFractionDigits = rest < 0.1 ? 0 : 1;
+  const tiny = Math.max(rest, 1e-99);
+  const needed = rest < 0.01 ? 1 - Math.floor(Math.log10(tiny)) : 2 - minimumFractionDigits;
+  const maximumFractionDigits = Math.min(needed, MOST_DECIMALS);
+  const unit = 10 ** maximumFractionDigits;
+  const sure = 100 - (rest < 0.1 ? (Math.floor(rest * unit) || 1) / unit : rest);
+  const style = { minimumFractionDigits, maximumFractionDigits };
+  return Number(sure.toFixed(maximumFractionDigits)).toLocaleString(language, style);
 }
 
 /**

@@ -4,7 +4,7 @@ import { certainty } from "./figures.js";
 import { PRIVATE_UP_TO, SLACK } from "./loss.js";
 import { DirectionMechanism } from "./mechanisms/direction.js";
 import { phrase } from "./phrase.js";
-import { LOST, sentencesOf } from "./sentences.js";
+import { LEAVES, LOST, sentencesOf } from "./sentences.js";
 
 /** @import { Terms } from "./terms.js" */
 /** @import { Level, Phrase, RoleShare } from "./types.js" */
@@ -122,10 +122,20 @@ export class PrivacyPromise {
     return /** @type {any} */ (Object.fromEntries(sentencesOf(this)));
   }
 
+  /** The sentences that say what a device sends. */
+  get whatLeaves() {
+    return this.#named(LEAVES);
+  }
+
   /** The sentences that say what can be learnt from everything that is sent. */
   get whatIsLost() {
+    return this.#named(LOST);
+  }
+
+  /** @param {readonly string[]} names */
+  #named(names) {
     const { sentences } = this;
-    return LOST.flatMap((name) => sentences[name] ?? []);
+    return names.flatMap((name) => sentences[name] ?? []);
   }
 }
 

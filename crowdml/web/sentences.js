@@ -7,7 +7,8 @@ import { phrase } from "./phrase.js";
 /** @import { PrivacyPromise } from "./promise.js" */
 /** @import { Phrase, RoleShare } from "./types.js" */
 
-/** Which sentences say what is lost, in the order in which they are read. */
+/** Which sentences answer which question, in the order in which they are read. */
+export const LEAVES = ["stays", "often", "train", "evaluate", "count", "numbers", "hides"];
 export const LOST = ["epsilon", "delta", "loss", "less", "single", "common", "readings"];
 
 const WHOM = {

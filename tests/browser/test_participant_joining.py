@@ -47,7 +47,9 @@ def test_by_the_button_beside_the_code(browse: Browse, server: Portal) -> None:
     # One reading of the sensor is in up to 13 samples, however few check-ins there are.
     expect(page.locator("#checkins-epsilon")).to_have_text("ε = 13")
     expect(page.locator("#lose-level")).to_have_class("level level-very-weak")
-    expect(page.locator("#lose-said")).to_contain_text("ε = 7 for one sample in each of 7 check-ins")
+    expect(page.locator("#lose-said")).to_contain_text(
+        "ε = 7 for one sample in each of 7 check-ins"
+    )
     participant.agree()
     (me,) = participant.stored()["identity"]
     assert me["terms"] == MOVING.terms.text

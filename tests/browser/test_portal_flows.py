@@ -145,13 +145,16 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
 def test_an_example_says_how_likely_it_was(desktop: Page) -> None:
     desktop.goto("/tasks/person")
     desktop.get_by_text("An example, from made-up samples").click()
-    for role, most in (("trains", "1.2\u00a0%"), ("reports", "92\u00a0%")):
+    for role, key, most in (
+        ("trains", "direction", "1.2\u00a0%"),
+        ("evaluates", "wrong", "98\u00a0%"),
+        ("counts", "answer", "96\u00a0%"),
+    ):
         card = desktop.locator(".card", has=desktop.get_by_role("heading", name=role))
         expect(card).to_contain_text("With these samples its chance was")
         expect(card).to_contain_text(f" and {most}.")
         card.get_by_text("The whole message").click()
         number = card.locator("strong.sent").inner_text().replace(",", "")
-        key = "direction" if role == "trains" else "report"
         expect(card.locator("pre")).to_contain_text(f'"{key}": {number}')
 
 

@@ -486,7 +486,7 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
     assert run(page, "return device.identity.limits;") == {"perSample": 4, "perDevice": 4}
     assert run(page, "return fill(5);") == ["collected"] * 2 + ["checked in"] + ["ended"] * 2
     message = json.loads(profile.bodies[0])
-    what = {"direction", "report"} & set(message)
+    what = set(FIELDS.values()) & set(message)
     assert set(message) == {"id", "version", "terms", "number", *what}
     assert (len(what), message["number"]) == (1, 1)
     assert look(page) == {
@@ -505,7 +505,10 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
 
 @pytest.mark.parametrize(
     "options",
-    [DIRECTION | {"collection__checkins": 6, "collection__evaluators": 0.5}],
+    [
+        DIRECTION
+        | {"collection__checkins": 6, "collection__evaluators": 0.3, "collection__counters": 0.3}
+    ],
     indirect=True,
 )
 def test_every_check_in_has_its_number_and_its_role(

@@ -208,7 +208,7 @@ def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> No
     quick(*arguments, "--accept-no-privacy").said()
     quick("device", "run", "--source", "-", typed=3 * ROW).said()
     document = quick("device", "ledger", "--json").json()
-    assert document["epsilon"] == {"per_sample": "inf", "per_device": "inf", "whole_device": "inf"}
+    assert document["epsilon"] == {"per_sample": "inf", "per_person": "inf", "spent": "inf"}
     assert document["limits"] == {"per_sample": "inf", "per_device": "inf"}
 
 
@@ -515,7 +515,7 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     ]
     assert "the device limit is ε = 2; 2 is spent" in ran.err
     spent = quick("device", "ledger", "--json").json()
-    assert spent["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
+    assert spent["epsilon"] == {"per_sample": 1.0, "per_person": 6.0, "spent": 2.0}
     said = quick("device", "limits", "--device-limit", 3).said()
     assert said == "limits: ε = 1 for a sample, 3 for the device\n"
     assert quick("device", "limits").said() == said
@@ -587,7 +587,7 @@ def test_the_ledger(joined: Here) -> None:
     joined("device", "run", "--source", "-", typed=6 * ROW).said()
     document = joined("device", "ledger", "--json").json()
     assert document["task"] == "activity"
-    assert document["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
+    assert document["epsilon"] == {"per_sample": 1.0, "per_person": 6.0, "spent": 2.0}
     assert document["limits"] == {"per_sample": 1.0, "per_device": 20.0}
     assert [set(row) for row in document["checkins"]] == [
         {"id", "samples", "epsilon", "unit", "answer"}

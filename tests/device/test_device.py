@@ -29,13 +29,17 @@ from crowdml.errors import (
 from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
+    Directed,
     DirectionEvent,
     DirectionMechanism,
     Limits,
     NoiseEvent,
     NoiseMechanism,
     Place,
+    Role,
+    Roles,
     quantize,
+    role_of,
     sensitivity_steps,
 )
 from crowdml.privacy.direction import FIELDS
@@ -781,6 +785,7 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     with join(file, transport) as device:
         assert fill(device, 3) == [Outcome.COLLECTED] * 2 + [Outcome.CHECKED_IN]
         assert device.ledger.epsilon_per_person == device.ledger.epsilon_per_sample == 4.0
+        (event,) = device.ledger.events
         assert "all check-ins that you agreed to are made" in (device.ended or "")
         assert fill(device, 5) == [Outcome.ENDED] * 5
     (message,) = transport.directed
@@ -789,10 +794,67 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     place = Place(message.terms, device.identity.device, 1)
     mechanism.check(message, place)
     role = mechanism.roles.of(place)
-    assert device.ledger.events == (DirectionEvent(1, role, 4.0),)
+    assert event == DirectionEvent(1, role, 4.0)
     assert set(json.loads(transport.bodies[0])) == {
         "id", "version", "terms", "number", FIELDS[role]
     }, "nothing else about the samples leaves, not even how many they were"  # fmt: skip
+
+
+def test_an_event_is_made_once_and_a_role_drawn_once(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The very object that the ledger approved is spent and booked."""
+    made: list[DirectionEvent] = []
+    drawn: list[Role] = []
+    spent: list[object] = []
+    make, draw, tell = DirectionMechanism.event, Roles.of, DirectionMechanism.tell
+
+    def event(self: DirectionMechanism, n_samples: int, place: Place) -> DirectionEvent:
+        found = make(self, n_samples, place)
+        if place.device:  # Terms ask what a check-in of nobody would cost.
+            made.append(found)
+        return found
+
+    def of(self: Roles, place: Place) -> Role:
+        found = draw(self, place)
+        if place.device:
+            drawn.append(found)
+        return found
+
+    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> Directed:
+        spent.append(event)
+        return tell(self, minibatch, event, *more)
+
+    transport = MemoryTransport(make_task(**WHOLE, collection__checkins=6))
+    with join(file, transport) as device:
+        for name, watched in (("event", event), ("tell", spend)):
+            monkeypatch.setattr(DirectionMechanism, name, watched)
+        monkeypatch.setattr(Roles, "of", of)
+        for number in range(1, 7):
+            fill(device, 3)
+            assert (len(made), len(drawn), len(spent)) == (number,) * 3
+            assert spent[-1] is made[-1]
+        assert device.ledger.events == tuple(made)
+    assert [event.role for event in made] == drawn
+    assert [role_of(message) for message in transport.directed] == drawn
+
+
+def test_a_number_is_of_the_approval_even_where_another_process_was_faster(file: Path) -> None:
+    """An approval that was overtaken is dropped; what is left gets one of its own."""
+    transport = MemoryTransport(make_task(**WHOLE, collection__checkins=4))
+    with join(file, transport) as other:
+
+        def meanwhile(step: str) -> None:
+            if step == "checked out" and not transport.bodies:
+                assert other.sync() is Outcome.CHECKED_IN
+                for _ in range(3):
+                    other._store.add(np.zeros(4), 0.0, most=99)
+
+        with join(file, transport, on_step=meanwhile) as device:
+            assert fill(device, 3)[-1] is Outcome.CHECKED_IN
+            assert [message.number for message in transport.directed] == [1, 2]
+            assert [event.number for event in device.ledger.events] == [1, 2]  # type: ignore[union-attr]
+            assert device.n_samples == 0
 
 
 def test_check_ins_are_numbered_and_add_up_to_what_was_agreed(file: Path) -> None:

@@ -14,17 +14,18 @@ from crowdml.server.entry import LogEntry
 from tests.device.alone import PROGRAM, Alone, line
 from tests.servers import Process, create, make_task
 
-CHECKINS = 15
+CHECKINS = 30
 DIRECTION: dict[str, Any] = {
     "privacy__mechanism": "direction",
     "privacy__epsilon": 60.0,
     "collection__checkins": CHECKINS,
-    "collection__evaluators": 0.5,
+    "collection__evaluators": 1 / 3,
     "model__regularization": 0.01,
     "optimizer__c": 1.0,
 }
+LABEL: dict[str, Any] = {"collection__counters": 1 / 3}
 NUMBER: dict[str, Any] = {"target__labels": None, "target__scale": 2.0}
-KINDS: dict[str, dict[str, Any]] = {"softmax": {}, "hinge": {}, "ridge": NUMBER, "huber": NUMBER}
+KINDS = {"softmax": LABEL, "hinge": LABEL, "ridge": NUMBER, "huber": NUMBER}
 TASKS = {
     f"{kind}-{intercept}".lower(): make_task(
         f"{kind}-{intercept}".lower(),
@@ -72,9 +73,9 @@ def log_of(server: Process, task: str) -> list[LogEntry]:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: str) -> None:
-    """All check-ins of two devices, some of either role.
+    """All check-ins of two devices, some of each role.
 
-    False-positive rate: 2·2⁻³⁰ a case for one role alone, 1.5e-8 in all.
+    False-positive rate: (2/3)⁶⁰ for each role of a case that nobody has, 5e-10 in total.
     """
     task, rng = TASKS[name], np.random.default_rng(1)
     for number in range(2):
@@ -96,7 +97,8 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     assert len({(entry.device, entry.number) for entry in log}) == 2 * CHECKINS
     said = b"".join(entry.told for entry in log)
     assert b"direction" in said
-    assert b"report" in said
+    assert b"wrong" in said
+    assert (b"answer" in said) == (TASKS[name].terms.n_classes > 0)
 
 
 def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:

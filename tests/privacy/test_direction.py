@@ -17,6 +17,7 @@ from crowdml.checks.mechanisms import Alike
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     ALL_TRAIN,
+    Choice,
     Codebook,
     Directed,
     DirectionEvent,
@@ -460,12 +461,25 @@ def test_responses_are_read_without_bias(epsilon: float, n_classes: int) -> None
     assert door.label_variance == pytest.approx(largest)
 
 
-@pytest.mark.parametrize("n_classes", [0, 3, 10, 40])
 @pytest.mark.parametrize(
-    ("epsilon", "expected"), [(1.0, 0.92), (4.0, 0.019)], ids=["epsilon 1", "epsilon 4"]
+    ("epsilon", "n_classes", "expected", "with_the_label"),
+    [
+        (1.0, 3, 0.92, 4.8),
+        (1.0, 10, 0.92, 40),
+        (1.0, 40, 0.92, 565),
+        (4.0, 3, 0.019, 0.059),
+        (4.0, 10, 0.019, 0.22),
+        (4.0, 40, 0.019, 1.3),
+    ],
 )
-def test_the_variance_of_an_error_report(n_classes: int, epsilon: float, expected: float) -> None:
-    """e^ε/(e^ε − 1)², whatever C is."""
+def test_the_variance_of_an_error_report(
+    epsilon: float, n_classes: int, expected: float, with_the_label: float
+) -> None:
+    """e^ε/(e^ε − 1)², whatever C is: not that of one of 2C, which would carry the label too."""
+    both = Choice(2 * n_classes, 1, epsilon)
+    seldom = n_classes * both.unlikely
+    carried = seldom * (1 - seldom) / (both.likely - both.unlikely) ** 2
+    assert carried == pytest.approx(with_the_label, rel=0.03)
     door = mechanism(epsilon, n_classes=n_classes)
     exact = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
     assert door.error_variance == pytest.approx(exact, rel=1e-9)

@@ -91,6 +91,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     "collection.heldout": ("must be a number from 0 to 0.5", ["0.6", "-0.1"]),
     "collection.checkins": ("must be a whole number from 1 to 1,000,000", ["0", "1000001"]),
     "collection.evaluators": ("must be a number from 0 to 0.9", ["-0.1", "1.0"]),
+    "collection.counters": ("must be a number from 0 to 0.9", ["-0.1", "0.91"]),
     "optimizer.kind": ("must be sgd, adagrad, dual-averaging or average-gradient", ['"adam"']),
     "optimizer.rate": ("must be planned, sqrt, constant or inverse", ['"fast"']),
     "optimizer.c": (BILLION, ["0", "inf", "1e308", "1.001e9"]),

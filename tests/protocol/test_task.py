@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crowdml.errors import InvalidTask
 from crowdml.models import Hinge, Huber, Ridge, Softmax
 from crowdml.optim import OPTIMIZERS, RATES, planned_rate
-from crowdml.privacy import NoiseEvent, NoiseMechanism
+from crowdml.privacy import DirectionMechanism, NoiseEvent, NoiseMechanism
 from crowdml.protocol import Task, Terms
 from crowdml.protocol.mechanisms import LaplaceTerms
 from crowdml.protocol.task import OptimizerSpec
@@ -50,6 +50,47 @@ def test_largest_numbers_are_taken(name: str, changes: dict[str, str | None]) ->
     task = Task.from_toml(task_file({**changes, name: str(LARGEST[name])}))
     assert Terms.parse(task.terms.text) == task.terms
     task.make_optimizer()
+
+
+WHOLE: dict[str, str | None] = {"privacy.mechanism": '"direction"', "optimizer.rate": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "evaluators", "counters"),
+    [
+        ({}, 0.15, 0.05),
+        (REGRESSION, 0.15, 0.0),
+        ({"collection.evaluators": "0"}, 0.0, 0.05),
+        ({"collection.evaluators": "0", "collection.counters": "0"}, 0.0, 0.0),
+        ({"collection.counters": "0"}, 0.15, 0.0),
+        ({"collection.evaluators": "0.9"}, 0.9, 0.0),
+        ({"collection.evaluators": "0.88"}, 0.88, 0.02),
+        ({"collection.counters": "0.9"}, 0.0, 0.9),
+        ({"collection.evaluators": "0.6", "collection.counters": "0.3"}, 0.6, 0.3),
+    ],
+)
+def test_shares_of_the_roles(
+    changes: dict[str, str | None], evaluators: float, counters: float
+) -> None:
+    """What a task leaves open leaves one check-in in ten for training, and devices take it."""
+    task = Task.from_toml(task_file({**WHOLE, **changes}))
+    roles = task.terms.collection.roles
+    assert (roles.evaluators, roles.counters) == pytest.approx((evaluators, counters))
+    assert Terms.parse(task.terms.text) == task.terms
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    assert mechanism.roles == roles
+
+
+def test_the_rate_is_planned_for_those_who_train() -> None:
+    """Those who evaluate and those who count take steps away alike."""
+    rates = [
+        Task.from_toml(
+            task_file({**WHOLE, "collection.evaluators": e, "collection.counters": c})
+        ).make_optimizer()
+        for e, c in (("0.4", "0"), ("0", "0.4"), ("0", "0"))
+    ]
+    assert rates[0] == rates[1] != rates[2]
 
 
 def test_defaults() -> None:

@@ -90,7 +90,7 @@ def _listed(*fields: str) -> str:
 
 
 DIRECTED_IMPLAUSIBLE: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
-    ("train", {"version": 4000}, "future-version", ("found 4000",)),
+    ("train", {"version": 4000}, "future-version", ("found 4,000",)),
     ("train", {"terms": "0" * 64}, "terms-changed", ("0" * 64,)),
     ("train", {"number": 11}, "too-many-checkins", ("at most 10", "found 11")),
     ("evaluate", {"number": 1_000_000}, "too-many-checkins", ("found 1000000",)),

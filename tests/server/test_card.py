@@ -61,7 +61,9 @@ def test_what_a_hub_reads(store: Store) -> None:
 
 
 def test_what_people_read(store: Store) -> None:
-    task = make_directed(privacy__epsilon=300.0, collection__checkins=30)
+    task = make_directed(
+        privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
+    )
     text = parts(model_card(learner_of(store, task, 90)))[1]
     for told in (
         "learnt from 90 check-ins of 3 devices. The samples stayed on the devices",
@@ -87,7 +89,10 @@ def test_numbers_and_no_privacy(store: Store) -> None:
 
 def test_an_error_that_is_not_known(store: Store) -> None:
     """Nobody has counted, or so few have that the band reaches from all to nothing."""
-    for task in (make_directed(collection__evaluators=0.0), make_task("noisy")):
+    for task in (
+        make_directed(collection__evaluators=0.0, collection__counters=0.0),
+        make_task("noisy"),
+    ):
         head, text = parts(model_card(learner_of(store, task)))
         assert not {"metrics", "model-index"} & set(head)
         assert "Not known: too few check-ins have counted errors" in text

@@ -38,7 +38,7 @@ def test_a_snapshot_is_as_large_for_the_last_of_many_as_for_the_first(
 
 def test_the_terms_that_devices_pinned_decide() -> None:
     """Not how this version would write them: codebooks and roles hang on every byte."""
-    task = make_directed(collection__evaluators=0.0)
+    task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
     learnt = []
     for text in (task.terms.text, task.terms.text + " "):
         fold = Fold(task, terms_hash(text))

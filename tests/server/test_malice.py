@@ -38,7 +38,9 @@ def task_of(epsilon: float, **changes: Any) -> Task:
         "collection__checkins": 1,
         "features__count": 40,
     }
-    return make_directed(**(settings | {"collection__evaluators": 0.0} | changes))
+    return make_directed(
+        **(settings | {"collection__evaluators": 0.0, "collection__counters": 0.0} | changes)
+    )
 
 
 def mechanism_of(task: Task) -> DirectionMechanism:

@@ -108,12 +108,13 @@ def test_gaussian_noise_adds_up_as_concentrated_privacy() -> None:
     assert curve.epsilon_per_person == pytest.approx(epsilon_of(15 * 2**2 * rho, delta))
 
 
-def test_some_check_ins_may_evaluate() -> None:
+@pytest.mark.parametrize("role", ["evaluators", "counters"])
+def test_some_check_ins_may_do_something_else(role: str) -> None:
     """They cost as much, and leave fewer to learn from."""
     crowd, learning = Crowd(devices=150, batch=2), Learning(epsilon=5.0)
-    everyone, some = simulate(
-        classes(), [Plan(replace(crowd, evaluators=share), learning) for share in (0.0, 0.5)]
-    )
+    half: dict[str, Any] = {role: 0.5}
+    plans = [Plan(crowd, learning), Plan(replace(crowd, **half), learning)]
+    everyone, some = simulate(classes(), plans)
     assert everyone.checkins == some.checkins
     assert some.epsilon_per_person == 5.0
     assert some.left_over == 0

@@ -4,6 +4,7 @@ import { percentSure, shown } from "../figures.js";
 import { language, phraseOf, say } from "./say.js";
 
 /** @import { PrivacyPromise } from "../promise.js" */
+/** @import { Phrase } from "../types.js" */
 
 /**
  * @template {HTMLElement} T
@@ -107,12 +108,8 @@ export function showLevel(id, { level: { key, pill } }) {
   any(id).className = `level level-${key}`;
 }
 
-/**
- * What can be learnt from everything that is sent.
- *
- * @param {PrivacyPromise} promise
- */
-export const lost = ({ whatIsLost }) => whatIsLost.map((phrase) => say(phrase)).join(" ");
+/** @param {readonly Phrase[]} phrases */
+export const sayAll = (phrases) => phrases.map((phrase) => say(phrase)).join(" ");
 
 /**
  * A span of time in plain words.
