@@ -18,14 +18,16 @@ const MOST_SHARED = 1000;
 /** Above this ε, a guess can become nearly certain. */
 const WEAK_FROM = 4;
 
+/** @type {Level[]} */
 const LEVELS = [
-  level(0.1, "very-strong", phrase("Very strong privacy"), phrase("very strong")),
-  level(1, "strong", phrase("Strong privacy"), phrase("strong")),
-  level(4, "moderate", phrase("Moderate privacy"), phrase("moderate")),
-  level(10, "weak", phrase("Weak privacy"), phrase("weak")),
-  level(PRIVATE_UP_TO, "very-weak", phrase("Very weak privacy"), phrase("very weak")),
+  { most: 0.1, key: "very-strong", pill: phrase("Very strong privacy"), word: phrase("very strong") },
+  { most: 1, key: "strong", pill: phrase("Strong privacy"), word: phrase("strong") },
+  { most: 4, key: "moderate", pill: phrase("Moderate privacy"), word: phrase("moderate") },
+  { most: 10, key: "weak", pill: phrase("Weak privacy"), word: phrase("weak") },
+  { most: PRIVATE_UP_TO, key: "very-weak", pill: phrase("Very weak privacy"), word: phrase("very weak") },
 ];
-const NOT_PRIVATE = level(Infinity, "none", phrase("Not private"), phrase("not private"));
+/** @type {Level} */
+const NOT_PRIVATE = { most: Infinity, key: "none", pill: phrase("Not private"), word: phrase("not private") };
 
 /**
  * How much everything that leaves a device can reveal, at most.
@@ -148,17 +150,6 @@ export class PrivacyPromise {
 function usualCheckins(terms) {
   const { checkins } = terms.collection;
   return checkins ?? Math.min(USUAL_CHECKINS, terms.checkinsWithin(PRIVATE_UP_TO) || USUAL_CHECKINS);
-}
-
-/**
- * @param {number} most
- * @param {string} key
- * @param {Phrase} pill
- * @param {Phrase} word
- * @returns {Level}
- */
-function level(most, key, pill, word) {
-  return { most, key, pill, word };
 }
 
 /**

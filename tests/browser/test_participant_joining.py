@@ -41,8 +41,15 @@ def test_by_the_button_beside_the_code(browse: Browse, server: Portal) -> None:
     inspect(page, "consent")
     page.get_by_text("The full terms").click()
     expect(page.locator("#terms-checked")).to_contain_text("they match")
+    page.locator("#checkins").fill("15")
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 15")
     page.locator("#checkins").fill("7")
-    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 7")
+    # One reading of the sensor is in up to 13 samples, however few check-ins there are.
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 13")
+    expect(page.locator("#lose-level")).to_have_class("level level-very-weak")
+    expect(page.locator("#lose-said")).to_contain_text(
+        "ε = 7 for one sample in each of 7 check-ins"
+    )
     participant.agree()
     (me,) = participant.stored()["identity"]
     assert me["terms"] == MOVING.terms.text
