@@ -339,7 +339,7 @@ export class Device extends EventTarget {
   leave({ erase = true } = {}) {
     return this.#alone(async () => {
       if (this.#gone) return;
-      await this.#refresh();
+      await this.#refresh().catch(() => undefined); // who cannot read can still leave
       const { ended, token } = this.#identity;
       try {
         // Not to a server that has ended this device itself, or was told before.
