@@ -347,7 +347,7 @@ export class Device extends EventTarget {
   leave({ erase = true } = {}) {
     return this.#alone(async () => {
       if (this.#gone) return;
-      await this.#refresh();
+      await this.#refresh().catch(() => undefined); // who cannot read can still leave
       const { token } = this.#identity;
       const ended = endOf(this.#identity);
       try {

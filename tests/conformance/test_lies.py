@@ -124,7 +124,7 @@ RAW: dict[str, Answer] = {
     "another status": (200, {}, b'{"version": 1, "status": "whatever"}'),
     "a status in a list": (200, {}, b'{"version": 1, "status": ["applied"]}'),
     **{  # type: ignore[var-annotated]
-        f"retry_after {wait!r}": problem("too-frequent", 429, retry_after=wait)
+        f"retry_after {str(wait)[:9]}": problem("too-frequent", 429, retry_after=wait)
         for wait in (-5, "soon", None, [], True, 10**400, float("nan"))
     },
 }
