@@ -29,7 +29,7 @@ import time
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context
 from fractions import Fraction
 from operator import mul
 from types import SimpleNamespace
@@ -419,8 +419,8 @@ def times(share: float) -> str:
 
 
 def figure(value: float) -> str:
-    """Write a number with four significant digits."""
-    return f"{Decimal(f'{value:.4g}').normalize():,f}"
+    """Write a number with four significant digits, halves rounded up."""
+    return f"{Context(4, ROUND_HALF_UP).create_decimal(value).normalize():,f}"
 
 
 # Memory and voice

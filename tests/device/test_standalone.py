@@ -190,13 +190,16 @@ def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
     assert asked.stdout.endswith("Agree and join? [y/N] ")
     assert "device" not in alone.state
     assert '"epsilon": 4.0' in asked.stdout, "the terms themselves are shown"
-    assert "at most ε = 4, for all that you sense" in asked.stdout
+    assert "ε = 4, for everything that you send to this task." in asked.stdout
+    assert "sends only your answer to one sample" in asked.stdout
 
 
 def test_a_weak_promise_is_named_so(alone: Alone, server: Process) -> None:
     arguments = ("join", f"{server.url}/join/softmax-true", "--fingerprint", server.fingerprint)
     shown = alone.run(*arguments, "--yes")
-    assert "at most 100 % sure.\nTHIS TASK IS NOT PRIVATE: above ε = 20" in shown.stdout
+    assert "We call that not private." in shown.stdout
+    assert "\nTHIS TASK IS NOT PRIVATE. It has ε = " in shown.stdout
+    assert "never leave" not in shown.stdout
     assert (shown.returncode, "--accept-no-privacy" in shown.stderr) == (1, True)
     assert "device" not in alone.state
     assert alone.run(*arguments, "--yes", "--accept-no-privacy").returncode == 0
@@ -283,9 +286,9 @@ def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str
 def test_a_long_text_does_not_push_the_price_away(alone: Alone, scene: tuple[Scene, str]) -> None:
     liar, link = scene
     liar.terms = liar.terms.replace("{", "{" + "\n" * 3000, 1)
-    *_, loss, sure, lost, name = alone.run("join", link, typed="n\n").stdout.splitlines()[:-1]
-    assert loss.startswith("What you lose: at most ε = 4,")
-    assert sure.endswith("at most 98.21 % sure.")
+    *_, loss, lost, name = alone.run("join", link, typed="n\n").stdout.splitlines()[:-1]
+    assert loss.startswith("What you lose: Moderate privacy. ε = 4, for everything")
+    assert "right 98 times in 100. We call that moderate." in loss
     assert lost.startswith("What you lost: ε = 0")
     assert terms_hash(liar.terms) in name
 

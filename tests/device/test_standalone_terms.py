@@ -239,7 +239,7 @@ def test_one_check_in_in_ten_trains() -> None:
             continue
         with pytest.raises(standalone.Problem, match="let one check-in in ten train"):
             read(document)
-        with pytest.raises(InvalidTask, match="must leave one check-in in ten for training"):
+        with pytest.raises(InvalidTask, match=r"at most 0\.9 together with collection\.counters"):
             Terms.parse(json.dumps(document))
 
 
