@@ -119,12 +119,13 @@ class OneFileDevice:
         return Seen(self._state(state), samples, outbox and outbox.encode(), len(state["ledger"]))
 
     def _state(self, state: dict[str, Any]) -> str:
-        """By what it says: an exit without a sentence would be no state at all."""
+        """By what it says last: an exit without a sentence would be no state at all."""
+        last = self.said.splitlines()[-1]
         if "device" not in state:
             return "left"
         if self.slept is not None:
-            assert "Trying again." in self.said
-            return "paused" if "paused" in self.said else "waiting"
+            assert "Trying again." in last
+            return "paused" if "paused" in last else "waiting"
         found = [
             name
             for sentence, name in (
@@ -140,7 +141,7 @@ class OneFileDevice:
                 ("samples wait for a check-in", "collecting"),
                 ("joined", "collecting"),
             )
-            if sentence in self.said
+            if sentence in last
         ]
         assert len(found) == 1, self.said
         expected = 0 if found[0] in ("all check-ins made", "collecting") else 1
