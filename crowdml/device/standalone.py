@@ -47,7 +47,7 @@ KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-fr
 KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
 PERSON = {"", "task-finished", "terms-changed"}  # a person has to do something
 OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
-LEAVES = ("stays", "often", "train", "evaluate", "count", "hides")
+LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
 LOST = ("epsilon", "loss", "less")
 LEVELS = ((0.1, "very strong"), (1, "strong"), (4, "moderate"), (10, "weak"), (20, "very weak"))
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
@@ -343,6 +343,8 @@ def promise(terms: Terms) -> dict[str, str]:
     said["often"] = f"It stops after {terms.checkins:,} check-ins."
     if terms.checkins == 1:
         said["often"] = "It sends one check-in, and no more."
+    if terms.evaluators or terms.counters:
+        said["rule"] = "A public rule, not your device, decides what a check-in sends."
     said.update(roles(terms))
     said["hides"] = "Chance changes what is sent so little that " + (
         "a guess about you can become nearly certain." if private else "nothing is protected."

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAVES", "LOST", "sentences_of"]
 
-LEAVES = ("stays", "often", "train", "evaluate", "count", "numbers", "hides")
+LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
 LOST = ("epsilon", "delta", "loss", "less", "single", "common", "readings")
 """Which sentences answer which question, in the order in which they are read."""
 
@@ -29,6 +29,8 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
         yield "not_private", _not_private(promise)
     yield "stays", _stays(promise)
     yield "often", _often(promise)
+    if len(promise.roles) > 1:
+        yield "rule", Phrase("A public rule, not your device, decides what a check-in sends.")
     if promise.roles:
         yield from ((share.role.value, _role(promise, share)) for share in promise.roles)
     else:

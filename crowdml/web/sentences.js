@@ -8,7 +8,7 @@ import { phrase } from "./phrase.js";
 /** @import { Phrase, RoleShare } from "./types.js" */
 
 /** Which sentences answer which question, in the order in which they are read. */
-export const LEAVES = ["stays", "often", "train", "evaluate", "count", "numbers", "hides"];
+export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
 export const LOST = ["epsilon", "delta", "loss", "less", "single", "common", "readings"];
 
 const WHOM = {
@@ -28,6 +28,9 @@ export function* sentencesOf(promise) {
   if (!promise.private) yield ["not_private", notPrivate(promise)];
   yield ["stays", stays(promise)];
   yield ["often", often(n)];
+  if (promise.roles.length > 1) {
+    yield ["rule", phrase("A public rule, not your device, decides what a check-in sends.")];
+  }
   for (const share of promise.roles) yield [share.role, role(promise, share)];
   if (whom !== "person") yield ["numbers", numbers(promise)];
   yield ["hides", hides(promise)];

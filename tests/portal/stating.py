@@ -191,8 +191,8 @@ def _node(texts: list[str]) -> str:
 
 def _inside(page: str, name: str) -> str:
     """Return the text of the element with this id."""
-    (found,) = re.findall(rf'<(?:span|p) id="{name}"[^>]*>(.*?)</(?:span|p)>', page, re.S)
-    return _text(found)
+    (found,) = re.findall(rf'<(span|div) id="{name}"[^>]*>(.*?)</\1>', page, re.S)
+    return _text(found[1])
 
 
 def _text(html: str) -> str:

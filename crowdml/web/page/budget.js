@@ -2,7 +2,7 @@
 
 import { limitsOf } from "../index.js";
 import { secondsOf } from "./effort.js";
-import { any, element, epsilon, input, put, sayAll, showLevel, time } from "./elements.js";
+import { any, element, epsilon, input, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -62,7 +62,7 @@ export class Budget {
     put("per-sample", `ε = ${epsilon(ledger.epsilonPerSample)}`);
     put("per-device", say("ε = {used} of {limit}", { used: epsilon(used), limit: epsilon(limit) }));
     put("whole-device", `ε = ${epsilon(ledger.epsilonPerPerson)}`);
-    put("limit-said", sayAll(promise.whatIsLost));
+    putAll("limit-said", promise.whatIsLost);
     showLevel("limit-level", promise);
     const bar = element("spent", HTMLProgressElement);
     bar.max = limit === Infinity ? 1 : limit;

@@ -3,7 +3,7 @@
 import { Device, Terms, TermsChanged, limitsOf, termsHash } from "../index.js";
 import { sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
-import { any, complain, element, epsilon, put, sayAll, showLevel, time } from "./elements.js";
+import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @param {string} task */
@@ -60,8 +60,8 @@ function showLoss(terms, checkins) {
   if (promise.exact) return;
   showLevel("lose-level", promise);
   put("checkins-epsilon", `ε = ${epsilon(promise.epsilon)}`);
-  put("leaves-said", sayAll(promise.whatLeaves));
-  put("lose-said", sayAll(promise.whatIsLost));
+  putAll("leaves-said", promise.whatLeaves);
+  putAll("lose-said", promise.whatIsLost);
   const seconds = secondsOf(terms);
   if (seconds && document.getElementById("time-in-all")) {
     put("time-in-all", time(seconds * checkins));

@@ -108,8 +108,17 @@ export function showLevel(id, { level: { key, pill } }) {
   any(id).className = `level level-${key}`;
 }
 
-/** @param {readonly Phrase[]} phrases */
-export const sayAll = (phrases) => phrases.map((phrase) => say(phrase)).join(" ");
+/**
+ * Write sentences, a paragraph each, unless they are there already.
+ *
+ * @param {string} id
+ * @param {readonly Phrase[]} phrases
+ */
+export function putAll(id, phrases) {
+  const paragraphs = phrases.map((phrase) => make("p", say(phrase)));
+  const texts = paragraphs.map(({ textContent }) => textContent).join("");
+  if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
+}
 
 /**
  * A span of time in plain words.
