@@ -56,14 +56,20 @@ def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
     expect(page.locator("#agree")).to_be_enabled()
     # One reading is in one sample only, so that the sum decides.
     for checkins, level, sure, time in (
-        ("20", "Very weak privacy", "at most 100 % sure", "13 hours 20 minutes"),
-        ("3", "Moderate privacy", "at most 95.3 % sure", "2 hours"),
-        ("1", "Strong privacy", "at most 73.1 % sure", "40 minutes"),
-        ("21", "Not private", "at most 100 % sure", "14 hours"),
+        (
+            "20",
+            "Very weak privacy",
+            "practically always. We call that very weak",
+            "13 hours 20 minutes",
+        ),
+        ("3", "Moderate privacy", "95 times in 100. We call that moderate", "2 hours"),
+        ("1", "Strong privacy", "73 times in 100. We call that strong", "40 minutes"),
+        ("21", "Not private", "practically always. We call that not private", "14 hours"),
     ):
-        page.get_by_label("Stop after so many check-ins").fill(checkins)
+        page.get_by_label("Stop after this many check-ins").fill(checkins)
         expect(page.locator("#lose-level")).to_have_text(level)
-        expect(page.locator("#lose-sure")).to_have_text(sure)
+        expect(page.locator("#lose-said")).to_contain_text(sure)
+        expect(page.locator("#checkins-epsilon")).to_have_text(f"ε = {checkins}")
         expect(page.locator("#time-in-all")).to_have_text(time)
 
 

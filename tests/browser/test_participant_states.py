@@ -67,12 +67,12 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     before = participant.collected()
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
-    more = "from ε = 2 to 12 in all. Very weak privacy: at most 100 % sure."
+    more = "from ε = 2 to 12 in total. Very weak privacy. Suppose somebody wonders"
     expect(page.locator("#more-cost")).to_contain_text(more)
     participant.tap("Stay stopped")
     expect(page.locator("#more-cost")).to_be_hidden()
     page.get_by_label("Your limit, in check-ins").fill("12")
-    expect(page.locator("#limit-cost")).to_contain_text("ε = 12. Very weak privacy")
+    expect(page.locator("#limit-cost")).to_contain_text("We call that very weak.")
     page.reload()
     participant.tap("Allow 10 more check-ins")
     participant.tap("Walking")  # which resumes, too

@@ -119,10 +119,10 @@ def test_for_whole_people_noise_is_not_spoken_of(desktop: Page) -> None:
 
 
 def test_a_promise_for_the_whole_person(desktop: Page) -> None:
-    promise = "Whatever you contribute, in all: ε = 4."
+    promise = "ε = 4, for everything that you send to this task."
     desktop.goto("/tasks/person")
     expect(desktop.get_by_text(promise)).to_be_visible()
-    expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4 in all"))
+    expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4"))
     expect(desktop.locator(".tiles dt")).to_have_text(
         [
             "Error in the newest 200 reports",
@@ -135,11 +135,10 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     assert "samples used" not in text.lower()
     assert "for people who did not train it" in text
     desktop.goto("/tasks/person/join")
-    expect(desktop.get_by_text(promise)).to_be_visible()
-    expect(desktop.get_by_text("It sends one small number, chosen by chance.")).to_be_visible()
+    expect(desktop.get_by_text("It sends one check-in, and no more.")).to_be_visible()
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')
-    expect(card.locator(".level")).to_contain_text("ε = 4 in all")
+    expect(card.locator(".level")).to_contain_text("ε = 4")
 
 
 def test_an_example_says_how_likely_it_was(desktop: Page) -> None:
