@@ -111,7 +111,7 @@ def roles(case: Case) -> Case:
     shares = Roles(case["evaluators"], case["counters"])
     mechanism = DirectionMechanism(4.0, 8, 1, size=3, n_classes=3, roles=shares)
     place = Place(case["terms_sha256"], case["device"], case["number"])
-    return {"role": mechanism.event(1, place).role}
+    return {"role": mechanism.event(1, place).role.value}
 
 
 def noisy(case: Case) -> Case:
