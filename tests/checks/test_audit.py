@@ -120,13 +120,14 @@ NUMBERS = {Role.EVALUATE: 2, Role.COUNT: 3}
 """How many numbers a check-in of the pairs can send."""
 
 
-@RESPONSE
-def test_finds_a_coin_that_is_off_by_half_a_percent(
-    role: Role, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("role", "percent"), [(Role.EVALUATE, 0.5), (Role.COUNT, 1.0)])
+def test_finds_a_coin_that_is_off_by_one_percent(
+    role: Role, percent: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of two: p = 0.9933, or 0.9983. One of three: p = 0.9867, or 0.9917."""
+    """One of two: p = 0.9933, or 0.9983. One of three: p = 0.9867, or 0.9966."""
     assert found(5.0, role, 40_000).passed
-    monkeypatch.setattr(Choice, "coin", Choice(NUMBERS[role], 1, 5.0).coin * 1005 // 1000)
+    right = Choice(NUMBERS[role], 1, 5.0).coin
+    monkeypatch.setattr(Choice, "coin", right * round(1000 + 10 * percent) // 1000)
     assert not found(5.0, role, 40_000).passed
 
 
