@@ -79,7 +79,8 @@ def opposites(role: Role, epsilon: float, directions: int | None = None) -> Pair
     """Make a check-in with one sample, of the label that is predicted or of another one.
 
     The gradients are opposite, right is wrong, or the answers differ: no two check-ins are more
-    different. A count has a third answer, which neither side gives.
+    different. A count has a third answer between those of the two sides, so that a choice among
+    the other answers that is not uniform shows, too.
 
     Args:
         role: The role of the check-in.
@@ -88,7 +89,7 @@ def opposites(role: Role, epsilon: float, directions: int | None = None) -> Pair
     """
     labels = ("a", "b", "c")[: 3 if role is Role.COUNT else 2]
     terms = _terms(Wanted(epsilon, directions=directions), "direction", batch=1, labels=labels)
-    sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
+    sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, len(labels) - 1.0),)
     w = (0.0,) * len(labels)
     pairs = (Pair(PARTS[role], terms, f"device-{i}", w, sides) for i in range(10**6))
     return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)

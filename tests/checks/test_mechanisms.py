@@ -199,7 +199,7 @@ restless.calls = 0  # type: ignore[attr-defined]
 @pytest.mark.parametrize(
     ("faulty", "complaint"),
     [
-        (Changed(direction(), reading(longer)), "the length of g must be"),
+        (Changed(direction(roles=ALL_TRAIN), reading(longer)), "the length of g must be"),
         (Changed(direction(10.0), reading(leaning)), r"g\[\d+\] must be"),
         (Changed(direction(), reading(unseen)), "nothing was read"),
         (Changed(direction(), reading(cut)), "g must be 12 numbers"),

@@ -97,7 +97,7 @@ const WRONG = [
   ["collection", { evaluators: -0.1 }, /collection.evaluators/, DIRECTION],
   ["collection", { counters: 0.95 }, /collection.counters/, DIRECTION],
   ["collection", { counters: -0.1 }, /collection.counters/, DIRECTION],
-  ["collection", { evaluators: 0.5, counters: 0.41 }, /evaluators and counters must be at most 0.9 together, found 0.91/, DIRECTION],
+  ["collection", { evaluators: 0.5, counters: 0.5 }, /evaluators and counters must be at most 0.9 together, found 1/, DIRECTION],
   ["", { collection: { batch: 20, buffer: 200, checkins: 1, counters: 0.05 }, target: {}, model: { kind: "huber" } }, /collection.counters must be 0 without labels, found 0.05/, DIRECTION],
   ["collection", { counters: 0.05 }, /collection.counters must be 0 for this mechanism/],
   ["collection", { counters: 0.05 }, /collection.counters must be 0 for this mechanism/, GAUSSIAN],
