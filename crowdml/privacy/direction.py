@@ -242,8 +242,14 @@ class DirectionMechanism:
                 yield Reading(evaluated=1, errors=errors, counted=one.wrong)
             elif one.answer is not None:
                 yield Reading(labels=self._labels[one.answer], labelled=1)
-            else:
+            elif one.direction is not None:
                 yield Reading(g=next(gradients))
+            else:
+                raise InvalidInput(
+                    f"check-in {one.number} must carry a direction, right or wrong, or an answer, "
+                    "found none of them. An earlier version of crowdml has written this log: "
+                    "export its model with that version, and start a new task."
+                )
 
     def _unbiased(self, role: Role, sent: int) -> float:
         """Return an unbiased estimate of a truth, 0 or 1, that was sent as 0 or 1."""

@@ -94,8 +94,7 @@ def _learnt(task: Task, now: Statistics) -> Iterator[str]:
     samples = "" if now.samples is None else f" with {now.samples:,} samples"
     yield (
         f"{MODELS[terms.model.kind].words.capitalize()}, learnt from {now.version:,} check-ins of "
-        f"{now.active_devices:,} devices{samples}. The samples stayed on the devices: nobody has "
-        "them in one place."
+        f"{now.active_devices:,} devices{samples}."
     )
     yield f"- **Owner**: {terms.owner}, {terms.contact}"
     yield f"- **Purpose**: {terms.purpose}"

@@ -283,9 +283,9 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         for part in (
             task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
             "One check-in is about 25 minutes", "Still, Walking, Jogging",
-            "Whatever you contribute, in all: ε = 4.",
-            "A guess about you can become much better", terms_hash(task.terms.text),
-            " ".join(task.terms.text.split()), "everything that a person contributes",
+            "ε = 4, for everything that you send to this task.",
+            "right 98 times in 100. We call that moderate.", terms_hash(task.terms.text),
+            " ".join(task.terms.text.split()), "Moderate privacy ε = 4",
             "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
         ):  # fmt: skip
             assert part in words
@@ -299,19 +299,19 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
             [
-                "Samples, one at a time (laplace)",
-                "For each sample: ε = 1.",
+                "in each of 20 check-ins, and ε = 1 for a single sample. (laplace)",
+                "Very weak privacy ε = 20",
                 "Of ε, the gradient takes 0.9,",
             ],
         ),
         (
             {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},
-            ["For each sample: ε = 2, with δ = 1e-06.", "Of ρ, the gradient takes "],
+            ["With a chance of one in 1,000,000, more can be learnt", "Of ρ, the gradient takes "],
         ),
         (
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
             [
-                "Each of 4 check-ins costs 1.",
+                "With one check-in instead of 4 it would be 73 times in 100.",
                 "One check-in is about 25 minutes",
                 "about 100 minutes",
             ],
@@ -320,7 +320,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         ({"stop.updates": "10"}, ["In the end its error will hardly be known"]),
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"},
-            ["THIS TASK IS NOT PRIVATE", "Nobody (laplace)", "everything leaves as it is"],
+            ["THIS TASK IS NOT PRIVATE", "Not private ε = ∞", "everything leaves as it is"],
         ),
     ],
 )

@@ -85,11 +85,11 @@ def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
     body = directed(TASKS["people"], device)
     assert owner.wire.call("POST", "/v1/tasks/people/checkins", body, token).status == 200
     page = text_of(owner.get("/owner/tasks/people"))
-    assert "ε = 4 in all" in page
+    assert "Moderate privacy ε = 4" in page
     assert device in page
     assert "Samples" not in page
     assert "Samples used" in text_of(owner.get("/owner/tasks/activity"))
-    assert "ε = 4 in all" in text_of(owner.get("/owner?q=people"))
+    assert "Moderate privacy, ε = 4" in text_of(owner.get("/owner?q=people"))
 
 
 def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browser) -> None:
@@ -364,7 +364,7 @@ def test_the_dashboard_and_the_ended(owner: Browser) -> None:
     assert send(owner, "short", token).status == 200
     page = owner.get("/owner?q=short")
     words = text_of(page)
-    assert "Finished ε = 1 1 1 " in words
+    assert "Finished Very weak privacy, ε = 20 1 1 " in words
     assert 'href="/tasks/short/join"' in page.body.decode()
     ended = owner.get("/owner/tasks/short")
     assert "The task has ended (Finished)" in text_of(ended)

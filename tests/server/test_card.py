@@ -66,10 +66,11 @@ def test_what_people_read(store: Store) -> None:
     )
     text = parts(model_card(learner_of(store, task, 90)))[1]
     for told in (
-        "learnt from 90 check-ins of 3 devices. The samples stayed on the devices",
+        "learnt from 90 check-ins of 3 devices.",
+        "Your device sends numbers from which your samples can be worked out.",
         task.terms.owner, task.terms.contact, task.terms.purpose, "- **Answer**: still, walk, run.",
-        "with 95 % confidence", "That is a wide band.", "everything that they contributed",
-        "**ε** = 300.0, **δ** = 0, for the unit above", terms_hash(task.terms.text),
+        "with 95 % confidence", "That is a wide band.", "ε = 300, for everything that you send",
+        "**ε** = 300.0, **δ** = 0, for one person.", terms_hash(task.terms.text),
         "## Limits of use", 'load_model("activity.npz")',
     ):  # fmt: skip
         assert told in text
@@ -82,7 +83,8 @@ def test_numbers_and_no_privacy(store: Store) -> None:
     assert head["pipeline_tag"] == "tabular-regression"
     assert head["metrics"] == ["within-tolerance"]
     assert head["crowdml"]["epsilon"] == "inf"
-    assert "**NOT PRIVATE.** It adds no noise" in text
+    assert "**NOT PRIVATE.** It sends numbers from which your samples can be worked out" in text
+    assert "never leave" not in text
     assert "are off by more than 0.25" in text
     assert "- **Answer**: a number." in text
 
