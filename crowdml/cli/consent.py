@@ -44,6 +44,8 @@ def in_plain_words(terms: Terms, limits: Limits) -> list[str]:
         f"What is predicted: {wanted}",
         f"What leaves:       {_joined(promise.what_leaves)}",
         f"What you lose:     {promise.level.pill}. {_joined(promise.what_is_lost)}",
+        f"What you allow:    ε = {limits.per_sample:g} for a sample and {limits.per_device:g} for "
+        "all check-ins together. Then the device stops.",
         *(f"                   THIS TASK IS NOT PRIVATE. {why}" for why in warning),
         "How to stop:       `crowdml device leave`, at any time: it erases the samples, the ledger "
         "and the key here. The sum of what you sent over all tasks is kept in participant.account, "

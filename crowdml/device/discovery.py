@@ -82,7 +82,7 @@ def report(device: Device, outcome: Outcome) -> dict[str, Any]:
         "samples": device.n_samples,
         "checkins": device.n_answered,
         "epsilon": device.ledger.epsilon_spent,
-        "promise": str(said["loss"] if promise.private else said["not_private"]),
+        "promise": str(said["epsilon"] if promise.private else said["not_private"]),
         "level": str(promise.level.pill),
         "limit": limit,
     }

@@ -79,7 +79,7 @@ def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
     alone = quick("device", "ledger", "--json").json()
     assert alone["all_tasks"]["epsilon"]["spent"] == 2.0
     assert "steps at http" in quick("device", "ledger").said()
-    assert "in all at most ε = 6. What you tell now adds to it." in join(quick, server, "steps")
+    assert "at most ε = 6 in total. What you send now adds to it." in join(quick, server, "steps")
     assert "went on after line 6" in run(quick, "samples.csv")
     assert "6 samples kept, 2 check-ins" in run(quick, "samples.csv", "--again")
     found = quick("device", "ledger", "--json").json()
