@@ -13,7 +13,7 @@ ELEVEN = str([str(i) for i in range(11)])
 LEFT_OUT = "must be left out where privacy.epsilon is inf, which means no noise at all, found 0.1"
 
 WHOLE = {"privacy.mechanism": '"direction"', "privacy.epsilon": "4.0", "model.clip": None}
-TEN = "must leave one check-in in ten for training: at most 0.9 with counters, found"
+TEN = "must be at most 0.9 together with collection.counters, found"
 
 CASES: list[tuple[dict[str, str | None], str]] = [
     (
@@ -22,7 +22,7 @@ CASES: list[tuple[dict[str, str | None], str]] = [
     ),
     (
         {**WHOLE, **REGRESSION, "collection.counters": "0.05"},
-        "collection.counters must be 0 where a number is predicted, because there are no answers "
+        "collection.counters must be 0 where a number is predicted: there are no answers "
         "to count, found 0.05. Remove it.",
     ),
     (
