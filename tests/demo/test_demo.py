@@ -123,7 +123,7 @@ def test_what_is_said_about_samples() -> None:
 def test_what_is_said_without_noise() -> None:
     data = load_digits()
     task = demo_task("digits", "laplace", math.inf, deal(data, 108))
-    assert "THIS TASK IS NOT PRIVATE. It adds no noise (ε = ∞)" in introduction(
+    assert "THIS TASK IS NOT PRIVATE. It sends numbers from which" in introduction(
         Demo("digits", "laplace", math.inf), task, data
     )
 
