@@ -438,6 +438,7 @@ class Device:
         return outcome
 
     def _may_release(self) -> bool:
+        self._refresh()
         full = self._fills_a_batch(self._store.standing)
         return full and not self.ended and not self._fulfilled()
 
@@ -454,6 +455,8 @@ class Device:
         self._on_step("checked out")
 
         def write(x: Array, y: Array, ledger: Ledger) -> Letter | None:
+            if self._store.identity != self._identity:
+                return None  # limits, terms or the end: another process has changed them meanwhile
             version = checked_out.checkout.version
             letter = agreement.write(approval, version, w, x, y, ledger, self._chance)
             self._on_step("sanitised")

@@ -558,6 +558,21 @@ def test_another_process_fills_the_buffer_first(file: Path) -> None:
         assert one.n_samples == other.n_samples == 4
 
 
+def test_a_limit_that_is_lowered_after_the_approval_holds(
+    file: Path, transport: MemoryTransport
+) -> None:
+    with join(file, transport) as other:
+
+        def meanwhile(step: str) -> None:
+            if step == "checked out":
+                other.set_limits(Limits(1.0, 1e-3))
+
+        with join(file, transport, on_step=meanwhile) as device:
+            assert fill(device, 3)[-1] is Outcome.LIMIT
+            assert (device.n_samples, device.ledger.events) == (3, ())
+    assert not transport.bodies
+
+
 def test_another_process_changes_the_limits(file: Path, transport: MemoryTransport) -> None:
     with join(file, transport) as one, join(file, transport) as other:
         other.set_limits(Limits(1.0, 1e-3))
