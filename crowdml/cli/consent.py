@@ -1,13 +1,13 @@
 """What a participant agrees to, shown before it is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import typer
 
 from crowdml.cli.output import Console, say
 from crowdml.device import Offer
 from crowdml.phrase import Phrase
-from crowdml.privacy import Limits
+from crowdml.privacy import Limits, Loss
 from crowdml.protocol import Promise, Terms
 from crowdml.visible import visible
 
@@ -21,19 +21,30 @@ def ask(
     yes: bool,
     before: Sequence[str] = (),
     after: Sequence[str] = (),
+    sent: Iterable[Loss] = (),
 ) -> None:
-    """Show the terms, lines around them, and their hash; end unless the participant says yes."""
+    """Show the terms, lines around them, and their hash; end unless the participant says yes.
+
+    Args:
+        offer: The terms.
+        limits: What the participant allows.
+        question: What is asked.
+        yes: Whether the answer is given already.
+        before: Lines above the terms.
+        after: Lines below them.
+        sent: What this device has spent in the task so far.
+    """
     console = Console(stderr=True)
-    for line in (*before, *in_plain_words(offer.terms, limits), *after, ""):
+    for line in (*before, *in_plain_words(offer.terms, limits, sent), *after, ""):
         console.print(visible(line))
     say(f"terms {offer.sha256}", err=True)
     if not yes and not typer.confirm(question, err=True):
         raise typer.Exit(1)
 
 
-def in_plain_words(terms: Terms, limits: Limits) -> list[str]:
+def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> list[str]:
     """Return the terms as lines, with the promise for the participant's limits."""
-    promise = Promise.of(terms, terms.checkins_within(limits.per_device))
+    promise = Promise.of(terms, terms.checkins_within(limits.per_device), sent)
     wanted = ", ".join(terms.target.labels) or terms.target.description or "a number"
     warning = [] if promise.private else [promise.sentences["not_private"]]
     return [

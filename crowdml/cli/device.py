@@ -259,7 +259,8 @@ def agree(file: FILE = None, yes: YES = False) -> None:
     """Read the terms that the server has now, and agree to them."""
     with Device(DeviceStore(find(file))) as device:
         offer = device.current_terms()
-        ask(offer, device.identity.limits, "Agree to these terms?", yes)
+        sent = [event.loss for event in device.ledger.events]
+        ask(offer, device.identity.limits, "Agree to these terms?", yes, sent=sent)
         device.agree(offer.sha256)
     say(f"agreed to the terms of {offer.terms.task}")
 

@@ -99,11 +99,10 @@ def _spent(account: Ledger, limits: Limits) -> list[str]:
 
 
 def _lost(terms: Terms, account: Ledger) -> list[str]:
-    """Return what the check-ins so far can reveal, by the terms that are agreed to now."""
-    made = len(account.events)
-    if not made:
+    """Return what the check-ins so far can reveal."""
+    if not account.events:
         return ["Nothing was sent yet."]
-    promise = Promise.of(terms, made)
+    promise = Promise.of(terms, 0, [event.loss for event in account.events])
     return [" ".join(map(str, promise.what_is_lost))]
 
 

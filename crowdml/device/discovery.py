@@ -74,7 +74,8 @@ def report(device: Device, outcome: Outcome) -> dict[str, Any]:
     elif outcome in (Outcome.COLLECTED, Outcome.CHECKED_IN):
         state, why = "collecting", ""
     limit = device.identity.limits.per_device
-    promise = Promise.of(device.terms, device.terms.checkins_within(limit))
+    allowed = device.terms.checkins_within(limit)
+    promise = Promise.of(device.terms, allowed, [event.loss for event in device.ledger.events])
     said = promise.sentences
     return {
         "state": state,

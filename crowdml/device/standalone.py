@@ -371,12 +371,11 @@ def promise(terms: Terms) -> dict[str, str]:
 def roles(terms: Terms) -> dict[str, str]:
     """Return what check-ins of each role send, and how often that is true."""
     shares = (terms.evaluators, terms.counters)
-    whole = (n for n in range(1, 1000) if all(abs(s * n - half_up(s * n)) < 1e-6 for s in shares))
-    of = next(whole, 1000)
-    often = [
-        f"In {half_up(s * of):,} of {of:,} check-ins it sends" for s in (1 - sum(shares), *shares)
-    ]
-    if half_up((1 - sum(shares)) * of) == of:
+    of = next((n for n in range(1, 1000) if all(fits(s, n) for s in shares)), 1000)
+    others = [max(1, half_up(s * of)) if s else 0 for s in shares]
+    counts = (of - sum(others), *others)
+    often = [f"In {n:,} of {of:,} check-ins it sends" for n in counts]
+    if not sum(others):
         often[0] = "In every check-in it sends"
     said = {
         "train": f"{often[0]} one number: which of {terms.k:,} directions the model should move in."
@@ -413,9 +412,15 @@ def half_up(value: float) -> int:
     return math.floor(value + 0.5)
 
 
+def fits(share: float, of: int) -> bool:
+    """Whether this share of `of` check-ins is a whole number above 0, or the share is 0."""
+    n = half_up(share * of)
+    return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
+
+
 def times(share: float) -> str:
     for of in (10**2, 10**3, 10**4, 10**5, 10**6):
-        if 0 < half_up(share * of) < of:
+        if 0 < half_up(share * of) < of - 1:
             return f"{half_up(share * of):,} times in {of:,}"
     return "practically always" if share > 0.5 else "practically never"
 

@@ -70,7 +70,7 @@ PRAGMA user_version = 3;
 """What makes a file of each version from one of the version before."""
 
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
-"""Samples are added one by one and taken all at once, so their ids have no gaps."""
+"""Samples are added one by one and the oldest are taken, so their ids have no gaps."""
 
 STANDING = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
 ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?

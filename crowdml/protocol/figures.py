@@ -6,7 +6,7 @@ from typing import Literal
 
 from crowdml.phrase import Number, Phrase
 
-__all__ = ["certainty", "counted", "percent_sure", "times", "whole", "written_epsilon"]
+__all__ = ["certainty", "counted", "nearest", "percent_sure", "times", "whole", "written_epsilon"]
 
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
@@ -23,6 +23,11 @@ def certainty(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
+def nearest(value: float) -> int:
+    """Round to the nearest whole number, halves up, as browsers do."""
+    return math.floor(value + 0.5)
+
+
 def times(share: float) -> Phrase:
     """Write a probability as a number of times.
 
@@ -30,8 +35,9 @@ def times(share: float) -> Phrase:
     98 times in 100 | 9,997 times in 10,000 | practically always
     """
     for of in (10**k for k in range(2, 7)):
-        n = math.floor(share * of + 0.5)
-        if 0 < n < of:
+        n = nearest(share * of)
+        # One in a hundred may be half of that: what is left needs more than its first digit.
+        if 0 < n < of - 1:
             return Phrase("{n} times in {of}", n=whole(n), of=whole(of))
     return Phrase("practically always") if share > 0.5 else Phrase("practically never")
 

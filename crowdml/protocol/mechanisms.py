@@ -249,7 +249,7 @@ NOISE = frozenset({"privacy.epsilon_e", "privacy.epsilon_y", "collection.heldout
 MECHANISMS = {
     "direction": MechanismKind(
         DirectionTerms,
-        "protects the whole person: a check-in is one small number that hides all of it",
+        "protects the whole person: a check-in is one small number, mixed with chance",
         frozenset(
             {
                 "privacy.directions",

@@ -6,15 +6,15 @@ the same terms, and `tests/vectors/promise.json` holds all three to it.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import PRIVATE_UP_TO, Choice, Role, Unit
-from crowdml.protocol.figures import certainty
+from crowdml.privacy import PRIVATE_UP_TO, Choice, Loss, Role, Unit
+from crowdml.protocol.figures import certainty, nearest
 from crowdml.protocol.mechanisms import DirectionTerms
 from crowdml.protocol.sentences import LEAVES, LOST, sentences_of
 
@@ -97,7 +97,6 @@ class Promise:
             of its samples.
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
-        private: Whether the promise of the terms is worth the name.
         answers: The first two labels; empty where a number is predicted.
         tolerance: How far a predicted number may be off and still be right.
         directions: k; 0 for noise.
@@ -116,7 +115,6 @@ class Promise:
     epsilon_over_checkins: float
     shared: int
     delta: float
-    private: bool
     answers: tuple[str, ...]
     tolerance: float
     directions: int
@@ -125,23 +123,29 @@ class Promise:
     roles: tuple[RoleShare, ...]
 
     @classmethod
-    def of(cls, terms: "Terms", checkins: int | None = None) -> "Promise":
+    def of(
+        cls, terms: "Terms", checkins: int | None = None, sent: Iterable[Loss] = ()
+    ) -> "Promise":
         """Compute the promise of a task.
 
         Args:
             terms: What is agreed to.
             checkins: How many check-ins the participant allows; by default what the terms say, or
                 else as many as are usual. A task that is not private stays so with fewer.
+            sent: What the check-ins so far have cost, perhaps on other terms. They count even if
+                the participant allows fewer by now.
         """
         mechanism, loss = terms.mechanism(), terms.loss
         whole = mechanism.unit is Unit.CHECKIN
         usual = usual_checkins(terms)
         shared = 1 if whole else terms.shared
         per_reading = loss.group(shared).total
-        of_terms = loss.times(usual).total if whole else per_reading
-        private = of_terms <= PRIVATE_UP_TO * SLACK
-        counted = usual if checkins is None or not private else min(checkins, terms.most_checkins)
-        over_checkins = loss.times(counted).total
+        by_default = max(loss.times(usual).total, per_reading)
+        limited = checkins is not None and by_default <= PRIVATE_UP_TO * SLACK
+        past = tuple(sent)
+        counted = min(checkins, terms.most_checkins) if limited and checkins is not None else usual
+        counted = max(counted, len(past))
+        over_checkins = Loss.sum([*past, loss.times(counted - len(past))]).total
         directions = getattr(terms.privacy, "directions", 0)
         size = 1 if whole else terms.make_model().size + 1 + terms.n_classes
         return cls(
@@ -155,7 +159,6 @@ class Promise:
             epsilon_over_checkins=over_checkins,
             shared=shared,
             delta=loss.delta,
-            private=private,
             answers=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
             directions=directions,
@@ -170,6 +173,11 @@ class Promise:
     def epsilon(self) -> float:
         """The ε that decides the level: the largest that is promised."""
         return max(self.epsilon_over_checkins, self.epsilon_per_reading)
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise is worth the name."""
+        return self.epsilon <= PRIVATE_UP_TO * SLACK
 
     @property
     def epsilon_of_terms(self) -> float:
@@ -245,16 +253,17 @@ def _roles(terms: "Terms", epsilon: float) -> tuple[RoleShare, ...]:
         Role.EVALUATE: (2, 1),
         Role.COUNT: (max(terms.n_classes, 2), 1),
     }
-    return tuple(
-        RoleShare(role, math.floor(share * of + 0.5), of, Choice(*choices[role], epsilon).p)
-        for role, share in shares.items()
-        if share > 0
-    )
+    n = {role: max(1, nearest(share * of)) for role, share in shares.items() if share > 0}
+    n[Role.TRAIN] = of - sum(n.values()) + n[Role.TRAIN]
+    return tuple(RoleShare(role, n[role], of, Choice(*choices[role], epsilon).p) for role in n)
 
 
 def _denominator(*shares: float) -> int:
     """Return the least number of check-ins of which these shares are whole numbers."""
-    for of in range(1, MOST_SHARED):
-        if all(abs(share * of - math.floor(share * of + 0.5)) < 1e-6 for share in shares):
-            return of
-    return MOST_SHARED
+
+    def fits(share: float, of: int) -> bool:
+        n = nearest(share * of)
+        return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
+
+    every = (of for of in range(1, MOST_SHARED) if all(fits(share, of) for share in shares))
+    return next(every, MOST_SHARED)

@@ -78,14 +78,13 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
 
 def _not_private(promise: "Promise") -> Phrase:
     if promise.exact:
-        return Phrase(
-            "It sends numbers from which your samples can be worked out, with no noise (ε = ∞)."
-        )
+        return Phrase("It sends numbers from which your samples can be worked out (ε = ∞).")
+    each = promise.whom != "person" and promise.epsilon_of_terms <= PRIVATE_UP_TO
     return Phrase(
         "It has ε = {epsilon} for {whom}. Above {most} nothing is protected: a guess can "
         "become certain.",
-        epsilon=written_epsilon(promise.epsilon_of_terms),
-        whom=WHOM[promise.whom],
+        epsilon=written_epsilon(promise.epsilon if each else promise.epsilon_of_terms),
+        whom=Phrase("one sample in each check-in") if each else WHOM[promise.whom],
         most=written_epsilon(PRIVATE_UP_TO),
     )
 

@@ -60,7 +60,7 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
             "name": about.task,
             "results": [{
                 "task": {"type": kind, "name": task.title},
-                "dataset": {"type": "crowdml", "name": "samples on devices, never collected"},
+                "dataset": {"type": "crowdml", "name": "samples on participants' devices"},
                 "metrics": [{
                     "type": metric,
                     "value": round(1 - _share(error.value), 4),
@@ -132,10 +132,11 @@ def _privacy(task: Task, about: About) -> Iterator[str]:
     yield "## Privacy"
     if not promise.private:
         yield f"**NOT PRIVATE.** {promise.sentences['not_private']}"
-    yield f"**{promise.level.pill}.** This is what every participant was told:"
+    yield f"**{promise.level.pill}.** Participants who do not choose a limit are told this:"
     yield f"> {' '.join(map(str, promise.what_leaves))}"
     yield f"> {' '.join(map(str, promise.what_is_lost))}"
-    yield f"- **Mechanism**: {about.mechanism}, which {MECHANISMS[about.mechanism].words}."
+    words = f", which {MECHANISMS[about.mechanism].words}" if promise.private else ""
+    yield f"- **Mechanism**: {about.mechanism}{words}."
     yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for one {about.unit}."
     yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
 

@@ -57,8 +57,8 @@ export async function enrol(transport, url, task, wishes) {
   }
   if (!terms.private && !acceptNoPrivacy) {
     throw new NotPrivate(
-      "the task {task} is NOT PRIVATE: its ε is above 20. To join all the same, accept that by name.",
-      { task },
+      "the task {task} is NOT PRIVATE. {why} To join all the same, accept that by name.",
+      { task, why: terms.promise().sentences["not_private"] ?? "" },
     );
   }
   const message = { terms: termsSha256, ...(invite ? { invite } : {}) };

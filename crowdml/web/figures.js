@@ -12,6 +12,9 @@ const MOST_DECIMALS = 12;
  */
 export const certainty = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 
+/** @param {number} value */
+export const nearest = (value) => Math.floor(value + 0.5);
+
 /**
  * Write a probability as a number of times.
  *
@@ -19,8 +22,9 @@ export const certainty = (epsilon) => 1 / (1 + Math.exp(-epsilon));
  */
 export function times(share) {
   for (let of = 100; of <= 1e6; of *= 10) {
-    const n = Math.floor(share * of + 0.5);
-    if (n > 0 && n < of) return phrase("{n} times in {of}", { n, of });
+    const n = nearest(share * of);
+    // One in a hundred may be half of that: what is left needs more than its first digit.
+    if (n > 0 && n < of - 1) return phrase("{n} times in {of}", { n, of });
   }
   return share > 0.5 ? phrase("practically always") : phrase("practically never");
 }

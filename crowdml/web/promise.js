@@ -1,7 +1,7 @@
 /** What a task promises to a participant: one value, with every sentence about it. */
 
-import { certainty } from "./figures.js";
-import { PRIVATE_UP_TO, SLACK } from "./loss.js";
+import { certainty, nearest } from "./figures.js";
+import { Loss, PRIVATE_UP_TO, SLACK } from "./loss.js";
 import { DirectionMechanism } from "./mechanisms/direction.js";
 import { phrase } from "./phrase.js";
 import { LEAVES, LOST, sentencesOf } from "./sentences.js";
@@ -40,8 +40,9 @@ export class PrivacyPromise {
    * @param {Terms} terms What is agreed to.
    * @param {number | null} [checkins] How many check-ins the participant allows; by default what
    *   the terms say, or else as many as are usual. A task that is not private stays so with fewer.
+   * @param {readonly Loss[]} [sent] What the check-ins so far have cost, perhaps on other terms.
    */
-  constructor(terms, checkins) {
+  constructor(terms, checkins, sent = []) {
     const { loss, nClasses, target, collection } = terms;
     const mechanism = terms.mechanism();
     const direction = mechanism instanceof DirectionMechanism ? mechanism : null;
@@ -53,13 +54,12 @@ export class PrivacyPromise {
     this.epsilonPerSample = loss.total;
     /** For one reading of the sensor, which may be in several samples. */
     this.epsilonPerReading = loss.group(this.shared).total;
-    const ofTerms = direction ? loss.times(usual).total : this.epsilonPerReading;
-    /** Whether the promise of the terms is worth the name. */
-    this.private = ofTerms <= PRIVATE_UP_TO * (1 + SLACK);
+    const byDefault = Math.max(loss.times(usual).total, this.epsilonPerReading);
+    const allowed = isPrivate(byDefault) ? Math.min(checkins ?? usual, terms.mostCheckins) : usual;
     /** How many check-ins the promise counts. */
-    this.checkins = this.private ? Math.min(checkins ?? usual, terms.mostCheckins) : usual;
+    this.checkins = Math.max(allowed, sent.length);
     /** For one unit in each of the check-ins: a check-in, or one of its samples. */
-    this.epsilonOverCheckins = loss.times(this.checkins).total;
+    this.epsilonOverCheckins = Loss.sum([...sent, loss.times(this.checkins - sent.length)]).total;
     /** For everything in one check-in; null where it grows with samples. */
     this.epsilonPerCheckin = direction && loss.total;
     /** For everything that the check-ins send; null as above. */
@@ -82,6 +82,11 @@ export class PrivacyPromise {
   /** The ε that decides the level: the largest that is promised. */
   get epsilon() {
     return Math.max(this.epsilonOverCheckins, this.epsilonPerReading);
+  }
+
+  /** Whether the promise is worth the name. */
+  get private() {
+    return isPrivate(this.epsilon);
   }
 
   /** The ε that the terms promise, for `whom`. */
@@ -139,6 +144,9 @@ export class PrivacyPromise {
   }
 }
 
+/** @param {number} epsilon */
+const isPrivate = (epsilon) => epsilon <= PRIVATE_UP_TO * (1 + SLACK);
+
 /**
  * How many check-ins a device makes where the participant does not say.
  *
@@ -159,15 +167,11 @@ function usualCheckins(terms) {
  */
 function rolesOf({ choices }, { evaluators, counters }) {
   const of = denominator(evaluators, counters);
-  /** @type {[RoleShare["role"], number][]} */
-  const shares = [
-    ["train", 1 - (evaluators + counters)],
-    ["evaluate", evaluators],
-    ["count", counters],
-  ];
-  return shares
-    .filter(([, share]) => share > 0)
-    .map(([role, share]) => ({ role, n: nearest(share * of), of, truth: choices[role].p }));
+  const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, nearest(s * of)));
+  const n = { train: of - (evaluate ?? 0) - (count ?? 0), evaluate, count };
+  return /** @type {RoleShare["role"][]} */ (Object.keys(n))
+    .filter((role) => n[role])
+    .map((role) => ({ role, n: n[role] ?? 0, of, truth: choices[role].p }));
 }
 
 /**
@@ -177,9 +181,8 @@ function rolesOf({ choices }, { evaluators, counters }) {
  */
 function denominator(...shares) {
   let of = 1;
-  while (of < MOST_SHARED && shares.some((s) => Math.abs(s * of - nearest(s * of)) >= 1e-6)) of++;
+  const fits = (/** @type {number} */ s) =>
+    Math.abs(s * of - nearest(s * of)) < 1e-6 && (s === 0 || nearest(s * of) > 0);
+  while (of < MOST_SHARED && !shares.every(fits)) of++;
   return of;
 }
-
-/** @param {number} value */
-const nearest = (value) => Math.floor(value + 0.5);

@@ -62,15 +62,20 @@ export function* sentencesOf(promise) {
 }
 
 /** @param {PrivacyPromise} promise */
-function notPrivate({ exact, epsilonOfTerms, whom }) {
+function notPrivate({ exact, epsilon, epsilonOfTerms, whom }) {
   if (exact) {
     return phrase(
-      "It sends numbers from which your samples can be worked out, with no noise (ε = ∞).",
+      "It sends numbers from which your samples can be worked out (ε = ∞).",
     );
   }
+  const each = whom !== "person" && epsilonOfTerms <= PRIVATE_UP_TO;
   return phrase(
     "It has ε = {epsilon} for {whom}. Above {most} nothing is protected: a guess can become certain.",
-    { epsilon: shown(epsilonOfTerms), whom: WHOM[whom], most: PRIVATE_UP_TO },
+    {
+      epsilon: shown(each ? epsilon : epsilonOfTerms),
+      whom: each ? phrase("one sample in each check-in") : WHOM[whom],
+      most: PRIVATE_UP_TO,
+    },
   );
 }
 

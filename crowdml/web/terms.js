@@ -14,6 +14,7 @@ import { PrivacyPromise } from "./promise.js";
 import { answer, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSOR, checkSensor, samplesPerReading } from "./sensor.js";
 
+/** @import { Loss } from "./loss.js" */
 /** @import { LinearModel } from "./models/linear.js" */
 /** @import { Mechanism, MechanismKind, PrivacyTerms, Rule } from "./types.js" */
 
@@ -127,10 +128,11 @@ export class Terms {
   /**
    * What is promised to a participant.
    *
-   * @param {number | null} [checkins] How many check-ins the participant allows, if that is known.
+   * @param {number | null} [checkins] How many the participant allows.
+   * @param {readonly Loss[]} [sent] What the check-ins so far have cost.
    */
-  promise(checkins) {
-    return new PrivacyPromise(this, checkins);
+  promise(checkins, sent) {
+    return new PrivacyPromise(this, checkins, sent);
   }
 
   /** What one check-in costs its unit, computed and not merely claimed. */

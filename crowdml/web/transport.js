@@ -1,7 +1,7 @@
 /** The seam to the network: five calls, and one implementation of them with fetch. */
 
 import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
-import { phrase } from "./phrase.js";
+import { phrase, write } from "./phrase.js";
 import { answer, integer, oneOf, text } from "./schema.js";
 
 /** @import { CheckedOut, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "./types.js" */
@@ -210,7 +210,11 @@ function readProblem(status, body) {
   const kind = (own && type.slice(PROBLEM.length)) || "unknown";
   let sentence = phrase("the server answered with status {status}", { status });
   if (detail != null) sentence = phrase(String(detail));
-  if (body.length <= LONGEST_PROBLEM && isPhrase(document)) sentence = phrase(template, values);
+  if (body.length <= LONGEST_PROBLEM && isPhrase(document)) {
+    const said = phrase(template, values);
+    // A server must not be able to show one thing in English and another in German.
+    if (write(said) === detail) sentence = said;
+  }
   return new Rejected(kind, status, sentence, extra);
 }
 
@@ -223,8 +227,10 @@ function readProblem(status, body) {
 function isPhrase(found, depth = 4) {
   const fits = (/** @type {unknown} */ value) =>
     typeof value === "string" || Number.isFinite(value) || isPhrase(value, depth - 1);
-  const said = depth > 0 && typeof found?.template === "string";
-  return said && Object.values(found.values ?? [{}]).every(fits);
+  if (!(depth > 0 && typeof found?.template === "string")) return false;
+  // Each name once: phrases in phrases would otherwise multiply.
+  const names = found.template.match(/\{\w*\}/g) ?? [];
+  return new Set(names).size === names.length && Object.values(found.values ?? [{}]).every(fits);
 }
 
 /**

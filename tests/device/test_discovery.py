@@ -115,7 +115,7 @@ def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
         (1.0, "ε = 20 for one sample in each of 20 check-ins, and ε = 1 for a single sample."),
         (
             float("inf"),
-            "It sends numbers from which your samples can be worked out, with no noise (ε = ∞).",
+            "It sends numbers from which your samples can be worked out (ε = ∞).",
         ),
     ],
 )

@@ -125,7 +125,9 @@ class Stating:
         crowd = [DeviceRow(1, i, f"{task.name}-{i}", "active") for i in range(CROWD)]
         learner.ingest(arrivals(task, CROWD, crowd))
         text = model_card(learner)
-        (pill,) = re.findall(r"\*\*(.*)\.\*\* This is what every participant was told", text)
+        (pill,) = re.findall(
+            r"\*\*(.*)\.\*\* Participants who do not choose a limit are told this", text
+        )
         leaves, lost = re.findall(r"^> (.*)$", text, re.M)
         return Stated(pill, leaves, lost)
 

@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
-from crowdml.privacy import PRIVATE_UP_TO, Role
+from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
 from crowdml.protocol.figures import certainty, percent_sure, times
 from tests.servers import make_task
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "promise.json").read_text())
-EVERY = [Promise.of(Terms.parse(i["terms"]), i["checkins"]) for i in (v["input"] for v in VECTORS)]
+EVERY = [
+    Promise.of(
+        Terms.parse(case["terms"]), case["checkins"], [Loss(**each) for each in case["sent"]]
+    )
+    for case in (vector["input"] for vector in VECTORS)
+]
 MOTION = {"features__count": 33, "features__sensor.kind": "motion"}
 
 
@@ -72,6 +77,36 @@ def test_a_limit_lowers_what_can_be_learnt() -> None:
     assert promise("direction", 4.0, limit=9, collection__checkins=4).checkins == 4
 
 
+def test_what_was_sent_before_counts() -> None:
+    """A limit that is lowered later, or milder terms, take nothing back."""
+    terms = make_task(privacy__mechanism="laplace", privacy__epsilon=0.5).terms
+    lowered = Promise.of(terms, 1, [Loss(epsilon=0.5)] * 5)
+    assert (lowered.checkins, lowered.epsilon) == (5, 2.5)
+    milder = Promise.of(make_task(privacy__epsilon=0.1).terms, 0, [Loss(epsilon=5.0)])
+    assert (milder.epsilon, milder.level.key) == (5.0, "weak")
+    beyond = Promise.of(terms, 20, [Loss(epsilon=15.0)])
+    assert (beyond.epsilon, beyond.private) == (24.5, False)
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "counters"), [(0.0004, 0.0), (1e-7, 0.05), (0.0003, 0.8997)]
+)
+def test_no_role_is_said_never_to_happen(evaluators: float, counters: float) -> None:
+    shares = {"collection__evaluators": evaluators, "collection__counters": counters}
+    roles = promise("direction", 4.0, **shares).roles
+    assert all(share.n >= 1 for share in roles)
+    assert sum(share.n for share in roles) == roles[0].of
+    assert [share.role for share in roles][:2] == [Role.TRAIN, Role.EVALUATE]
+
+
+def test_a_limit_beyond_what_is_private_is_called_so() -> None:
+    lavish = promise("laplace", 0.5, limit=10_000)
+    assert not lavish.private
+    assert "It has ε = 5,000 for one sample in each check-in." in str(
+        lavish.sentences["not_private"]
+    )
+
+
 def test_with_noise_check_ins_add_up() -> None:
     """A task of ε = 1 for a sample costs 20 by default, and is called what that is."""
     noisy = promise("laplace", 1.0)
@@ -126,8 +161,7 @@ def test_sentences_follow_epsilon(each: Promise) -> None:
 def test_the_number_beside_a_level_is_the_one_that_decided_it(each: Promise) -> None:
     level = next(level for level in LEVELS if each.epsilon <= level.most * (1 + 1e-9))
     assert each.level == level
-    assert each.private == (each.epsilon_of_terms <= PRIVATE_UP_TO * (1 + 1e-9))
-    assert each.private or each.level.key == "none"
+    assert each.private == (each.epsilon <= PRIVATE_UP_TO * (1 + 1e-9)) == (level.key != "none")
 
 
 @pytest.mark.parametrize("each", EVERY)

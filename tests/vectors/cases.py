@@ -10,7 +10,7 @@ from crowdml.models import MODELS
 from crowdml.privacy import Place, Role
 from crowdml.protocol import Terms, terms_hash
 from tests.vectors.compute import Case
-from tests.vectors.promises import promised
+from tests.vectors.promises import promised, sent_before
 from tests.vectors.tasks import TASKS
 
 
@@ -355,7 +355,8 @@ def sensing() -> list[Case]:
 
 
 def promise() -> list[Case]:
-    return [{"terms": text, "checkins": checkins} for text, checkins in promised()]
+    every = [*((*each, []) for each in promised()), *sent_before()]
+    return [{"terms": text, "checkins": n, "sent": sent} for text, n, sent in every]
 
 
 def terms() -> list[Case]:

@@ -23,6 +23,7 @@ from crowdml.privacy import (
     Ledger,
     Levels,
     Limits,
+    Loss,
     NoiseEvent,
     NoiseMechanism,
     Part,
@@ -192,7 +193,8 @@ def letters(case: Case) -> Case:
 
 
 def promise(case: Case) -> Case:
-    found = Promise.of(Terms.parse(case["terms"]), case["checkins"])
+    sent = [Loss(**each) for each in case["sent"]]
+    found = Promise.of(Terms.parse(case["terms"]), case["checkins"], sent)
     return {
         "private": found.private,
         "whom": found.whom,

@@ -118,15 +118,21 @@ const SAID = { template: "at most {n}, {why}.", values: { n: 1200, why: NESTED }
 
 /** @type {[string, object, object][]} What a problem says beside "slowly", and what is read of it. */
 const SENTENCES = [
-  ["a phrase", SAID, SAID],
+  ["a phrase", { ...SAID, detail: "at most 1,200, found x." }, SAID],
+  ["a phrase that says something else", SAID, { template: "slowly", values: {} }],
+  [
+    "a name twice",
+    { template: "{n} {n}", values: { n: 1 }, detail: "1 1" },
+    { template: "1 1", values: {} },
+  ],
   ["no phrase", {}, { template: "slowly", values: {} }],
   ["no values", { template: "a" }, { template: "slowly", values: {} }],
   ["no template", { values: {} }, { template: "slowly", values: {} }],
   ["null", { template: "a", values: null }, { template: "slowly", values: {} }],
-  ["a list in it", { template: "a", values: { n: [1] } }, { template: "slowly", values: {} }],
+  ["a list in it", { template: "{n}", values: { n: [1] }, detail: "1" }, { template: "1", values: {} }],
   ["true", { template: "a", values: { n: true } }, { template: "slowly", values: {} }],
   ["a number for a template", { template: 1, values: {} }, { template: "slowly", values: {} }],
-  ["too deep", { template: "{n}", values: { n: nested(9) } }, { template: "slowly", values: {} }],
+  ["too deep", { template: "{n}", values: { n: nested(9) }, detail: "found x" }, { template: "found x", values: {} }],
   ["too long", { template: "a".repeat(5000), values: {} }, { template: "slowly", values: {} }],
 ];
 for (const [name, members, read] of SENTENCES) {

@@ -8,6 +8,7 @@ import {
   Agreement,
   LimitReached,
   Ledger,
+  Loss,
   MECHANISMS,
   MODELS,
   Sensing,
@@ -217,8 +218,8 @@ async function letters(input, output) {
 }
 
 /** @param {any} input @param {any} output */
-function promise({ terms, checkins }, { roles, sentences, ...output }) {
-  const found = Terms.parse(terms).promise(checkins);
+function promise({ terms, checkins, sent }, { roles, sentences, ...output }) {
+  const found = Terms.parse(terms).promise(checkins, sent.map((/** @type {any} */ each) => new Loss(each)));
   const { epsilonPerCheckin, epsilonPerPerson } = found;
   near(found.epsilon, asNumber(output.epsilon));
   near(found.epsilonPerSample, asNumber(output.epsilon_per_sample));

@@ -60,7 +60,7 @@ STEPS = [
     ),
     Step(
         "What is measured",
-        "A sample is one measurement with its answer. Samples never leave a device.",
+        "A sample is one measurement with its answer.",
         (
             Field(
                 "features.sensor.kind",

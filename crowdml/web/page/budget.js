@@ -1,17 +1,19 @@
 /** The privacy ledger: what was told so far, and how much more may be. */
 
-import { limitsOf } from "../index.js";
+import { PRIVATE_UP_TO, limitsOf, lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
 import { any, element, epsilon, input, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
-/** @import { Device } from "../index.js" */
+/** @import { Device, Loss } from "../index.js" */
 
 const MORE = 10;
 
 export class Budget {
   #device;
   #edited = false;
+  /** @type {Loss[]} What the check-ins so far have cost. */
+  #sent = [];
 
   /**
    * @param {Device} device
@@ -30,7 +32,7 @@ export class Budget {
     for (const part of document.querySelectorAll("[data-unit]")) {
       if (part instanceof HTMLElement) part.hidden = part.dataset["unit"] !== unit;
     }
-    input("limit").max = String(device.terms.mostCheckins);
+    input("limit").max = String(this.#most);
     input("limit").addEventListener("input", () => {
       this.#edited = true;
       this.#renderCost();
@@ -48,6 +50,12 @@ export class Budget {
     });
   }
 
+  /** The most that can be allowed: a task that is private stays so. */
+  get #most() {
+    const { terms } = this.#device;
+    return terms.private ? terms.checkinsWithin(PRIVATE_UP_TO) : terms.mostCheckins;
+  }
+
   /** By the participant's limit. */
   get #allowed() {
     return this.#device.terms.checkinsWithin(this.#device.identity.limits.perDevice);
@@ -56,7 +64,8 @@ export class Budget {
   async render() {
     const ledger = await this.#device.ledger();
     const { terms } = this.#device;
-    const promise = terms.promise(this.#allowed);
+    this.#sent = ledger.events.map(lossOf);
+    const promise = terms.promise(this.#allowed, this.#sent);
     const { perDevice: limit } = this.#device.identity.limits;
     const used = ledger.epsilonSpent;
     put("per-sample", `ε = ${epsilon(ledger.epsilonPerSample)}`);
@@ -67,7 +76,7 @@ export class Budget {
     const bar = element("spent", HTMLProgressElement);
     bar.max = limit === Infinity ? 1 : limit;
     bar.value = Math.min(used, bar.max);
-    any("limit-form").hidden = promise.exact || terms.mostCheckins === 1;
+    any("limit-form").hidden = promise.exact || this.#most === 1;
     if (!promise.exact) await this.#renderLimit(used);
   }
 
@@ -75,7 +84,7 @@ export class Budget {
   async #raised() {
     const { terms } = this.#device;
     const made = terms.checkinsWithin((await this.#device.ledger()).epsilonSpent);
-    return Math.min(Math.max(this.#allowed, made) + MORE, terms.mostCheckins);
+    return Math.min(Math.max(this.#allowed, made) + MORE, this.#most);
   }
 
   /** @param {number} used ε so far. */
@@ -113,7 +122,7 @@ export class Budget {
    * @param {number} checkins
    */
   #loss(checkins) {
-    const { level, sentences } = this.#device.terms.promise(checkins);
+    const { level, sentences } = this.#device.terms.promise(checkins, this.#sent);
     return `${say(level.pill)}. ${say(sentences.loss)}`;
   }
 

@@ -1,6 +1,6 @@
 /** The page's elements, by their ids, and numbers as people read them. */
 
-import { percentSure, shown } from "../figures.js";
+import { shown } from "../figures.js";
 import { language, phraseOf, say } from "./say.js";
 
 /** @import { PrivacyPromise } from "../promise.js" */
@@ -89,13 +89,6 @@ export const count = (value) => value.toLocaleString(language);
 /** @param {number} value ε. */
 export const epsilon = (value) =>
   shown(value).toLocaleString(language, { maximumSignificantDigits: 4 });
-
-/**
- * How sure someone with a fifty-fifty guess can become.
- *
- * @param {number} epsilon ε.
- */
-export const certainty = (epsilon) => `${percentSure(epsilon, language)}\u00a0%`;
 
 /**
  * Show the level of a promise, in its colour.
