@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from crowdml.portal.language import say
-from crowdml.privacy import PRIVATE_UP_TO
 from crowdml.protocol import Terms
 
 __all__ = ["Consent"]
@@ -42,11 +41,6 @@ class Consent:
     def checkins(self) -> int:
         """The number of check-ins after which a device stops, unless the participant changes it."""
         return self.terms.promise.checkins
-
-    @property
-    def most(self) -> int:
-        """The most check-ins that a participant can allow: beyond it nothing is protected."""
-        return self.terms.checkins_within(PRIVATE_UP_TO)
 
     @property
     def seconds(self) -> float | None:

@@ -10,7 +10,7 @@ export { lossOf, wholeLossOf } from "./events.js";
 export { boundFeatures, checkTarget } from "./features.js";
 export { chooseGrid, quantize, sensitivitySteps } from "./grid.js";
 export { Ledger } from "./ledger.js";
-export { Loss, PRIVATE_UP_TO } from "./loss.js";
+export { Loss } from "./loss.js";
 export { MECHANISMS } from "./mechanisms/index.js";
 export { Minibatch, choose } from "./minibatch.js";
 export { MODELS } from "./models/index.js";

@@ -1,6 +1,6 @@
 /** The privacy ledger: what was told so far, and how much more may be. */
 
-import { PRIVATE_UP_TO, limitsOf, lossOf } from "../index.js";
+import { limitsOf, lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
 import { any, element, epsilon, input, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
@@ -50,10 +50,9 @@ export class Budget {
     });
   }
 
-  /** The most that can be allowed: a task that is private stays so. */
+  /** The most check-ins by the terms. */
   get #most() {
-    const { terms } = this.#device;
-    return terms.private ? terms.checkinsWithin(PRIVATE_UP_TO) : terms.mostCheckins;
+    return this.#device.terms.mostCheckins;
   }
 
   /** By the participant's limit. */

@@ -48,8 +48,10 @@ export class Comparison {
           .map((name) => row(name, words(old.get(name)), words(asked.get(name))));
       const { perDevice } = this.#device.identity.limits;
       const sent = (await this.#device.ledger()).events.map(lossOf);
+      // As many check-ins for both, unless the terms say how many.
+      const allowed = this.#device.terms.checkinsWithin(perDevice);
       const promised = (/** @type {Terms} */ each) =>
-        each.promise(each.checkinsWithin(perDevice), sent);
+        each.promise(each.collection.checkins ?? allowed, sent);
       const sentences = [
         ...privacy(promised(this.#device.terms), promised(terms)),
         ...changes(this.#device.terms, terms),
