@@ -15,11 +15,14 @@ CrowdmlError
 └── Rejected              the server said no, with an RFC 9457 problem
 ```
 
-A message states the rule, the value found and what to do.
+A message states the rule, the value found and what to do. `str(error)` is English; `error.phrase`
+is the same sentence for any language.
 """
 
 from dataclasses import dataclass
 from typing import Any
+
+from crowdml.phrase import Phrase, Plain, Value, joined
 
 __all__ = [
     "CrowdmlError",
@@ -39,7 +42,15 @@ __all__ = [
 
 
 class CrowdmlError(Exception):
-    """What all errors on purpose have in common: who catches it catches each of them."""
+    """What all errors on purpose have in common: who catches it catches each of them.
+
+    Args:
+        said: What is wrong, in English. A `Phrase` can be said in other languages too.
+    """
+
+    def __init__(self, said: str | Phrase = "") -> None:
+        super().__init__(str(said))
+        self.phrase = said if isinstance(said, Phrase) else Plain(said)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -62,25 +73,30 @@ class Mistake:
     Args:
         field: Its place in the document, such as `privacy.epsilon`.
         rule: What holds of it, as the name of the field would go on.
-        found: The value found, as a reader should see it.
+        found: The value found, as a reader should see it; a plain text is never translated.
         remedy: What to do, as a sentence.
 
-    >>> print(Mistake("privacy.epsilon", "must be above 0", "-1", "Use inf for no noise."))
+    >>> rule, remedy = Phrase("must be above {least}", least=0), Phrase("Use inf for no noise.")
+    >>> print(Mistake("privacy.epsilon", rule, -1, remedy))
     privacy.epsilon must be above 0, found -1. Use inf for no noise.
     """
 
     field: str
-    rule: str
-    found: str = ""
-    remedy: str = ""
+    rule: Phrase
+    found: Value = ""
+    remedy: Phrase | None = None
 
     def __str__(self) -> str:
-        return self.about(self.field)
+        return str(self.about(self.field))
 
-    def about(self, name: str) -> str:
-        """The sentence, with another name for the field."""
-        found = f", found {self.found}" if self.found else ""
-        return f"{name} {self.rule}{found}. {self.remedy}".rstrip()
+    def about(self, name: str | Phrase) -> Phrase:
+        """Say what is wrong, with another name for the field."""
+        said = Phrase("{field} {rule}.", field=name, rule=self.rule)
+        if self.found != "":
+            said = Phrase(
+                "{field} {rule}, found {found}.", field=name, rule=self.rule, found=self.found
+            )
+        return joined([said, self.remedy], " ") if self.remedy else said
 
 
 class InvalidTask(InvalidInput):
@@ -92,9 +108,12 @@ class InvalidTask(InvalidInput):
     """
 
     def __init__(self, *mistakes: Mistake, start: str = ""):
-        self._lines = tuple(f"{start}{mistake}" for mistake in mistakes)
-        super().__init__("\n".join(self._lines))
+        phrases = [mistake.about(mistake.field) for mistake in mistakes]
+        if start:
+            phrases = [joined([start, phrase], "") for phrase in phrases]
+        super().__init__(joined(phrases, "\n"))
         self.mistakes = mistakes
+        self._lines = tuple(map(str, phrases))
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -122,7 +141,16 @@ class DeviceError(CrowdmlError):
 
 
 class Unreachable(CrowdmlError):
-    """The network or the server failed; the same request may succeed later."""
+    """The network or the server failed; the same request may succeed later.
+
+    Args:
+        why: A sentence for people.
+        retry_after: What the server said about when to ask again; not checked, None for nothing.
+    """
+
+    def __init__(self, why: str, retry_after: object = None) -> None:
+        super().__init__(why)
+        self.retry_after = retry_after
 
 
 class Untrusted(CrowdmlError):
@@ -135,13 +163,15 @@ class Rejected(CrowdmlError):
     Args:
         kind: The stable last part of the problem's `type`, such as `"stale-version"`.
         status: The HTTP status.
-        detail: The server's sentence for people.
+        detail: The server's sentence for people; `self.detail` is its English text.
         extra: Further members of the problem, such as `state` or `retry_after`.
     """
 
-    def __init__(self, kind: str, status: int, detail: str, extra: dict[str, Any] | None = None):
+    def __init__(
+        self, kind: str, status: int, detail: str | Phrase, extra: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(detail)
         self.kind = kind
         self.status = status
-        self.detail = detail
+        self.detail = str(detail)
         self.extra = extra or {}

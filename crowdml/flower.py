@@ -109,7 +109,6 @@ class DirectionMod:
             closest=best_closest(self.directions, epsilon),
             size=size,
             checkins=MOST_ROUNDS,
-            evaluators=0.0,
             scale=self.clipping_norm / LENGTH,
         )
 

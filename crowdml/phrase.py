@@ -1,10 +1,15 @@
 """A sentence as an English template and its values, so that any language can write it."""
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, Union
 
-__all__ = ["Number", "Phrase", "Value", "written"]
+__all__ = ["Number", "Phrase", "Plain", "Value", "joined", "read_phrase", "written"]
+
+NAME = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+DEEPEST, LONGEST, LARGEST = 16, 10_000, 1e30
+"""Of a phrase that is read: its nested phrases, the length of each text, and its numbers."""
 
 
 class Number(str):
@@ -77,11 +82,82 @@ class Phrase:
     @property
     def document(self) -> dict[str, Any]:
         """The phrase as JSON carries it: `{"template": …, "values": {…}}`."""
-        values = {
-            name: value.document if isinstance(value, Phrase) else value
-            for name, value in self.values.items()
-        }
+        values = {name: _plain_data(value) for name, value in self.values.items()}
         return {"template": self.template, "values": values}
+
+
+class Plain(Phrase):
+    """A text without a template, such as one that came from elsewhere: no language changes it."""
+
+    __slots__ = ()
+
+    def render(self, translate: Callable[[str], str | None], localize: Callable[[str], str]) -> str:
+        return self.template
+
+
+def joined(parts: Iterable[Value], separator: str) -> Phrase:
+    """Write phrases one after the other. The template has no words, so no language needs it.
+
+    >>> str(joined([Phrase("{n} samples", n=1200), "sent"], "; "))
+    '1,200 samples; sent'
+    """
+    values = {f"part{place}": part for place, part in enumerate(parts, 1)}
+    match list(values.values()):
+        case [Phrase() as only]:
+            return only
+    return Phrase(separator.join(f"{{{name}}}" for name in values), **values)
+
+
+def read_phrase(document: object) -> Phrase | None:
+    """Read what `Phrase.document` wrote; None if it is something else.
+
+    A template from elsewhere may hold only plain {names}, each once and with a value: Python's
+    format language could read attributes or fill the memory.
+
+    >>> read_phrase({"template": "{n} samples", "values": {"n": 3}})
+    Phrase('{n} samples', n=3)
+    >>> read_phrase({"template": "{n.__class__}", "values": {"n": 3}}) is None
+    True
+    """
+    return _read(document, DEEPEST)
+
+
+def _read(document: object, deepest: int) -> Phrase | None:
+    match document:
+        case {"template": str(template), "values": dict(given), **rest} if not rest and deepest:
+            values = {name: _read_value(value, deepest - 1) for name, value in given.items()}
+        case _:
+            return None
+    known = {name: value for name, value in values.items() if value is not None}
+    fits = len(template) <= LONGEST and len(known) == len(values)
+    return Phrase(template, **known) if fits and _may_be_filled(template, known) else None
+
+
+def _read_value(value: object, deepest: int) -> Value | None:
+    match value:
+        case bool():
+            return None
+        case str():
+            return value if len(value) <= LONGEST else None
+        case int() | float():
+            return value if abs(value) < LARGEST else None
+    return _read(value, deepest)
+
+
+def _may_be_filled(template: str, values: Mapping[str, Value]) -> bool:
+    """Each name stands once, so that nested phrases cannot multiply, and no other brace does."""
+    rest = NAME.sub("", template)
+    once = sorted(NAME.findall(template)) == sorted(values)
+    return not values or (once and "{" not in rest and "}" not in rest)
+
+
+def _plain_data(value: Value) -> Any:
+    """Return the value as JSON has it, which knows neither `Number` nor infinity."""
+    if isinstance(value, Phrase) and not isinstance(value, Plain):
+        return value.document
+    if isinstance(value, str | Plain):
+        return str(value)
+    return value if math.isfinite(value) else str(written(value))
 
 
 def written(number: str | float) -> Number:

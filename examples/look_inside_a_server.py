@@ -78,7 +78,7 @@ for person, hand in enumerate(hands):
         device.add(data.x_train[sample], int(data.y_train[sample]))
     ledgers.append(device.ledger)
     device.close()
-print("a person has lost", ledgers[0].whole_device, "in all")
+print("a person has lost", ledgers[0].epsilon_per_person, "in total")
 
 # %% [markdown]
 # What anyone may read: how far it is, and an estimate of the error by the fifth of the devices
@@ -98,9 +98,9 @@ for name in ("state", "version", "devices", "active_devices", "error"):
 # %% [markdown]
 # What the owner has, who holds the database: a log with a row for each check-in. It says which
 # device sent it, when and on which version, and what was told, which is all there is about
-# samples. A device that trains tells one of 1,024 directions; one that evaluates tells a label
-# and whether the prediction was wrong, by randomised response. Not even how many samples there
-# were is told.
+# samples. A check-in that trains sends one of 1,024 directions. One that evaluates sends whether
+# the model was wrong about one sample, and one that counts sends the answer of one sample, both
+# by randomised response. Not even how many samples there were is sent.
 
 # %%
 with closing(Store(server.database)) as store:
@@ -109,7 +109,7 @@ with closing(Store(server.database)) as store:
 told = [msgspec.msgpack.decode(entry.told) for entry in log]
 for each in told[:5]:
     print(each)
-print(Counter("trains" if "direction" in each else "evaluates" for each in told))
+print(Counter(field for each in told for field in each if field != "number"))
 
 # %% [markdown]
 # The model is a fold over that log and over nothing else: w starts at zero, and anyone who has

@@ -25,7 +25,7 @@ def main(url: str, fingerprint: str) -> None:
         x = read_sensors()
         outcome = device.add(x, ask_person(x))
         print(outcome)
-    print(f"told, whatever it was, in all: ε = {device.ledger.whole_device:g}")
+    print(f"spent so far: ε = {device.ledger.epsilon_spent:g}")
     device.leave()
 
 

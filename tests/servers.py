@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import DirectedCheckin, NoisyCheckin, Task, encode_gradient, terms_hash
 from crowdml.server import ServerProcess, Store, free_port
 from crowdml.server.fold import Fold
@@ -295,17 +296,13 @@ def directed(task: Task, device: str, number: int = 1, seed: int = 0, **changes:
     terms, mechanism = task.terms, task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
     place = Place(terms_hash(terms.text), device, number)
-    what, most = (
-        ("report", mechanism.reports)
-        if mechanism.evaluates(place)
-        else ("direction", mechanism.directions)
-    )
+    role = mechanism.roles.of(place)
     message = DirectedCheckin(
         id=secrets.token_urlsafe(16),
         version=0,
         terms=place.terms_sha256,
         number=number,
-        **{what: int(rng.integers(most))},
+        **{FIELDS[role]: int(rng.integers(mechanism.choice_of(role).k))},
     )
     return msgspec.json.encode(msgspec.structs.replace(message, **changes))
 

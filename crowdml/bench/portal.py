@@ -83,7 +83,7 @@ def _log(checkins: int) -> Iterator[LogEntry]:
     now = this_minute()
     for seq in range(1, checkins + 1):
         at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
-        told = Directed(number, report=seq % 4) if seq % 5 == 0 else Directed(number, seq % 1024)
+        told = Directed(number, wrong=seq % 2) if seq % 5 == 0 else Directed(number, seq % 1024)
         device, letter = seq % DEVICES, f"bench-{seq:016}"
         body = msgspec.msgpack.encode(told)
         yield LogEntry(1, seq, device, letter, at, seq - 1, number, None, body, "")

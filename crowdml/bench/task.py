@@ -14,7 +14,9 @@ def bench_task(
     batch: int = BATCH,
     mechanism: str = "direction",
 ) -> Task:
-    numbered = "checkins = 1000000\nevaluators = 0" if mechanism == "direction" else ""
+    numbered = (
+        "checkins = 1000000\nevaluators = 0\ncounters = 0" if mechanism == "direction" else ""
+    )
     labels = ", ".join(f'"{k}"' for k in range(classes))
     return Task.from_toml(f"""
         name = "{name}"

@@ -25,6 +25,7 @@ from crowdml.privacy import (
     NoiseEvent,
     NoiseMechanism,
     Noisy,
+    Role,
     SystemChance,
 )
 from crowdml.types import Array, Ints
@@ -111,7 +112,7 @@ def audit_mechanism(
 
 def _pairs(name: str, epsilon: float) -> list[Pair]:
     if name == "direction":
-        return [opposites(role, epsilon) for role in ("direction", "report")]
+        return [opposites(role, epsilon) for role in Role]
     return list(replaced(name, epsilon))
 
 
@@ -147,7 +148,7 @@ def _read(mechanism: Mechanism, body: bytes) -> list[int]:
         gradient = np.frombuffer(told.gradient, dtype="<i4").tolist()
         return [*gradient, told.errors, *told.labels]
     assert isinstance(told, Directed)
-    return [n for n in (told.direction, told.report) if n is not None]
+    return [n for n in (told.direction, told.wrong, told.answer) if n is not None]
 
 
 def _audit_noise(

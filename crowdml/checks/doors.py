@@ -69,14 +69,15 @@ class Python:
         limits = Limits(math.inf, math.inf)
         identity = Identity("", pair.terms.task, pair.device, "", pair.terms.text, limits)
         agreement, w = Agreement(identity), np.array(pair.w)
+        approval = agreement.approve(Ledger(), len(pair.sides[0]))
         chance = First(self.chance) if pair.terms.collection.heldout else self.chance
         rows = [pair.rows(side) for side in pair.sides]
         told: Transcripts = [], []
         for _ in range(trials // 2):
             for (x, y), bodies in zip(rows, told, strict=True):
-                written = agreement.write(0, w, x, y, Ledger(), chance)
-                assert written, "a full minibatch must be written."
-                bodies.append((written[0].body,))
+                letter = agreement.write(approval, 0, w, x, y, Ledger(), chance)
+                assert letter, "a full minibatch must be written."
+                bodies.append((letter.body,))
             step(2)
         return told
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinEvent, DirectionEvent, Mechanism, Place, bound_features
+from crowdml.privacy import CheckinEvent, Mechanism, Place, Role, bound_features
 from crowdml.protocol import MECHANISMS, Features, ModelTerms, Terms, Wanted, terms_hash
 from crowdml.protocol.terms import CollectionTerms, Target
 from crowdml.types import Array
@@ -71,24 +71,28 @@ class Pair:
         return tuple(Minibatch(model, w, *self.rows(side)) for side in self.sides)
 
 
-def opposites(name: str, epsilon: float, directions: int | None = None) -> Pair:
-    """A check-in with one sample, of the label that is predicted or of the other.
+PARTS = {Role.TRAIN: "direction", Role.EVALUATE: "evaluate", Role.COUNT: "count"}
+"""What an audit calls a check-in of each role."""
 
-    The gradients are opposite, or the reports differ: no two check-ins are more different.
+
+def opposites(role: Role, epsilon: float, directions: int | None = None) -> Pair:
+    """Make a check-in with one sample, of the label that is predicted or of another one.
+
+    The gradients are opposite, right is wrong, or the answers differ: no two check-ins are more
+    different. A count has a third answer between those of the two sides, so that a choice among
+    the other answers that is not uniform shows, too.
 
     Args:
-        name: `direction` for one that trains, `report` for one that evaluates.
+        role: The role of the check-in.
         epsilon: ε.
         directions: k; that of tasks by default.
     """
-    terms = _terms(Wanted(epsilon, directions=directions), "direction", batch=1)
-    sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
-    pairs = (Pair(name, terms, f"device-{i}", (0.0, 0.0), sides) for i in range(10**6))
-    return next(pair for pair in pairs if pair.event == _role(pair, name))
-
-
-def _role(pair: Pair, name: str) -> DirectionEvent:
-    return DirectionEvent(1, name, pair.event.loss.epsilon)
+    labels = ("a", "b", "c")[: 3 if role is Role.COUNT else 2]
+    terms = _terms(Wanted(epsilon, directions=directions), "direction", batch=1, labels=labels)
+    sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, len(labels) - 1.0),)
+    w = (0.0,) * len(labels)
+    pairs = (Pair(PARTS[role], terms, f"device-{i}", w, sides) for i in range(10**6))
+    return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)
 
 
 def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
@@ -124,7 +128,9 @@ def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
     yield pair("heldout", Wanted(epsilon, labels=counts, heldout=True), turned(0, 3))
 
 
-def _terms(wanted: Wanted, mechanism: str, batch: int) -> Terms:
+def _terms(
+    wanted: Wanted, mechanism: str, batch: int, labels: tuple[str, ...] = ("a", "b")
+) -> Terms:
     whole = mechanism == "direction"
     return Terms(
         task="audit",
@@ -133,7 +139,7 @@ def _terms(wanted: Wanted, mechanism: str, batch: int) -> Terms:
         purpose="none",
         sensors="none",
         features=Features(1),
-        target=Target(("a", "b") if wanted.counted else ()),
+        target=Target(labels if wanted.counted else ()),
         model=ModelTerms("softmax" if wanted.counted else "huber", clip=None if whole else CLIP),
         privacy=MECHANISMS[mechanism].terms.of(wanted),
         collection=CollectionTerms(
@@ -141,6 +147,7 @@ def _terms(wanted: Wanted, mechanism: str, batch: int) -> Terms:
             buffer=10 * batch,
             heldout=0.5 if wanted.heldout else 0.0,
             checkins=1 if whole else None,
-            evaluators=0.5 if whole else 0.0,
+            evaluators=0.3 if whole else 0.0,
+            counters=0.3 if whole else 0.0,
         ),
     )

@@ -18,7 +18,7 @@ const agreement = await Agreement.of({
   limits: { perSample: Infinity, perDevice: Infinity },
 });
 const ledger = new Ledger();
-const place = await agreement.next(ledger);
+const approval = await agreement.approve(ledger, sides[0].length);
 const system = new Chance();
 /**
  * Where samples are set aside, the first are: only the noise is left to chance.
@@ -38,7 +38,7 @@ function body(samples) {
   const { norm, terms } = agreement;
   const x = samples.map(([x]) => boundFeatures([x], terms.features.count, norm));
   const y = samples.map(([, y]) => checkTarget(y, terms.nClasses));
-  const written = agreement.write(0, Float64Array.from(w), x, y, ledger, place, chance);
+  const written = agreement.write(approval, 0, Float64Array.from(w), x, y, ledger, chance);
   return new TextDecoder().decode(written?.letter.body);
 }
 

@@ -1,6 +1,5 @@
 """crowdml demo."""
 
-import math
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,6 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import Console, print_json
-from crowdml.privacy import PRIVATE_UP_TO
 
 if TYPE_CHECKING:
     from crowdml.demo import Result
@@ -83,21 +81,9 @@ def _explain(result: "Result", task: str, console: Console) -> None:
 
 
 def _privacy(result: "Result") -> str:
-    spent = result.epsilon
-    lost = spent.per_person if result.mechanism == "direction" else spent.per_sample
-    if lost > PRIVATE_UP_TO:
-        told = "∞" if math.isinf(lost) else f"{lost:g}"
-        return (
-            f"[bold red]no privacy: ε = {told}, and above {PRIVATE_UP_TO:g} it is none[/bold red]"
-        )
-    if result.mechanism == "direction":
-        return (
-            f"privacy: whatever a person contributed, in all: ε = {spent.per_person:g}. The whole "
-            "person is protected, not one sample."
-        )
     return (
-        f"privacy: each sample lost at most ε = {spent.per_sample:g}. For all samples of a person "
-        f"at once the bound is ε = {spent.per_person:g}: the promise is for samples, not people."
+        f"privacy, as each participant was told: {result.promise}\n"
+        f"spent: ε = {result.epsilon.per_person:g} by the person who lost most"
     )
 
 

@@ -220,8 +220,8 @@ def _wanted(terms: Terms, readings: bool) -> str:
 
 def _wider(device: Device) -> str:
     """The options for the least limits with which the next check-in may be sent."""
-    limits, cost = device.identity.limits, device.terms.epsilon_per_sample
-    total = device.ledger.per_device + cost
+    limits, cost = device.identity.limits, device.terms.loss.total
+    total = device.ledger.epsilon_spent + cost
     options = ""
     if limits.per_sample < cost:
         options += f" --sample-limit {cost:.12g}"
@@ -259,7 +259,8 @@ def agree(file: FILE = None, yes: YES = False) -> None:
     """Read the terms that the server has now, and agree to them."""
     with Device(DeviceStore(find(file))) as device:
         offer = device.current_terms()
-        ask(offer, device.identity.limits, "Agree to these terms?", yes)
+        sent = [event.loss for event in device.ledger.events]
+        ask(offer, device.identity.limits, "Agree to these terms?", yes, sent=sent)
         device.agree(offer.sha256)
     say(f"agreed to the terms of {offer.terms.task}")
 

@@ -12,11 +12,17 @@ from crowdml.cli.output import Console, print_json, say
 from crowdml.device import DeviceStore, default_file
 from crowdml.device.account import Account, Statement
 from crowdml.errors import DeviceError
-from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Unit
-from crowdml.protocol import Terms
+from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Limits, Role, Unit
+from crowdml.protocol import Promise, Terms
 from crowdml.visible import visible
 
 __all__ = ["ledger", "told_before"]
+
+SENT = {
+    Role.TRAIN: "a direction for the model",
+    Role.EVALUATE: "right or wrong about one sample",
+    Role.COUNT: "the answer of one sample",
+}
 
 
 def ledger(file: FILE = None, json: JSON = False) -> None:
@@ -51,13 +57,13 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
             cost = f"{event.loss.total:.4g}"
             table.add_row(letter, _told(event), cost, event.unit, visible(said))
         Console().print(table)
-        say(*_in_all(account, identity.limits), *_readings(Terms.parse(identity.terms)))
+        say(*_spent(account, identity.limits), *_lost(Terms.parse(identity.terms), account))
     return {
         "task": identity.task,
         "epsilon": {
-            "per_sample": account.per_sample,
-            "per_device": account.per_device,
-            "whole_device": account.whole_device,
+            "per_sample": account.epsilon_per_sample,
+            "per_person": account.epsilon_per_person,
+            "spent": account.epsilon_spent,
         },
         "limits": identity.limits,
         "checkins": [
@@ -75,48 +81,45 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
 
 def _told(event: CheckinEvent) -> str:
     if isinstance(event, DirectionEvent):
-        return f"one {event.what}"
+        return SENT[event.role]
     parts = [release.what for release in event.releases]
     return f"{', '.join(parts)} of {event.n_samples} samples, with noise"
 
 
-def _in_all(account: Ledger, limits: Limits) -> list[str]:
+def _spent(account: Ledger, limits: Limits) -> list[str]:
+    spent = f"Spent: ε = {account.epsilon_spent:g} of the {limits.per_device:g} that you allow."
     if all(event.unit is Unit.CHECKIN for event in account.events):
-        return [
-            f"Whatever you contributed, in all: ε = {account.whole_device:g} "
-            f"of {limits.per_device:g}."
-        ]
+        return [spent]
     return [
-        f"any one sample, given once: ε = {account.per_sample:g} of {limits.per_sample:g}",
-        f"all check-ins: ε = {account.per_device:g} of {limits.per_device:g}",
-        f"everything at once: at most ε = {account.whole_device:g} "
-        "(the promise is for samples, not for the whole person)",
+        spent,
+        f"Any one sample has lost at most ε = {account.epsilon_per_sample:g} of the "
+        f"{limits.per_sample:g} that you allow.",
+        f"You as a person have lost at most ε = {account.epsilon_per_person:g}.",
     ]
 
 
-def _readings(terms: Terms) -> list[str]:
-    if terms.shared == 1 or terms.epsilon_in_all:
-        return []
-    return [
-        f"any one reading: at most ε = {terms.epsilon_per_reading:g}, as it is in up to "
-        f"{terms.shared} samples"
-    ]
+def _lost(terms: Terms, account: Ledger) -> list[str]:
+    """Return what the check-ins so far can reveal."""
+    if not account.events:
+        return ["Nothing was sent yet."]
+    promise = Promise.of(terms, 0, [event.loss for event in account.events])
+    return [" ".join(map(str, promise.what_is_lost))]
 
 
 def _over_all_tasks(account: Statement) -> list[str]:
     lines = ["", "Over all tasks that this folder knows of, left ones too:"]
     for (server, task), told in account.tasks.items():
         times = len(told.events)
-        lines.append(f"  {task} at {server}: {times} check-ins, ε = {told.per_device:g}")
-    lines.append(f"whatever you contributed, in all: at most ε = {account.whole_person:g}")
+        lines.append(f"  {task} at {server}: {times} check-ins, ε = {told.epsilon_spent:g}")
+    lines.append(f"You as a person have lost at most ε = {account.epsilon_per_person:g}.")
     if any(told.event.unit is Unit.SAMPLE for told in account.told):
-        lines.append(f"one sample that all tasks used: ε = {account.per_sample:g}")
+        lines.append(f"one sample that all tasks used: ε = {account.epsilon_per_sample:g}")
         if account.n_not_followed:
             lines.append(
                 "  if it was given once to each. Of what comes from standard input, topics and "
                 "programs, or with --again, that cannot be known. If it is in all "
                 f"{account.n_not_followed} check-ins of such samples: "
-                f"ε = {account.per_sample_at_worst:g}"
+                f"ε = {account.epsilon_per_sample_at_worst:g}"
             )
     return lines
 
@@ -124,10 +127,10 @@ def _over_all_tasks(account: Statement) -> list[str]:
 def _document(account: Statement) -> dict[str, Any]:
     return {
         "epsilon": {
-            "per_sample": account.per_sample,
-            "per_sample_at_worst": account.per_sample_at_worst,
-            "per_device": account.per_device,
-            "whole_person": account.whole_person,
+            "per_sample": account.epsilon_per_sample,
+            "per_sample_at_worst": account.epsilon_per_sample_at_worst,
+            "per_person": account.epsilon_per_person,
+            "spent": account.epsilon_spent,
         },
         "checkins_not_followed": account.n_not_followed,
         "tasks": [
@@ -135,7 +138,7 @@ def _document(account: Statement) -> dict[str, Any]:
                 "server": server,
                 "task": task,
                 "checkins": len(told.events),
-                "epsilon": told.per_device,
+                "epsilon": told.epsilon_spent,
             }
             for (server, task), told in account.tasks.items()
         ],
@@ -148,7 +151,7 @@ def told_before(account: Statement) -> list[str]:
         return []
     times = len(account.told)
     return [
-        f"What you told:     {times} check-ins before, to {len(account.tasks)} tasks, as far as "
-        f"this folder knows: in all at most ε = {account.whole_person:g}. What you tell now adds "
-        "to it."
+        f"What you sent:     {times} check-ins before, to {len(account.tasks)} tasks, as far as "
+        f"this folder knows: at most ε = {account.epsilon_per_person:g} in total. What you send "
+        "now adds to it."
     ]

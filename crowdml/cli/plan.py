@@ -69,7 +69,7 @@ def plan(
         )
     gathering, text = Gathering(devices, samples, delay, skew), _read(file)
     task = _task(text, devices)
-    if not task.terms.hides:
+    if task.terms.promise.exact:
         raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
     similar = load_dataset(data) if data else None
     with _progress() as progress:
@@ -90,7 +90,8 @@ def plan(
     else:
         _show(advice, data or f"made-up data of {difficulty} difficulty")
     if not task.terms.private:
-        say(f"WARNING: this task is NOT PRIVATE. {task.terms.why_not_private}", err=True)
+        why = task.terms.promise.sentences["not_private"]
+        say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
     if write:
         file.write_text(_written(text, advice.recommended, devices), encoding="utf-8")
         say(f"wrote the recommended settings to {file}", err=json)

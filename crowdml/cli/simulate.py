@@ -69,7 +69,10 @@ def simulate_command(
         ),
     ] = None,
     evaluators: Annotated[
-        float, typer.Option(help="Share of check-ins that count errors instead of training.")
+        float, typer.Option(help="Share of check-ins that send right or wrong, not a direction.")
+    ] = 0.0,
+    counters: Annotated[
+        float, typer.Option(help="Share of check-ins that send an answer, not a direction.")
     ] = 0.0,
     delay: Annotated[str, typer.Option(help="τ of each message, in samples of the crowd.")] = "0",
     passes: Annotated[str, typer.Option(help="How often samples are used.")] = "1",
@@ -211,6 +214,7 @@ def simulate_command(
             spread=spread,
             checkins=checkins,
             evaluators=evaluators,
+            counters=counters,
         )
         found.append((setting, Plan(crowd, learning, setting["approach"])))
     results = _run(

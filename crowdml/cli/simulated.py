@@ -171,7 +171,7 @@ def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
         ],
         "epsilon": {
             "per_sample": curve.epsilon_per_sample,
-            "per_device": curve.epsilon_per_device,
+            "per_device": curve.epsilon_spent,
             "per_person": curve.epsilon_per_person,
         },
         "checkins": curve.checkins,

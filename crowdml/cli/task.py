@@ -12,6 +12,7 @@ from rich.table import Table
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import Console, print_json, say
 from crowdml.errors import InvalidInput, Mistake
+from crowdml.phrase import Phrase
 from crowdml.visible import visible
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ epsilon = 4.0               # what a person loses in all, at most
 [collection]
 batch = 50                  # b: a device checks in when it has so many samples
 # checkins = 1              # K: how often a device may check in; the check-ins share epsilon
-# evaluators = 0.2          # the share of check-ins that only measure the error
+# evaluators = 0.15         # the share of check-ins that only say whether the model was right
+# counters = 0.05           # the share of check-ins that only say one answer
 
 [stop]
 updates = 1000              # how many check-ins you expect, within a factor of four
@@ -93,16 +95,14 @@ def create(
     with open_store(database) as store:
         row = store.create_task(task)
     say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
-    if not task.terms.private:
+    promise = task.terms.promise
+    if not promise.private:
         say(
-            f"WARNING: this task is NOT PRIVATE. {task.terms.why_not_private} Devices must say "
-            "that they accept it."
+            f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Devices must "
+            "say that they accept it."
         )
-    if task.terms.shared > 1 and not task.terms.epsilon_in_all:
-        say(
-            f"one reading is in up to {task.terms.shared} samples, so that for a reading "
-            f"ε = {task.terms.epsilon_per_reading:g}: to lower it, raise features.sensor.every"
-        )
+    if "readings" in promise.sentences:
+        say(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
     if task.terms.features.sensor is None:
         say("phones cannot take part: no [features.sensor]")
 
@@ -115,8 +115,10 @@ def _own_words() -> "Iterator[Rule]":
 
     def check(field: str, sentence: str) -> Iterator[Mistake]:
         if sentence.startswith(template):
-            rule, remedy = "must be your own words", "Participants read it before they agree."
-            yield Mistake(field, rule, f"the template's {sentence!r}", remedy)
+            rule = Phrase("must be your own words")
+            found = Phrase("the template's {sentence}", sentence=f"{sentence!r}")
+            remedy = Phrase("Participants read it before they agree.")
+            yield Mistake(field, rule, found, remedy)
 
     for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
         yield Rule((field,), partial(check, field))

@@ -95,7 +95,7 @@ def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:
 
 def _report(number: int, device: Device) -> Report:
     ledger = device.ledger
-    return Report(number, ledger.per_sample, ledger.whole_device)
+    return Report(number, ledger.epsilon_per_sample, ledger.epsilon_per_person)
 
 
 def recruit(

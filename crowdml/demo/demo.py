@@ -97,6 +97,7 @@ class Result:
         private_bytes_per_checkin: The most bytes of a check-in that depend on samples.
         mechanism: What hid them.
         epsilon: What they cost.
+        promise: What was promised to each participant, in sentences.
         estimated_error: What the server can know of the error, ± estimated_margin.
         seconds: How long it took.
         model: Where the model is.
@@ -111,6 +112,7 @@ class Result:
     private_bytes_per_checkin: int
     mechanism: str
     epsilon: Epsilons
+    promise: str
     estimated_error: float
     estimated_margin: float
     seconds: float
@@ -188,7 +190,8 @@ def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:
     )
     if not task.terms.private:
         console.print(
-            f"[bold red]THIS TASK IS NOT PRIVATE. {task.terms.why_not_private}[/bold red]"
+            "[bold red]THIS TASK IS NOT PRIVATE. "
+            f"{task.terms.promise.sentences['not_private']}[/bold red]"
         )
 
 
@@ -270,6 +273,7 @@ def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> 
         private_bytes_per_checkin=progress.task.terms.mechanism().private_bytes,
         mechanism=demo.mechanism,
         epsilon=Epsilons(progress.per_sample, progress.per_person),
+        promise=" ".join(map(str, progress.task.terms.promise.what_is_lost)),
         estimated_error=estimate.value if estimate else math.nan,
         estimated_margin=estimate.margin if estimate else math.nan,
         seconds=round(progress.seconds, 1),

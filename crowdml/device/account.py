@@ -75,12 +75,12 @@ class Statement:
         return sum(not told.followed for told in self.told)
 
     @property
-    def per_sample(self) -> float:
+    def epsilon_per_sample(self) -> float:
         """Of one that every task has used, each of them once."""
         return Loss.sum(_dearest(ledger) for ledger in self.tasks.values()).total
 
     @property
-    def per_sample_at_worst(self) -> float:
+    def epsilon_per_sample_at_worst(self) -> float:
         """Of one that is also in every check-in whose samples could not be followed."""
         losses = []
         for place in self.tasks:
@@ -90,12 +90,12 @@ class Statement:
         return Loss.sum(losses).total
 
     @property
-    def per_device(self) -> float:
+    def epsilon_spent(self) -> float:
         """Over all check-ins of all tasks."""
         return Loss.sum(told.event.loss for told in self.told).total
 
     @property
-    def whole_person(self) -> float:
+    def epsilon_per_person(self) -> float:
         """For replacing everything that was ever used, in all tasks."""
         return Loss.sum(told.event.whole_loss for told in self.told).total
 

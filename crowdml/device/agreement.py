@@ -1,5 +1,7 @@
 """What was agreed to, put to work: Device Routines 2 and 3, with every promise checked."""
 
+from typing import NamedTuple
+
 import msgspec
 import numpy.typing as npt
 
@@ -10,11 +12,26 @@ from crowdml.device.transport import CheckedOut
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
+from crowdml.phrase import Phrase
 from crowdml.privacy import Chance, CheckinEvent, Ledger, Place, bound_features, check_target
 from crowdml.protocol import State, Terms, decode_parameters, rejected, terms_hash
 from crowdml.types import Array
 
-__all__ = ["Agreement", "require_successor"]
+__all__ = ["Agreement", "Approval", "require_successor"]
+
+
+class Approval(NamedTuple):
+    """A check-in that the ledger has approved, made once and spent exactly as it is.
+
+    Args:
+        place: Where the check-in belongs.
+        event: What it will send, and what that costs.
+        n_samples: How many samples it uses: the oldest ones in the buffer.
+    """
+
+    place: Place
+    event: CheckinEvent
+    n_samples: int
 
 
 class Agreement:
@@ -52,9 +69,10 @@ class Agreement:
         checkout, terms_sha256 = checked_out
         self._require_terms(terms_sha256)
         if checkout.state.final:
-            raise rejected("task-finished", f"the task has ended: {checkout.state}.")
+            words = Phrase("the task has ended: {state}.", state=checkout.state.phrase)
+            raise rejected("task-finished", words)
         if checkout.state is State.PAUSED:
-            raise rejected("task-paused", "the task is paused.")
+            raise rejected("task-paused", Phrase("the task is paused."))
         try:
             return decode_parameters(checkout.parameters, self._model.size)
         except InvalidInput as error:
@@ -79,37 +97,48 @@ class Agreement:
                 f"{self.terms_sha256}. Nothing is sent until the participant agrees again."
             )
 
-    def require_budget(self, ledger: Ledger, n_samples: int) -> CheckinEvent:
-        """What the next check-in will tell; `LimitReached` if that is too much."""
-        event = self._mechanism.event(n_samples, self._next(ledger))
+    def approve(self, ledger: Ledger, n_samples: int) -> Approval:
+        """Make the next check-in's event, and raise `LimitReached` if it costs too much."""
+        place = Place(self.terms_sha256, self._device, len(ledger.events) + 1)
+        event = self._mechanism.event(n_samples, place)
         ledger.require(event, self._limits)
-        return event
+        return Approval(place, event, n_samples)
 
     def write(
-        self, version: int, w: Array, x: Array, y: Array, ledger: Ledger, chance: Chance
-    ) -> tuple[Letter, CheckinEvent] | None:
-        """A minibatch as a letter that may leave, and what it tells; None for fewer than b.
+        self,
+        approval: Approval,
+        version: int,
+        w: Array,
+        x: Array,
+        y: Array,
+        ledger: Ledger,
+        chance: Chance,
+    ) -> Letter | None:
+        """Write a minibatch as a letter that may leave.
 
-        The ledger approves one event; the mechanism spends exactly it, and the caller books it.
+        None for fewer samples than were approved, or if another process has sent a check-in since
+        the approval.
 
         Paper: Algorithm 1, Device Routines 2 and 3.
         """
-        if len(x) < self.terms.collection.batch or self.fulfilled(ledger):
+        place, event, n_samples = approval
+        moved_on = len(ledger.events) + 1 != place.number
+        if moved_on or self.fulfilled(ledger) or len(x) != n_samples or not self._fills(n_samples):
             return None
-        event = self.require_budget(ledger, len(x))
-        minibatch, place = Minibatch(self._model, w, x, y), self._next(ledger)
+        minibatch = Minibatch(self._model, w, x, y)
         message = write_checkin(self._mechanism, minibatch, event, place, chance, version)
-        return Letter(message.id, msgspec.json.encode(message)), event
+        return Letter(message.id, msgspec.json.encode(message))
 
-    def _next(self, ledger: Ledger) -> Place:
-        return Place(self.terms_sha256, self._device, len(ledger.events) + 1)
+    def _fills(self, n_samples: int) -> bool:
+        return n_samples >= self.terms.collection.batch
 
 
 def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:
     """Raise unless a device may go on with these terms, and with the samples that wait."""
     if not terms.private and old.private:
         raise NotPrivate(
-            f"the task {terms.task} is no longer private. {terms.why_not_private} Leave it, or "
+            f"the task {terms.task} is no longer private. "
+            f"{terms.promise.sentences['not_private']} Leave it, or "
             "join it anew."
         )
     # Samples that were taken under the old terms must be samples under the new ones.

@@ -1,6 +1,7 @@
 """Algorithm 1: a device that collects, checks out, sanitises and checks in."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -44,7 +45,6 @@ from crowdml.errors import (
 from crowdml.learnt import LearntModel
 from crowdml.privacy import (
     Chance,
-    CheckinEvent,
     Ledger,
     Limits,
     SystemChance,
@@ -60,7 +60,10 @@ GIVE_UP_ON = {"revoked", "unauthorized"}
 """Refusals after which this device can never check in again."""
 
 
-KEEP_AFTER = {"method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"}
+KEEP_AFTER = {
+    "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
+    "unknown",
+}  # fmt: skip
 """Refusals after which the same bytes may still be accepted later."""
 
 
@@ -68,6 +71,7 @@ LONGEST_WAIT = 3600.0
 FRESH = 3600.0
 """Seconds after which a model to predict with is renewed."""
 
+LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 
 
@@ -109,12 +113,15 @@ class Device:
         self._lock = threading.RLock()
         self._said = ""
         self._over: str | None = None
+        self._gone = False
         self._model: LearntModel | None = None
         self._old = 0.0
         self._identity = identity
         self._agreement = Agreement(identity)
         self._follows = transport is None
         self._transport = transport or _connect(identity)
+        if self.ended is None and self._fulfilled() and not self.pending:
+            self._end(ALL_MADE)  # a process that was killed could not say so
 
     @classmethod
     def join(
@@ -289,7 +296,7 @@ class Device:
         """Send what waits, then check in a full minibatch, if the time has come."""
         with self._lock:
             self._refresh()
-            return self._sync(self._store.standing)
+            return Outcome.ENDED if self.ended else self._sync(self._store.standing)
 
     def _sync(self, standing: Standing) -> Outcome:
         if self.ended:
@@ -304,13 +311,13 @@ class Device:
             return self._attempt()
         except Unreachable as error:
             self._say(f"{error} Samples are kept; will try again.")
-            return self._waiting.hold(Outcome.WAITING)
+            return self._waiting.hold(Outcome.WAITING, _patience(error.retry_after))
         except LimitReached as error:
             self._say(str(error))
             return Outcome.LIMIT
         except TermsChanged as error:
             self._say(str(error))
-            return self._waiting.hold(Outcome.TERMS)
+            return self._await_consent()
         except Rejected as error:
             return self._refused(error)
 
@@ -340,6 +347,7 @@ class Device:
             TermsChanged: The server has other terms than those shown; nothing was pinned.
         """
         with self._lock:
+            self._require_presence()
             offer = self.current_terms()
             if offer.sha256 != terms_sha256:
                 raise TermsChanged(
@@ -353,6 +361,7 @@ class Device:
     def set_limits(self, limits: Limits) -> None:
         """Change the participant's limits."""
         with self._lock:
+            self._require_presence()
             self._remember(replace(self._identity, limits=limits))
 
     def move(self, url: str, fingerprint: str | None = None, insecure_http: bool = False) -> None:
@@ -368,7 +377,7 @@ class Device:
             insecure_http: Allow plain HTTP beyond loopback.
         """
         with self._lock:
-            self._refresh()
+            self._require_presence()
             self._remember(moved(self._identity, url, fingerprint, insecure_http))
 
     def leave(self, erase: bool = True) -> None:
@@ -377,14 +386,19 @@ class Device:
         What was told stays in the account, and with `erase=False` the ledger in the file too.
         """
         with self._lock:
+            if self._gone:
+                return
+            self._refresh()
             try:
-                if self.ended in (None, ALL_MADE):
+                # Not to a server that has ended this device itself, or was told before.
+                if self._identity.ended in (None, ALL_MADE):
                     self._transport.leave(self._identity.token)
             except CrowdmlError as error:
                 self._say(f"left without telling the server: {error}")
-            self._identity = replace(self._identity, ended="left", token="", certificate=None)
+            self._identity = replace(self._identity, ended=LEFT, token="", certificate=None)
             # Also before the file is removed: overwritten, and known to who still has it open.
             self._store.keep_ledger(self._identity)
+            self._gone = True
             self.close()
             if erase:
                 self._store.remove()
@@ -413,8 +427,9 @@ class Device:
         letter = self._store.pending
         if letter:
             outcome = self._send(letter)
-        full = self._fills_a_batch(self._store.standing)
-        if not self.ended and full and not self._fulfilled():
+        # Without a letter another process was faster: what it left needs an approval of its own.
+        letter = None
+        while not letter and self._may_release():
             letter = self._release()
             outcome = self._send(letter) if letter else outcome
         self._waiting.clear()
@@ -422,25 +437,33 @@ class Device:
             self._end(ALL_MADE)
         return outcome
 
+    def _may_release(self) -> bool:
+        self._refresh()
+        full = self._fills_a_batch(self._store.standing)
+        return full and not self.ended and not self._fulfilled()
+
     def _fulfilled(self) -> bool:
         return self._agreement.fulfilled(self._store.ledger)
 
     def _release(self) -> Letter | None:
         """Check out w and turn the buffer into one sanitised letter."""
         agreement = self._agreement
-        # Asked before the check-out too, so that a spent budget costs no traffic.
-        agreement.require_budget(self._store.ledger, self._store.n_samples)
+        # Before the check-out, so that a spent budget costs no traffic.
+        approval = agreement.approve(self._store.ledger, self._store.n_samples)
         checked_out = self._transport.checkout(self._identity.token)
         w = agreement.accept(checked_out)
         self._on_step("checked out")
 
-        def write(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent] | None:
-            written = agreement.write(checked_out.checkout.version, w, x, y, ledger, self._chance)
+        def write(x: Array, y: Array, ledger: Ledger) -> Letter | None:
+            if self._store.identity != self._identity:
+                return None  # limits, terms or the end: another process has changed them meanwhile
+            version = checked_out.checkout.version
+            letter = agreement.write(approval, version, w, x, y, ledger, self._chance)
             self._on_step("sanitised")
-            return written
+            return letter
 
         with self._waiting.whole_slots():
-            letter = self._store.release(write)
+            letter = self._store.release(approval.n_samples, approval.event, write)
             if letter:
                 self._on_step("stored")
         return letter
@@ -458,18 +481,29 @@ class Device:
         return Outcome.CHECKED_IN
 
     def _refused(self, error: Rejected) -> Outcome:
-        """The server said no: end, ask, wait, or go on with the next minibatch."""
+        """The server said no: end, ask, wait, or go on with the next minibatch.
+
+        `tests/vectors/behaviour.json` says what every device does after each kind.
+        """
         self._say(f"the server refused: {error.detail}")
+        if error.kind in GIVE_UP_ON:
+            self._end(error.detail)
+            return Outcome.ENDED
+        if error.kind == "too-many-checkins" or (self._fulfilled() and not self.pending):
+            self._end(ALL_MADE)
+            return Outcome.ENDED
         if error.kind == "task-finished":
             # Its owner may reopen it: the next run asks again.
             self._over = error.detail
             return Outcome.ENDED
-        if error.kind in GIVE_UP_ON:
-            self._end(error.detail)
-            return Outcome.ENDED
-        why = {"terms-changed": Outcome.TERMS, "task-paused": Outcome.PAUSED}
-        patience = _patience(error.extra.get("retry_after"))
-        return self._waiting.hold(why.get(error.kind, Outcome.WAITING), patience)
+        if error.kind == "terms-changed":
+            return self._await_consent()
+        why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
+        return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
+
+    def _await_consent(self) -> Outcome:
+        """Try nothing more by itself: the participant agrees, or starts the device again."""
+        return self._waiting.hold(Outcome.TERMS, math.inf)
 
     # State
 
@@ -485,9 +519,16 @@ class Device:
 
     def _refresh(self) -> None:
         """Another process may have changed limits, agreed to other terms, or left."""
+        if self._identity.ended == LEFT:
+            return
         identity = self._store.identity if self._store.changed() else None
         if identity is not None and identity != self._identity:
             self._adopt(identity)
+
+    def _require_presence(self) -> None:
+        self._refresh()
+        if self._identity.ended == LEFT:
+            raise DeviceError("this device has left its task. Join again.")
 
     def _adopt(self, identity: Identity) -> None:
         if self._follows and _server(identity) != _server(self._identity):
@@ -517,6 +558,6 @@ def _connect(identity: Identity) -> HttpTransport:
 
 def _patience(retry_after: object) -> float:
     """The seconds that the server asks to wait, within reason."""
-    if not isinstance(retry_after, int | float) or not retry_after >= 0:
+    if isinstance(retry_after, bool) or not isinstance(retry_after, int | float):
         return 0.0
-    return min(float(retry_after), LONGEST_WAIT)
+    return float(min(retry_after, LONGEST_WAIT)) if retry_after >= 0 else 0.0

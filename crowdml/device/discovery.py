@@ -11,23 +11,19 @@ import crowdml
 from crowdml.device.broker import Broker
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
-from crowdml.privacy import Unit
+from crowdml.protocol import Promise
 
 __all__ = ["Discovery"]
 
 PREFIX = "homeassistant"
 STATES = ["collecting", "waiting", "ended"]
-WHOM = {
-    Unit.CHECKIN: "everything that this device contributed, over all check-ins",
-    Unit.SAMPLE: "one sample in every check-in",
-}
 ENTITIES: dict[str, dict[str, Any]] = {
     "state": {"name": "State", "device_class": "enum", "options": STATES},
     "samples": {"name": "Samples in the buffer", "state_class": "measurement"},
     "checkins": {"name": "Check-ins", "state_class": "total_increasing"},
     "epsilon": {"name": "ε spent", "state_class": "total_increasing"},
 }
-ATTRIBUTES = {"state": ("why",), "epsilon": ("for", "limit")}
+ATTRIBUTES = {"state": ("why",), "epsilon": ("promise", "level", "limit")}
 
 
 class Discovery:
@@ -77,13 +73,17 @@ def report(device: Device, outcome: Outcome) -> dict[str, Any]:
         state, why = "ended", device.ended
     elif outcome in (Outcome.COLLECTED, Outcome.CHECKED_IN):
         state, why = "collecting", ""
-    terms = device.terms
+    limit = device.identity.limits.per_device
+    allowed = device.terms.checkins_within(limit)
+    promise = Promise.of(device.terms, allowed, [event.loss for event in device.ledger.events])
+    said = promise.sentences
     return {
         "state": state,
         "why": why,
         "samples": device.n_samples,
         "checkins": device.n_answered,
-        "epsilon": device.ledger.per_device,
-        "for": WHOM[terms.mechanism().unit] if terms.private else "nobody: the task is not private",
-        "limit": device.identity.limits.per_device,
+        "epsilon": device.ledger.epsilon_spent,
+        "promise": str(said["epsilon"] if promise.private else said["not_private"]),
+        "level": str(promise.level.pill),
+        "limit": limit,
     }

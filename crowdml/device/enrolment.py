@@ -1,5 +1,6 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
+import re
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,11 @@ from crowdml.device.certificate import fetch_pinned
 from crowdml.device.link import split_root
 from crowdml.device.store import Identity
 from crowdml.device.transport import HttpTransport, Transport
-from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged
+from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
 __all__ = [
-    "DEFAULT_CHECKINS",
     "Offer",
     "Wishes",
     "default_limits",
@@ -25,8 +25,7 @@ __all__ = [
     "read_terms",
 ]
 
-DEFAULT_CHECKINS = 20
-"""How many check-ins the device limit allows, where the participant does not say."""
+SENSIBLE = re.compile("[!-~]{1,200}")
 
 
 class Offer(NamedTuple):
@@ -45,7 +44,7 @@ class Wishes(TypedDict, total=False):
         fingerprint: SHA-256 of a self-signed certificate to trust.
         terms_sha256: The hash of the terms that were shown: others are not joined.
         limits: On ε; by default one check-in's cost per sample, and for the device what the terms
-            say, or twenty check-ins if they say nothing.
+            say, or as many check-ins as are usual if they say nothing.
         accept_no_privacy: Join even a task that is not private: no noise, or an ε above 20.
         insecure_http: Allow plain HTTP beyond loopback.
     """
@@ -59,10 +58,9 @@ class Wishes(TypedDict, total=False):
 
 
 def default_limits(terms: Terms) -> Limits:
-    """One use for each sample; for the device what was agreed to, or so many check-ins."""
-    cost = terms.epsilon_per_sample
-    in_all = terms.epsilon_in_all or terms.epsilon_after(DEFAULT_CHECKINS)
-    return Limits(per_sample=cost, per_device=in_all)
+    """Return limits that allow each sample once, and the usual number of check-ins."""
+    promise = terms.promise
+    return Limits(promise.epsilon_per_sample, promise.epsilon_over_checkins)
 
 
 def read_terms(view: TaskView, task: str) -> Offer:
@@ -94,12 +92,16 @@ def enrol(
                 f"the terms must have the hash {shown}, found {offer.sha256}. Read them before "
                 "joining."
             )
-        if not offer.terms.private and not wishes.get("accept_no_privacy"):
+        promise = offer.terms.promise
+        if not promise.private and not wishes.get("accept_no_privacy"):
             raise NotPrivate(
-                f"the task {task} is NOT PRIVATE. {offer.terms.why_not_private} To join all the "
-                "same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
+                f"the task {task} is NOT PRIVATE. {promise.sentences['not_private']} To join all "
+                "the same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
             )
         enrolled = server.enrol(Enrol(offer.sha256, wishes.get("invite")))
+        if not all(map(SENSIBLE.fullmatch, (enrolled.device, enrolled.token))):
+            # A name is part of a text that is hashed, and a token of a header.
+            raise Unreachable("the server gives no name and token that make sense.")
     return Identity(
         url=url,
         task=task,

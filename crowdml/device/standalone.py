@@ -29,6 +29,7 @@ import time
 from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from decimal import ROUND_HALF_UP, Context
 from fractions import Fraction
 from operator import mul
 from types import SimpleNamespace
@@ -41,11 +42,18 @@ Sample = tuple[list[float], float]
 
 STATES = {"running": "", "paused": "task-paused"}
 STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
-LATER = {"not-found", "method-not-allowed", "task-paused", "too-frequent", "unavailable", "unknown"}
+GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
+KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
+KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
+PERSON = {"", "task-finished", "terms-changed"}  # a person has to do something
 OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
-NEXT = {"stale-version", "future-version", "implausible", "repeated-number"}
+LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
+LOST = ("epsilon", "loss", "less")
+LEVELS = ((0.1, "very strong"), (1, "strong"), (4, "moderate"), (10, "weak"), (20, "very weak"))
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
-SLOT = 0.1  # seconds: a message is sent after a whole number of these
+SLOT = 0.05  # seconds: a check-in is sent a whole number of these after its check-out
+LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: of our own accord, and as the server says
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 MINE = 0x63726F77  # marks the files of this program
 ONES = [bin(byte).count("1") - 4 for byte in range(256)]
 
@@ -90,7 +98,7 @@ TERMS = {
     },
     "collection": {
         "batch": (int, 1, 100_000), "buffer": (int, 1, 1_000_000), "heldout": (float, 0, 0),
-        "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9),
+        "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9), "counters": (float, 0, 0.9),
     },
 }  # fmt: skip
 """A type with the least and the most (of a text or a list: of its length), words, or null."""
@@ -149,6 +157,8 @@ class Terms(SimpleNamespace):
             (self.batch <= self.buffer, "have a buffer for a whole batch"),
             (self.t < self.k, "have closest below directions"),
             (self.epsilon <= 40, "have an epsilon of at most 40 for each check-in"),
+            (self.evaluators + self.counters <= 0.9 * (1 + 1e-9), "let one check-in in ten train"),
+            (self.C > 0 or self.counters == 0, "have counters of 0 where there are no labels"),
             (suits(terms["features"]["sensor"], self.D), "count what the sensor makes"),
         ):
             if not holds:
@@ -182,10 +192,12 @@ def choose(order: list[int], t: int, epsilon: float) -> int:
     return order[t + secrets.randbelow(k - t)]
 
 
-def evaluates(terms: Terms, place: str) -> bool:
-    """Whether this check-in tells how good w is instead of a direction: a public rule."""
-    draw = hashlib.sha256(f"{place}\nrole".encode()).digest()[:4]
-    return bool(int.from_bytes(draw, "little") < terms.evaluators * 2**32)
+def role_of(terms: Terms, place: str) -> str:
+    """Return the role of a check-in by a public rule: "evaluate", "count" or "train"."""
+    draw = int.from_bytes(hashlib.sha256(f"{place}\nrole".encode()).digest()[:4], "little")
+    if draw < terms.evaluators * 2**32:
+        return "evaluate"
+    return "count" if draw < (terms.evaluators + terms.counters) * 2**32 else "train"
 
 
 def codebook(place: str, d: int, k: int) -> Iterator[list[int]]:
@@ -221,19 +233,25 @@ def direction(terms: Terms, place: str, u: list[float]) -> int:
     return choose(order, terms.t, terms.epsilon)
 
 
-def report(terms: Terms, w: list[float], samples: list[Sample]) -> int:
-    """Of one sample its label, and whether w is wrong about it: rather the truth."""
-    x, y = samples[secrets.randbelow(len(samples))]
+def respond(truth: int, numbers: int, epsilon: float) -> int:
+    """Return the truth, or by chance another one of 0 … numbers − 1."""
+    return choose([truth, *(n for n in range(numbers) if n != truth)], 1, epsilon)
+
+
+def is_wrong(terms: Terms, w: list[float], x: list[float], y: float) -> bool:
     s = scores_of(terms, w, x)
-    wrong = s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
-    truth = 2 * (int(y) if terms.C else 0) + wrong
-    return choose([truth, *(r for r in range(2 * terms.K) if r != truth)], 1, terms.epsilon)
+    return s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
 
 
-def tell(terms: Terms, place: str, w: list[float], samples: list[Sample]) -> dict[str, int]:
-    """All that is ever told of these samples."""
-    if evaluates(terms, place):
-        return {"report": report(terms, w, samples)}
+def tell(
+    terms: Terms, place: str, w: list[float], samples: list[Sample], role: str
+) -> dict[str, int]:
+    """Return the one number that is ever sent about these samples."""
+    if role != "train":
+        x, y = samples[secrets.randbelow(len(samples))]
+        if role == "count":
+            return {"answer": respond(int(y), terms.C, terms.epsilon)}
+        return {"wrong": respond(int(is_wrong(terms, w, x, y)), 2, terms.epsilon)}
     u = [g + terms.regularization * w_j for g, w_j in zip(mean_gradient(terms, w, samples), w)]
     return {"direction": direction(terms, place, u)}
 
@@ -301,6 +319,115 @@ def read_lines(source: str, sources: dict[str, Any]) -> Iterator[tuple[str, dict
                 yield line, {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
     if n < taken:
         raise changed
+
+
+# The promise: crowdml/protocol/sentences.py has the same sentences, and a test compares them
+
+
+def promise(terms: Terms) -> dict[str, str]:
+    """Return what is promised to the person: the level, and every sentence by its name."""
+    private = terms.in_all <= PRIVATE_UP_TO * (1 + 1e-9)
+    level = next((word for most, word in LEVELS if terms.in_all <= most * (1 + 1e-9)), "")
+    said = {"level": f"{level.capitalize()} privacy" if private else "Not private"}
+    if not private:
+        said["not_private"] = (
+            f"It has ε = {figure(terms.in_all)} for a person. Above {PRIVATE_UP_TO} nothing is "
+            "protected: a guess can become certain."
+        )
+    kept = "Your samples never leave your device."
+    open_ = "Your device sends numbers from which your samples can be worked out."
+    samples = "1 sample" if terms.batch == 1 else f"{terms.batch:,} samples"
+    said["stays"] = (
+        f"{kept if private else open_} When it has {samples}, it sends one message, a check-in."
+    )
+    said["often"] = f"It stops after {terms.checkins:,} check-ins."
+    if terms.checkins == 1:
+        said["often"] = "It sends one check-in, and no more."
+    if terms.evaluators or terms.counters:
+        said["rule"] = "A public rule, not your device, decides what a check-in sends."
+    said.update(roles(terms))
+    said["hides"] = "Chance changes what is sent so little that " + (
+        "a guess about you can become nearly certain." if private else "nothing is protected."
+    )
+    if terms.in_all <= 4 * (1 + 1e-9):
+        said["hides"] = (
+            "Chance has a part in what is sent, so nobody can be sure what your samples are."
+        )
+    said["epsilon"] = f"ε = {figure(terms.in_all)}, for everything that you send to this task."
+    question = "whether your number was high or low"
+    if terms.C:
+        question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
+    said["loss"] = (
+        f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
+        f"device sends they could at worst be right {times(certainty(terms.in_all))}. We call that "
+        f"{level or 'not private'}."
+    )
+    if terms.checkins > 1:
+        one = times(certainty(terms.epsilon))
+        said["less"] = f"With one check-in instead of {terms.checkins:,} it would be {one}."
+    return said
+
+
+def roles(terms: Terms) -> dict[str, str]:
+    """Return what check-ins of each role send, and how often that is true."""
+    shares = (terms.evaluators, terms.counters)
+    of = next((n for n in range(1, 1000) if all(fits(s, n) for s in shares)), 1000)
+    others = [max(1, half_up(s * of)) if s else 0 for s in shares]
+    counts = (of - sum(others), *others)
+    often = [f"In {n:,} of {of:,} check-ins it sends" for n in counts]
+    if not sum(others):
+        often[0] = "In every check-in it sends"
+    said = {
+        "train": f"{often[0]} one number: which of {terms.k:,} directions the model should move in."
+    }
+    about = "right about one of your samples"
+    if not terms.C:
+        about = f"within {figure(terms.tolerance)} of the number in one of your samples"
+    if terms.evaluators:
+        true = times(truth(2, terms.epsilon))
+        said["evaluate"] = (
+            f"{often[1]} only whether the model was {about}. What it sends is true {true}; "
+            "otherwise it is the opposite."
+        )
+    if terms.counters:
+        true = times(truth(terms.C, terms.epsilon))
+        said["count"] = (
+            f"{often[2]} only your answer to one sample. The answer sent is the true one {true}; "
+            "otherwise it is made up."
+        )
+    return said
+
+
+def certainty(epsilon: float) -> float:
+    """How often a coin's guess can become right, at most."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def truth(numbers: int, epsilon: float) -> float:
+    """How often `respond` returns the truth."""
+    return 1 / (1 + (numbers - 1) * math.exp(-epsilon))
+
+
+def half_up(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def fits(share: float, of: int) -> bool:
+    """Whether this share of `of` check-ins is a whole number above 0, or the share is 0."""
+    n = half_up(share * of)
+    return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
+
+
+def times(share: float) -> str:
+    for of in (10**2, 10**3, 10**4, 10**5, 10**6):
+        if 0 < half_up(share * of) < of - 1:
+            return f"{half_up(share * of):,} times in {of:,}"
+    return "practically always" if share > 0.5 else "practically never"
+
+
+def figure(value: float) -> str:
+    """Write a number with four significant digits, halves rounded up."""
+    return f"{Context(4, ROUND_HALF_UP).create_decimal(value).normalize():,f}"
 
 
 # Memory and voice
@@ -388,9 +515,10 @@ class Server:
         if answer.status in (200, 201, 204):
             return answer.headers, document
         problem = document if type(document) is dict else {}
-        kind = str(problem.get("type") or "unknown").removeprefix("urn:crowdml:problem:")
+        own, _, kind = str(problem.get("type")).partition("urn:crowdml:problem:")
+        kind = "unknown" if own or not kind else kind  # problems of a proxy say nothing to us
         wait: Any = problem.get("retry_after")
-        wait = min(max(wait, 0.0), 3600.0) if type(wait) in (int, float) else 0.0
+        wait = min(wait, LONGEST_WAIT) if type(wait) in (int, float) and wait >= 0 else 0.0
         why = f"the server says no: {problem.get('detail', answer.status)}"
         raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
 
@@ -412,23 +540,20 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, na
     for line in (view["title"], view["objective"], *terms.text.split("\n")):
         print(visible(line))
     # Below the terms, so that a long text cannot push it out of sight.
-    sure = math.ceil(1e4 / (1 + math.exp(-terms.in_all))) / 1e2
-    weak = " THAT IS NEXT TO NO PROTECTION." * (terms.in_all > 10)
-    if terms.in_all > PRIVATE_UP_TO:
-        weak = f"\nTHIS TASK IS NOT PRIVATE: above ε = {PRIVATE_UP_TO} nothing is protected."
+    said = promise(terms)
+    leaves = [said[name] for name in LEAVES if name in said]
+    lost = [said["level"] + ".", *(visible(said[name]) for name in LOST if name in said)]
+    if "not_private" in said:
+        lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
     print(f"""
 Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
 What for:      {visible(terms.purpose)}
-What leaves:   {terms.checkins} times at most, after {terms.batch} samples or more, one number:
-               one of {terms.k} public directions, more likely one that improves the model;
-               for a share of {terms.evaluators:g} instead a label and whether it was predicted
-               wrongly, more likely the truth.
+What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
-What you lose: at most ε = {terms.in_all:g}, for all that you sense together, whatever anyone does:
-               who guesses about you at fifty-fifty becomes at most {sure:g} % sure.{weak}
+What you lose: {" ".join(lost)}
 What you lost: ε = {spent(memory):g} before, as far as this file knows.
 The terms are: {terms.sha256}""")
-    if terms.in_all > PRIVATE_UP_TO and not naked:
+    if "not_private" in said and not naked:
         raise Problem("not joined. To join what is NOT PRIVATE, say --accept-no-privacy.")
     if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Problem("not joined.")
@@ -483,15 +608,24 @@ class Device:
                     taken.update(place)
             self.check_in(wait)
         if self.done():
-            return "all check-ins that you agreed to are made. Thank you."
+            return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
     def done(self) -> bool:
-        return bool(self.memory.read(self.name)["number"] >= self.terms.checkins)
+        """Whether all check-ins are made, by our count or the server's, and none waits."""
+        state = self.memory.read(self.name)
+        every = state["number"] >= self.terms.checkins or "ended" in state
+        return bool(every and not state["outbox"])
 
     def check_in(self, wait: float) -> None:
-        """Send what waits; with a full minibatch, tell one number of it. Try again for so long."""
-        deadline, pause = time.monotonic() + wait, 1.0
+        """Send what waits; with a full minibatch, tell one number of it.
+
+        What is refused is tried again for `wait` seconds, or dropped: see `deliver`. What only a
+        person can change is raised. tests/vectors/behaviour.json has it all.
+        """
+        deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
+        if state.get("ended") in GIVE_UP_ON:
+            raise Problem(state["why"], state["ended"])
         while True:
             try:
                 self.deliver()
@@ -500,13 +634,23 @@ class Device:
                     self.release(*model)
                     # How long it took must not tell what was drawn, or from which samples.
                     time.sleep(SLOT - (time.monotonic() - started) % SLOT)
-                return self.deliver()
+                self.deliver()
+                return
             except Problem as problem:
-                pause = max(min(2 * pause, 300.0), problem.retry_after)
-                if problem.kind not in LATER or time.monotonic() + pause > deadline:
+                if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
+                    with self.memory.change(self.name) as state:
+                        state.update(ended=problem.kind, why=str(problem))
+                if problem.kind not in {"", *GIVE_UP_ON} and self.done():
+                    print(visible(problem), file=sys.stderr)
+                    return
+                pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
+                pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)
+                failures += 1
+                late = time.monotonic() + pause > deadline
+                if late or problem.kind in GIVE_UP_ON | PERSON:
                     raise
                 print(visible(f"{problem} Trying again."), file=sys.stderr)
-            time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+            time.sleep(pause)
 
     def check_out(self) -> tuple[int, list[float]]:
         """The model's version and w, if they make sense, on the terms that were agreed to."""
@@ -537,16 +681,21 @@ class Device:
             number = state["number"] + 1
             if len(samples) < terms.batch or number > terms.checkins or state["outbox"]:
                 return  # another process was faster
-            told = tell(terms, f"{terms.sha256}\n{self.name}\n{number}", w, samples)
+            place = f"{terms.sha256}\n{self.name}\n{number}"
+            role = role_of(terms, place)
+            told = tell(terms, place, w, samples, role)
             message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}
             state["outbox"] = json.dumps({**message, "number": number, **told})
             state["number"], entry = number, {"task": state["task"], "number": number}
-            entry |= {"what": next(iter(told)), "epsilon": terms.epsilon, "answer": "none yet"}
+            entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
             state["ledger"].append(entry)
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
-        """Send what waits. What is refused was told all the same: its ε stays in the ledger."""
+        """Send what waits. What is refused was told all the same: its ε stays in the ledger.
+
+        It is dropped, unless the same bytes may be accepted later.
+        """
         outbox, refusal = self.memory.read(self.name)["outbox"], None
         if not outbox:
             return
@@ -555,19 +704,20 @@ class Device:
             if said not in ("applied", "duplicate"):
                 raise Problem(f"no answer that makes sense: {said}.", "unknown")
         except Problem as problem:
-            if problem.kind in LATER:
+            if problem.kind in KEEP_AFTER:
                 raise
             said, refusal = f"refused, {problem.kind}", problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
                 state["outbox"], state["ledger"][-1]["answer"] = None, said
-        if refusal and refusal.kind not in NEXT:
+        if refusal:
             raise refusal
 
     def leave(self) -> str:
         """The ledger stays: who joins again loses more, and it has to be added up."""
         try:
-            self.server.call("DELETE", "/devices/me")
+            if self.memory.read(self.name).get("ended") not in GIVE_UP_ON:
+                self.server.call("DELETE", "/devices/me")
         except Problem as problem:
             print(visible(f"The server was not told: {problem}"), file=sys.stderr)
         with self.memory.change(self.name) as state:

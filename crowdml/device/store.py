@@ -70,7 +70,7 @@ PRAGMA user_version = 3;
 """What makes a file of each version from one of the version before."""
 
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
-"""Samples are added one by one and taken all at once, so their ids have no gaps."""
+"""Samples are added one by one and the oldest are taken, so their ids have no gaps."""
 
 STANDING = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
 ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?
@@ -239,21 +239,29 @@ class DeviceStore:
     # Outbox and ledger
 
     def release(
-        self, sanitize: Callable[[Array, Array, Ledger], tuple[Letter, CheckinEvent] | None]
+        self,
+        n_samples: int,
+        event: CheckinEvent,
+        sanitize: Callable[[Array, Array, Ledger], Letter | None],
     ) -> Letter | None:
-        """Turn the whole buffer into one letter, in one transaction, unless `sanitize` declines.
+        """Turn the oldest samples into one letter, in one transaction, unless `sanitize` declines.
+
+        Args:
+            n_samples: How many samples.
+            event: What the letter sends, as the ledger has approved it.
+            sanitize: Makes the letter from samples, targets and the ledger.
 
         The write lock is held from reading the samples to storing the letter, so no other
         process can use a sample again or spend the same ε.
         """
         with self._db.transaction(durable=True):
-            rows = self._db.execute("SELECT id, x, y, followed FROM buffer ORDER BY id").fetchall()
+            query = "SELECT id, x, y, followed FROM buffer ORDER BY id LIMIT ?"
+            rows = self._db.execute(query, (n_samples,)).fetchall()
             x = np.array([np.frombuffer(row[1], dtype="<f8") for row in rows])
             y = np.array([row[2] for row in rows])
-            made = sanitize(x, y, self.ledger)
-            if made is None:
+            letter = sanitize(x, y, self.ledger)
+            if letter is None:
                 return None
-            letter, event = made
             self._book(letter, event, all(row[3] for row in rows))
             self._db.execute("INSERT INTO outbox VALUES (?, ?)", (letter.id, letter.body))
             self._db.execute(

@@ -169,7 +169,8 @@ class HttpTransport:
             self._connection.close()
             raise Unreachable(f"an answer may have at most {LARGEST_ANSWER} bytes.")
         if response.status >= 500:
-            raise Unreachable(read_problem(response.status, answer).detail)
+            problem = read_problem(response.status, answer)
+            raise Unreachable(problem.detail, problem.extra.get("retry_after"))
         if response.status >= 400:
             raise read_problem(response.status, answer)
         return response.status, response.headers, answer

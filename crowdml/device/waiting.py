@@ -10,6 +10,9 @@ from crowdml.privacy import SystemChance
 
 __all__ = ["Waiting"]
 
+SLOT = 0.05
+"""Seconds: a check-in is sent a whole number of these after its check-out."""
+
 STEPS = 1_000_000
 
 
@@ -46,7 +49,7 @@ class Waiting:
         base: float = 1.0,
         longest: float = 300.0,
         jitter: float = 0.0,
-        slot: float = 0.05,
+        slot: float = SLOT,
         clock: Callable[[], float] = time.monotonic,
         chance: Below | None = None,
         sleep: Callable[[float], None] = time.sleep,

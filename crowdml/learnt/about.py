@@ -27,7 +27,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
         mechanism: What hid the samples.
         epsilon: ε for the unit, at most; "inf" if nothing was hidden.
         delta: δ; 0 for a pure ε.
-        unit: Whom ε is for: a `person` in all, a `sample` or a `reading`.
+        unit: Whom ε is for: a `person`, a `sample` or a `reading`.
     """
 
     format: Literal["crowdml model 1"] = "crowdml model 1"
@@ -46,7 +46,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, terms: Terms, terms_sha256: str, version: int) -> "About":
-        epsilon, unit = terms.promise
+        promise = terms.promise
         return cls(
             task=terms.task,
             version=version,
@@ -57,9 +57,9 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
             norm=2 if terms.mechanism().norm == 2 else 1,
             terms_sha256=terms_sha256,
             mechanism=terms.mechanism_name,
-            epsilon="inf" if epsilon == float("inf") else epsilon,
-            delta=terms.event(terms.collection.batch).loss.delta,
-            unit=unit,
+            epsilon="inf" if promise.exact else promise.epsilon_of_terms,
+            delta=promise.delta,
+            unit=promise.whom,
         )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.passwords import password_matches
 
@@ -26,7 +27,7 @@ class Attempts:
     async def matches(self, hashed: str | None, password: str, visitor: str | None = None) -> bool:
         most = MOST_OF_THIS_MACHINE if visitor is None else MOST_OF_ONE
         if self._waiting[visitor] >= most or self._waiting.total() >= MOST_AT_ONCE:
-            raise rejected("too-frequent", "too many sign in at once.", retry_after=5)
+            raise rejected("too-frequent", Phrase("too many sign in at once."), retry_after=5)
         self._waiting[visitor] += 1
         try:
             async with self._turn:

@@ -44,7 +44,7 @@ class ChoiceHiding:
 
     @property
     def title(self) -> str:
-        return say("How chance hides all of it")
+        return say("How chance changes what is sent")
 
     @property
     def about(self) -> str:

@@ -1,14 +1,9 @@
-"""What a participant decides on: who can be asked, how long it takes, and what is lost in all."""
+"""What a participant decides on besides the promise: who can be asked, and how long it takes."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import msgspec
-
-from crowdml.device.enrolment import DEFAULT_CHECKINS
-from crowdml.portal import words
 from crowdml.portal.language import say
-from crowdml.portal.promise import LEVELS, Level, Promise
 from crowdml.protocol import Terms
 
 __all__ = ["Consent"]
@@ -44,8 +39,8 @@ class Consent:
 
     @property
     def checkins(self) -> int:
-        """After so many a device stops, if the participant does not say otherwise."""
-        return self.terms.collection.checkins or DEFAULT_CHECKINS
+        """The number of check-ins after which a device stops, unless the participant changes it."""
+        return self.terms.promise.checkins
 
     @property
     def seconds(self) -> float | None:
@@ -57,30 +52,6 @@ class Consent:
 
     def time(self, checkins: int = 1) -> str:
         return _time(checkins * (self.seconds or 0.0))
-
-    @property
-    def in_all(self) -> Promise:
-        """What that many check-ins lose together."""
-        return replace(Promise.of(self.terms), epsilon=self.terms.epsilon_after(self.checkins))
-
-    @property
-    def sure(self) -> str:
-        share = words.certainty(self.in_all.epsilon)
-        return say("at most {share} sure", share=share) + words.but_for(self.in_all.delta)
-
-    @property
-    def levels(self) -> str:
-        """For the page's script: the largest ε of each level, its name and its colour."""
-        named = [Promise(True, level.most).level for level in LEVELS]
-        return msgspec.json.encode([[each.most, pill(each), each.key] for each in named]).decode()
-
-    @property
-    def level(self) -> str:
-        return pill(self.in_all.level)
-
-
-def pill(level: Level) -> str:
-    return level.name if level.key == "none" else say("{level} privacy", level=level.name)
 
 
 def _time(seconds: float) -> str:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from crowdml.portal.hiding import Hiding, Slider, hiding, sliders
-from crowdml.portal.promise import Promise
-from crowdml.protocol import Task, Terms, terms_hash
+from crowdml.protocol import Promise, Task, Terms, terms_hash
 from crowdml.server.learner import Learner
 
 __all__ = ["Description"]
@@ -41,7 +40,7 @@ class Description:
 
     @property
     def promise(self) -> Promise:
-        return Promise.of(self.terms)
+        return self.terms.promise
 
     @property
     def private_bytes(self) -> int:

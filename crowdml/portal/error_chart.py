@@ -8,7 +8,6 @@ from crowdml.portal.drawing import Theme, figure, in_percent, in_whole_numbers, 
 from crowdml.portal.facts import Facts
 from crowdml.portal.language import say
 from crowdml.portal.performance import Performance, what_is_wrong
-from crowdml.portal.promise import Promise
 from crowdml.protocol import Estimate, Task
 from crowdml.server.totals import error_estimate
 
@@ -99,9 +98,10 @@ def note_error(task: Task) -> str:
 def _measured(task: Task) -> str:
     collection = task.terms.collection
     band = say("The truth lies in the band with 95 % confidence.")
-    if Promise.of(task.terms).whole:
+    promise = task.terms.promise
+    if promise.roles:
         if not collection.evaluators:
-            return say("Not measured: in this task every check-in trains.")
+            return say("Not measured: in this task no check-in evaluates.")
         if collection.checkins == 1:
             said = say(
                 "How often the model of the moment was wrong for people who did not train it."
@@ -112,7 +112,7 @@ def _measured(task: Task) -> str:
             )
         return f"{said} {band}"
     said = say("How often the model of the moment was wrong on the devices’ own new samples.")
-    if task.terms.hides:
+    if not promise.exact:
         said += " " + say("Devices send these counts with noise.")
     return f"{said} {band}"
 

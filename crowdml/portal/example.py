@@ -8,8 +8,8 @@ import numpy as np
 from crowdml.device import features_of
 from crowdml.models import Minibatch
 from crowdml.portal.message import Message, make_message
-from crowdml.privacy import DirectionMechanism, Place, bound_features
-from crowdml.protocol import Terms
+from crowdml.privacy import Place, Role, bound_features
+from crowdml.protocol import DirectionTerms, Terms
 from crowdml.types import Array
 
 __all__ = ["Example", "is_quick", "make_example"]
@@ -40,9 +40,9 @@ class Example(NamedTuple):
 
 def is_quick(terms: Terms) -> bool:
     """Whether an example takes no more than a fraction of a second to make."""
-    sensor, mechanism, size = terms.features.sensor, terms.mechanism(), terms.make_model().size
+    sensor, size = terms.features.sensor, terms.make_model().size
     samples = terms.collection.batch * (size + (sensor.window if sensor else 0))
-    directions = mechanism.directions if isinstance(mechanism, DirectionMechanism) else 0
+    directions = terms.privacy.directions if isinstance(terms.privacy, DirectionTerms) else 0
     return samples <= LARGEST_SAMPLES and directions * size <= LARGEST_CODEBOOK
 
 
@@ -70,14 +70,14 @@ def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Exa
 
 def _places(terms: Terms, terms_sha256: str) -> Iterator[Place]:
     """Made-up devices, one for each role that a check-in can have."""
-    mechanism, found = terms.mechanism(), set()
+    roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
     for k in range(MOST_TRIED):
         place = Place(terms_sha256, f"example-{k}", 1)
-        role = isinstance(mechanism, DirectionMechanism) and mechanism.evaluates(place)
+        role = terms.collection.roles.of(place)
         if role not in found:
             found.add(role)
             yield place
-        if len(found) == 1 + (terms.collection.evaluators > 0):
+        if len(found) == len(roles):
             return
 
 

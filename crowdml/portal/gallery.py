@@ -10,6 +10,7 @@ from contextvars import copy_context
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from crowdml.phrase import Phrase
 from crowdml.portal.language import language
 from crowdml.protocol import rejected
 
@@ -46,7 +47,9 @@ class Gallery(Generic[T]):
         if found is None:
             waiting = sum(not picture.done() for picture in self._pictures.values())
             if waiting >= self._most_waiting:
-                raise rejected("unavailable", "too many pictures are being drawn.", retry_after=5)
+                raise rejected(
+                    "unavailable", Phrase("too many pictures are being drawn."), retry_after=5
+                )
             found = asyncio.get_running_loop().run_in_executor(self._thread, drawn)
             self._pictures[key] = found
             if len(self._pictures) > MOST:

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from crowdml.errors import CrowdmlError
+from crowdml.phrase import Phrase
 from crowdml.portal.choice_hiding import ChoiceHiding
 from crowdml.portal.drawing import Theme
 from crowdml.portal.language import say
 from crowdml.portal.noise_hiding import NoiseHiding
 from crowdml.portal.words import log10
-from crowdml.privacy import LARGEST_CHOICE, DirectionMechanism, NoiseMechanism
+from crowdml.privacy import PRIVATE_UP_TO, DirectionMechanism, NoiseMechanism
 from crowdml.protocol import Terms, rejected
 
 if TYPE_CHECKING:
@@ -70,15 +71,15 @@ def sliders(terms: Terms) -> tuple[Slider, ...]:
     A task that is not private has no such picture: it would speak of what the task does not do.
     """
     if not terms.private:
-        raise rejected("not-found", "this task hides nothing, so there is nothing to draw.")
-    own = terms.epsilon_per_sample
+        raise rejected("not-found", Phrase("this task hides nothing, so there is nothing to draw."))
+    own = terms.loss.total
     low = min(0.01, _power_of_ten(math.floor, own))
     if isinstance(terms.mechanism(), DirectionMechanism):
-        return (Slider("epsilon", say("ε of a check-in"), low, LARGEST_CHOICE, own),)
-    high, batch = max(100.0, _power_of_ten(math.ceil, own)), terms.collection.batch
+        return (Slider("epsilon", say("ε of a check-in"), low, PRIVATE_UP_TO, own),)
+    batch = terms.collection.batch
     most = max(1000.0, _power_of_ten(math.ceil, batch))
     return (
-        Slider("epsilon", say("ε of a sample"), low, high, own),
+        Slider("epsilon", say("ε of a sample"), low, PRIVATE_UP_TO, own),
         Slider("batch", say("Samples in a check-in"), 1, most, batch, whole=True),
     )
 
@@ -96,4 +97,6 @@ def hiding(terms: Terms, **settings: float) -> Hiding:
         assert isinstance(mechanism, NoiseMechanism)
         return NoiseHiding.of(mechanism, settings["epsilon"], round(settings["batch"]))
     except (CrowdmlError, ZeroDivisionError) as error:
-        raise rejected("invalid-parameter", f"this cannot be drawn: {error}") from error
+        why = error.phrase if isinstance(error, CrowdmlError) else str(error)
+        problem = Phrase("this cannot be drawn: {why}", why=why)
+        raise rejected("invalid-parameter", problem) from error

@@ -7,7 +7,6 @@ from crowdml.portal.chart import Chart, nothing, uncertain
 from crowdml.portal.drawing import Theme, figure, in_percent, tidy
 from crowdml.portal.facts import Facts
 from crowdml.portal.language import say
-from crowdml.portal.promise import Promise
 from crowdml.portal.shares import label_shares
 from crowdml.protocol import Estimate, Task
 
@@ -43,9 +42,12 @@ def _short(label: str) -> str:
 
 
 def note_labels(task: Task) -> str:
-    if Promise.of(task.terms).whole:
-        said = say("From the check-ins that report, made to add up to 100 %.")
-    elif task.terms.hides:
+    promise = task.terms.promise
+    if promise.roles:
+        if not task.terms.collection.counters:
+            return say("Not counted: in this task no check-in counts answers.")
+        said = say("From the check-ins that count answers, made to add up to 100 %.")
+    elif not promise.exact:
         said = say("From noisy counts, made to add up to 100 %.")
     else:
         said = say("From exact counts.")

@@ -10,7 +10,15 @@ from crowdml.device import write_checkin
 from crowdml.models import Minibatch
 from crowdml.portal import words
 from crowdml.portal.language import say
-from crowdml.privacy import Directed, DirectionMechanism, Noisy, Place, SystemChance
+from crowdml.privacy import (
+    Directed,
+    DirectionMechanism,
+    Noisy,
+    Place,
+    Role,
+    SystemChance,
+    role_of,
+)
 from crowdml.protocol import Checkin, Terms
 from crowdml.types import Array, Flags
 
@@ -23,16 +31,18 @@ class Odds(NamedTuple):
     """How likely a number was to be sent.
 
     Args:
+        role: The role of the check-in that carries the number.
         number: The number.
-        report: For a report: what it says, in words.
+        says: What the number says, in words; empty for a direction.
         of: How many numbers there are.
         these: Its probability with these samples.
         likely: With the samples that suit it best.
         unlikely: With those that suit it least.
     """
 
+    role: Role
     number: int
-    report: str
+    says: str
     of: int
     these: float
     likely: float
@@ -106,15 +116,14 @@ def _rows(terms: Terms, watched: Watched, sent: Noisy, g: Array) -> list[tuple[s
 def _odds(terms: Terms, minibatch: Minibatch, sent: Directed, place: Place) -> Odds:
     mechanism = terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    choice, number = mechanism.choice_at(place), sent.report
-    if number is None:
-        number, says = sent.direction or 0, ""
-    else:
-        label, wrong = divmod(number, 2)
-        of = f"{terms.target.labels[label]}, " if terms.n_classes else ""
-        says = of + (say("predicted wrongly") if wrong else say("predicted rightly"))
+    role = role_of(sent)
+    choice, number, says = mechanism.choice_of(role), sent.direction or 0, ""
+    if sent.wrong is not None:
+        number, says = sent.wrong, say("wrong") if sent.wrong else say("right")
+    elif sent.answer is not None:
+        number, says = sent.answer, terms.target.labels[sent.answer]
     these = mechanism.probability(sent, minibatch, place)
-    return Odds(number, says, choice.k, these, choice.likely, choice.unlikely)
+    return Odds(role, number, says, choice.k, these, choice.likely, choice.unlikely)
 
 
 def _written(sent: Checkin) -> str:

@@ -45,7 +45,7 @@ class NoiseHiding:
 
     @property
     def title(self) -> str:
-        return say("How noise hides one sample")
+        return say("How noise changes what is sent")
 
     @property
     def about(self) -> str:

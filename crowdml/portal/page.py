@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from crowdml.errors import Rejected
+from crowdml.phrase import Phrase
 from crowdml.portal import words
 from crowdml.portal.context import front_of
-from crowdml.portal.language import catalogue, language, preferred, say, say_html, speaking
-from crowdml.portal.promise import Promise
-from crowdml.portal.rephrase import rephrased
+from crowdml.portal.language import (
+    catalogue,
+    in_language,
+    language,
+    preferred,
+    say,
+    say_html,
+    speaking,
+)
 from crowdml.portal.static import STATIC
 from crowdml.protocol import PROBLEMS
 
@@ -81,9 +89,14 @@ def error_page(request: Request, error: Rejected) -> Response:
     here = request.url.path[:200]
     known = error.kind != "not-found" or "path_params" in request.scope
     with speaking(preferred(request)):
-        detail = error.detail if known else say("there is no page at {here}.", here=here)
+        detail = say(error.phrase) if known else say("there is no page at {here}.", here=here)
         title = say(PROBLEMS[error.kind].title)
         return render(request, "error.html", error.status, title=title, detail=detail)
+
+
+def said(what: Phrase | Iterable[Phrase]) -> str:
+    """Say a phrase, or several of them one after the other."""
+    return say(what) if isinstance(what, Phrase) else " ".join(map(say, what))
 
 
 @lru_cache(maxsize=1)
@@ -101,14 +114,14 @@ def _environment() -> Environment:
         "epsilon": words.epsilon,
         "estimate": words.estimate,
         "percent": words.percent,
+        "said": said,
         "when": words.when,
     }
     environment.globals |= {
         "_": say_html,
         "catalogue": catalogue,
         "language": language,
-        "promise_of": Promise.of,
-        "rephrased": rephrased,
+        "in_language": in_language,
         "words": words,
     }
     return environment

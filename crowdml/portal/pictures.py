@@ -5,6 +5,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.phrase import Phrase
 from crowdml.portal.charts import CHARTS
 from crowdml.portal.context import learner_of, portal_of
 from crowdml.portal.drawing import THEMES, save
@@ -27,7 +28,9 @@ FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/s
 async def chart(request: Request) -> Response:
     name, kind = request.path_params["chart"], request.path_params["format"]
     if name not in CHARTS or kind not in FORMATS:
-        raise rejected("not-found", f"there is no chart {name[:40]}.{kind[:10]}.")
+        raise rejected(
+            "not-found", Phrase("there is no chart {name}.", name=f"{name[:40]}.{kind[:10]}")
+        )
     learner, theme, facts = learner_of(request), _theme(request), await facts_of(request)
     if kind == "csv":
         body = as_csv(CHARTS[name].columns, CHARTS[name].rows(facts))
@@ -89,7 +92,7 @@ def _sent(request: Request, terms: Terms) -> int:
     mechanism, text = terms.mechanism(), request.query_params["sent"]
     most = mechanism.directions if isinstance(mechanism, DirectionMechanism) else 0
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
-        raise rejected("invalid-parameter", f"sent must lie in 1 … {most}, found {text[:40]!r}.")
+        raise rejected("invalid-parameter", _outside("sent", 1, most, text))
     return int(text)
 
 
@@ -101,8 +104,16 @@ def _setting(request: Request, slider: Slider) -> float:
     except ValueError:
         value = float("nan")
     if not slider.low <= value <= slider.high:
-        raise rejected(
-            "invalid-parameter",
-            f"{slider.name} must lie in {slider.low:g} … {slider.high:g}, found {text[:40]!r}.",
-        )
+        problem = _outside(slider.name, slider.low, slider.high, text)
+        raise rejected("invalid-parameter", problem)
     return float(f"{value:.{3 if slider.whole else 2}g}")
+
+
+def _outside(name: str, low: float, high: float, found: str) -> Phrase:
+    return Phrase(
+        "{name} must lie in {low} … {high}, found {found}.",
+        name=name,
+        low=low,
+        high=high,
+        found=f"{found[:40]!r}",
+    )

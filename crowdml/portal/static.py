@@ -11,6 +11,7 @@ import brotli
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.compression import best_coding
 
@@ -84,7 +85,7 @@ async def static_file(request: Request) -> Response:
 def serve_file(request: Request, path: str) -> Response:
     file = STATIC.files.get(path)
     if file is None:
-        raise rejected("not-found", f"there is no file {path[:200]}.")
+        raise rejected("not-found", Phrase("there is no file {path}.", path=path[:200]))
     # Modules import each other by plain names, which cannot carry a version: always ask.
     lasting = bool(request.url.query)
     headers = {

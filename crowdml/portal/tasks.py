@@ -7,6 +7,7 @@ import segno
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdml.phrase import Phrase
 from crowdml.portal.charts import CHARTS, CURIOUS
 from crowdml.portal.consent import Consent
 from crowdml.portal.context import front_of, learner_of, portal_of, service_of
@@ -17,14 +18,37 @@ from crowdml.portal.listing import Listing
 from crowdml.portal.page import HEADERS, render
 from crowdml.portal.performance import Performance, guess_of, newest
 from crowdml.portal.program import PROGRAM_SHA256
-from crowdml.portal.promise import LEVELS
-from crowdml.protocol import rejected
+from crowdml.protocol import (
+    LEVELS,
+    CollectionSpec,
+    DirectionTerms,
+    Features,
+    ModelTerms,
+    Terms,
+    Wanted,
+    rejected,
+)
+from crowdml.protocol.terms import Target
 from crowdml.server import reports
 from crowdml.server.card import model_card
 
 __all__ = ["card", "facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
 
 LONGEST_HOST = 255
+
+USUAL = Terms(
+    task="usual",
+    owner="-",
+    contact="-",
+    purpose="-",
+    sensors="-",
+    features=Features(1),
+    target=Target(("a", "b", "c")),
+    model=ModelTerms("softmax"),
+    privacy=DirectionTerms.of(Wanted(4.0)),
+    collection=CollectionSpec(50).terms("direction", 3),
+)
+"""A task with nothing but defaults, for examples."""
 
 
 async def tasks(request: Request) -> Response:
@@ -104,7 +128,8 @@ async def card(request: Request) -> Response:
 
 
 async def privacy(request: Request) -> Response:
-    return render(request, "privacy.html", cache="no-cache", levels=LEVELS)
+    usual = USUAL.promise
+    return render(request, "privacy.html", cache="no-cache", levels=LEVELS, usual=usual)
 
 
 async def facts_of(request: Request) -> Facts:
@@ -117,7 +142,9 @@ async def facts_of(request: Request) -> Facts:
 
 def join_link(request: Request) -> str:
     if len(request.url.netloc) > LONGEST_HOST:
-        raise rejected("invalid-request", f"a host has at most {LONGEST_HOST} characters.")
+        raise rejected(
+            "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)
+        )
     return f"{front_of(request).root(request)}/join/{request.path_params['task']}"
 
 

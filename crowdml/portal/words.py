@@ -4,9 +4,10 @@ import math
 import time
 
 from crowdml import models, optim
-from crowdml.portal.language import language, say
+from crowdml.portal.language import local, say
 from crowdml.protocol import MECHANISMS as KINDS
 from crowdml.protocol import Estimate, State
+from crowdml.protocol.figures import percent_sure, written_epsilon
 
 __all__ = [
     "ALGORITHMS",
@@ -29,6 +30,7 @@ __all__ = [
     "percent",
     "sensor",
     "state",
+    "status",
     "when",
 ]
 
@@ -36,9 +38,6 @@ NBSP = "\N{NO-BREAK SPACE}"
 """A number and its sign stay on one line."""
 
 UNCERTAIN = 0.5
-
-SWAPPED = str.maketrans(",.", ".,")
-"""What separates thousands and decimals, for languages that write them the other way round."""
 
 MODELS = {name: kind.words for name, kind in models.MODELS.items()}
 ALGORITHMS = {name: kind.words for name, kind in optim.OPTIMIZERS.items()}
@@ -81,15 +80,10 @@ def _begun(text: str) -> str:
 def certainty(value: float) -> str:
     r"""How sure someone with a fifty-fifty guess can become, at most.
 
-    >>> certainty(1.0)
-    '73.1\xa0%'
+    >>> certainty(1.0), certainty(10.0)
+    ('73.1\xa0%', '99.9955\xa0%')
     """
-    if math.isinf(value):
-        return percent(1.0)
-    share = 1 / (1 + math.exp(-value))
-    if share < 0.999:
-        return percent(share, 1)
-    return local(f"{math.ceil(share * 1e4) / 1e2:g}{NBSP}%")
+    return local(f"{percent_sure(value)}{NBSP}%")
 
 
 def but_for(delta: float) -> str:
@@ -119,24 +113,25 @@ def state(state: State, version: int) -> str:
     }[state]
 
 
+def status(status: str) -> str:
+    """Name a device's status for the task's owner.
+
+    >>> status("left")
+    'left'
+    """
+    return {
+        "active": say("active"),
+        "left": say("left"),
+        "revoked": say("revoked"),
+    }[status]
+
+
 def epsilon(value: float | str | None) -> str:
     """
     >>> epsilon(1.0), epsilon("inf"), epsilon(None)
     ('1', '∞', '∞')
     """
-    number = math.inf if value is None else float(value)
-    return "∞" if math.isinf(number) else local(f"{number:.4g}")
-
-
-def local(number: str) -> str:
-    """A number as the reader's language writes it.
-
-    >>> from crowdml.portal.language import speaking
-    >>> with speaking("de"):
-    ...     local("12,345.6")
-    '12.345,6'
-    """
-    return number if language() == "en" else number.translate(SWAPPED)
+    return local(written_epsilon(math.inf if value is None else float(value)))
 
 
 def log10(value: float) -> float:

@@ -10,7 +10,15 @@ from typing import ClassVar, TypeAlias
 
 from crowdml.privacy.loss import Loss, Unit
 
-__all__ = ["CheckinEvent", "DirectionEvent", "NoiseEvent", "Part", "Release"]
+__all__ = ["CheckinEvent", "DirectionEvent", "NoiseEvent", "Part", "Release", "Role"]
+
+
+class Role(StrEnum):
+    """What a check-in of the mechanism `direction` spends all of its ε on."""
+
+    TRAIN = "train"
+    EVALUATE = "evaluate"
+    COUNT = "count"
 
 
 class Part(StrEnum):
@@ -91,15 +99,15 @@ class DirectionEvent:
     """One number left the device, chosen so that whatever is in the check-in is hidden.
 
     Args:
-        number: That of the check-in, 1, 2, …
-        what: `direction` or `report`.
+        number: The number of the check-in, 1, 2, …
+        role: What the number says.
         epsilon: ε for everything in the check-in at once.
     """
 
     unit: ClassVar[Unit] = Unit.CHECKIN
 
     number: int
-    what: str
+    role: Role
     epsilon: float
 
     @property

@@ -46,7 +46,7 @@ class Ledger:
     >>> from crowdml.privacy.events import NoiseEvent, Part, Release
     >>> event = NoiseEvent(20, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
     >>> ledger = Ledger().charge(event).charge(event)
-    >>> ledger.per_sample, ledger.per_device, ledger.whole_device
+    >>> ledger.epsilon_per_sample, ledger.epsilon_spent, ledger.epsilon_per_person
     (0.5, 1.0, 20.0)
     >>> ledger.require(event, Limits(per_sample=0.5, per_device=1.2))
     Traceback (most recent call last):
@@ -62,13 +62,13 @@ class Ledger:
         return cls(tuple(events))
 
     @property
-    def per_sample(self) -> float:
+    def epsilon_per_sample(self) -> float:
         """The largest ε that any one sample has lost."""
         return max((event.loss.total for event in self.events), default=0.0)
 
     @property
-    def per_device(self) -> float:
-        """Over all check-ins: the ε for changing one sample in every check-in."""
+    def epsilon_spent(self) -> float:
+        """The ε that counts against the limit: of all check-ins, or of one sample in each."""
         return self._spent.total
 
     @cached_property
@@ -76,13 +76,13 @@ class Ledger:
         return Loss.sum(event.loss for event in self.events)
 
     @property
-    def whole_device(self) -> float:
-        """The ε for replacing everything that was ever used: what the whole person has lost."""
+    def epsilon_per_person(self) -> float:
+        """The ε for replacing everything that was ever used: what the person has lost."""
         return Loss.sum(event.whole_loss for event in self.events).total
 
     def require(self, event: CheckinEvent, limits: Limits) -> None:
         """Raise `LimitReached` unless the event fits into both limits."""
-        cost, spent = event.loss.total, self.per_device
+        cost, spent = event.loss.total, self.epsilon_spent
         if cost > limits.per_sample * (1 + SLACK):
             raise LimitReached(
                 f"the limit for one sample is ε = {limits.per_sample:g} and a check-in costs "

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
 from crowdml.privacy.chance import Chance
 from crowdml.privacy.events import CheckinEvent
 from crowdml.privacy.loss import Unit
 from crowdml.privacy.minibatch import Minibatch
 from crowdml.types import Array
 
-__all__ = ["Implausible", "Mechanism", "Place", "Reading", "require_own"]
+__all__ = ["Implausible", "Mechanism", "Place", "Reading"]
 
 
 class Place(NamedTuple):
@@ -46,15 +47,9 @@ class Reading(NamedTuple):
 class Implausible(InvalidInput):
     """No honest device sends this. `kind` names the rule in the protocol's words."""
 
-    def __init__(self, kind: str, sentence: str) -> None:
+    def __init__(self, kind: str, sentence: str | Phrase) -> None:
         super().__init__(sentence)
         self.kind = kind
-
-
-def require_own(event: CheckinEvent, own: CheckinEvent) -> None:
-    """Raise unless the event that was approved is the check-in's own: it says how much is told."""
-    if event != own:
-        raise InvalidInput(f"an event must be the check-in's own, {own}, found {event}.")
 
 
 class Mechanism(Protocol):
@@ -96,7 +91,11 @@ class Mechanism(Protocol):
     def tell(
         self, minibatch: Minibatch, event: CheckinEvent, place: Place, chance: Chance
     ) -> msgspec.Struct:
-        """Of a minibatch, exactly what the event says, and no more."""
+        """Say of a minibatch exactly what the event says, and no more.
+
+        The event is the one that the ledger has approved. It is made once for a check-in, by
+        `event`, and an event of another check-in or mechanism is rejected.
+        """
         ...
 
     def check(self, told: Any, place: Place) -> None:

@@ -15,7 +15,7 @@ from crowdml.privacy.events import CheckinEvent, NoiseEvent, Part, Release
 from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import Implausible, Place, Reading, require_own
+from crowdml.privacy.mechanism import Implausible, Place, Reading
 from crowdml.privacy.minibatch import Minibatch, choose
 from crowdml.types import Array, Ints
 
@@ -151,15 +151,18 @@ class NoiseMechanism:
 
     def event(self, n_samples: int, place: Place | None = None) -> NoiseEvent:
         n_heldout = self.n_heldout(n_samples)
-        n_training = n_samples - n_heldout
+        releases = self._releases(n_samples - n_heldout, n_heldout)
+        return NoiseEvent(n_samples - n_heldout, n_heldout, releases, self.delta)
+
+    def _releases(self, n_training: int, n_heldout: int) -> tuple[Release, ...]:
         errors_on = Part.HELDOUT if n_heldout else Part.TRAINING
-        releases = [
+        releases = (
             Release("gradient", Part.TRAINING, self._steps(n_training), self.levels.gradient),
             Release("errors", errors_on, ONE_SAMPLE, self.levels.errors),
-        ]
-        if self.levels.labels:
-            releases.append(Release("labels", Part.ALL, self.law.two_bins(), self.levels.labels))
-        return NoiseEvent(n_training, n_heldout, tuple(releases), self.delta)
+        )
+        if not self.levels.labels:
+            return releases
+        return (*releases, Release("labels", Part.ALL, self.law.two_bins(), self.levels.labels))
 
     # On the device
 
@@ -172,8 +175,7 @@ class NoiseMechanism:
         averaged over the samples really used for them. λw is added in whole steps after the
         noise: it depends on public numbers only.
         """
-        own = self.event(minibatch.n_samples)
-        require_own(event, own)
+        own = self._require_own(event, minibatch.n_samples)
         heldout = choose(own.n_samples, own.n_heldout, chance)
         g = minibatch.mean_gradient(~heldout, self.clip, self.norm)
         length = float(np.linalg.norm(g, self.norm))
@@ -199,6 +201,24 @@ class NoiseMechanism:
             grid=grid,
             gradient=_fit(noisy["gradient"] + quantize(decay, grid)).astype("<i4").tobytes(),
         )
+
+    def _require_own(self, event: CheckinEvent, n_samples: int) -> NoiseEvent:
+        """Raise unless the event is for this minibatch and this mechanism.
+
+        The sensitivities count too: noise for a smaller one would hide too little.
+        """
+        n_heldout = self.n_heldout(n_samples)
+        releases = self._releases(n_samples - n_heldout, n_heldout)
+        if (
+            not isinstance(event, NoiseEvent)
+            or (event.n_samples, event.n_heldout) != (n_samples, n_heldout)
+            or (event.releases, event.delta) != (releases, self.delta)
+        ):
+            raise InvalidInput(
+                f"an event must be the check-in's own, for {n_samples} samples with the levels "
+                f"{', '.join(f'{release.level:g}' for release in releases)}, found {event}."
+            )
+        return event
 
     def _hide(self, values: Ints, release: Release, chance: Chance) -> Ints:
         if math.isinf(release.level):

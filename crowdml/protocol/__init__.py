@@ -7,7 +7,7 @@ from crowdml.protocol.codec import (
     encode_parameters,
 )
 from crowdml.protocol.editing import EDITABLE, edited
-from crowdml.protocol.mechanisms import MECHANISMS, Conditions, Wanted
+from crowdml.protocol.mechanisms import MECHANISMS, Conditions, DirectionTerms, Wanted
 from crowdml.protocol.messages import (
     TERMS_HEADER,
     Checkin,
@@ -33,16 +33,18 @@ from crowdml.protocol.problems import (
     read_problem,
     rejected,
 )
+from crowdml.protocol.promise import LEVELS, Level, Promise, RoleShare
 from crowdml.protocol.review import MISSING, Review, Rule, fields_of, rule
 from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import Sensor
-from crowdml.protocol.task import OptimizerSpec, Task
+from crowdml.protocol.task import CollectionSpec, OptimizerSpec, Task
 from crowdml.protocol.terms import Features, ModelTerms, Terms, make_model, terms_hash
 from crowdml.protocol.toml import set_fields
 from crowdml.protocol.wording import listed
 
 __all__ = [
     "EDITABLE",
+    "LEVELS",
     "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
@@ -51,16 +53,21 @@ __all__ = [
     "Checkin",
     "CheckinAnswer",
     "Checkout",
+    "CollectionSpec",
     "Conditions",
     "DirectedCheckin",
+    "DirectionTerms",
     "Enrol",
     "Enrolled",
     "Estimate",
     "Features",
+    "Level",
     "ModelTerms",
     "NoisyCheckin",
     "OptimizerSpec",
+    "Promise",
     "Review",
+    "RoleShare",
     "Rule",
     "Sensor",
     "State",

@@ -7,6 +7,7 @@ import msgspec
 
 from crowdml.models import Model
 from crowdml.privacy import (
+    ALL_TRAIN,
     GAUSSIAN,
     LAPLACE,
     DirectionMechanism,
@@ -14,6 +15,7 @@ from crowdml.privacy import (
     Levels,
     Mechanism,
     NoiseMechanism,
+    Roles,
     best_closest,
     rho_of,
 )
@@ -90,7 +92,7 @@ class Conditions(NamedTuple):
         buffer: B.
         heldout: The share of a check-in's samples that is set aside.
         checkins: K.
-        evaluators: The share of check-ins that evaluate.
+        roles: The shares of check-ins that evaluate and that count.
         scale: The typical size of a real target.
     """
 
@@ -102,7 +104,7 @@ class Conditions(NamedTuple):
     buffer: int = 1_000_000
     heldout: float = 0.0
     checkins: int = 1
-    evaluators: float = 0.0
+    roles: Roles = ALL_TRAIN
     scale: float = 1.0
 
 
@@ -210,7 +212,7 @@ class DirectionTerms(
             n_classes=conditions.model.n_classes,
             batch=conditions.batch,
             checkins=conditions.checkins,
-            evaluators=conditions.evaluators,
+            roles=conditions.roles,
             scale=conditions.scale,
             regularization=conditions.regularization,
         )
@@ -247,8 +249,15 @@ NOISE = frozenset({"privacy.epsilon_e", "privacy.epsilon_y", "collection.heldout
 MECHANISMS = {
     "direction": MechanismKind(
         DirectionTerms,
-        "protects the whole person: a check-in is one small number that hides all of it",
-        frozenset({"privacy.directions", "collection.checkins", "collection.evaluators"}),
+        "protects the whole person: a check-in is one small number, mixed with chance",
+        frozenset(
+            {
+                "privacy.directions",
+                "collection.checkins",
+                "collection.evaluators",
+                "collection.counters",
+            }
+        ),
     ),
     "gaussian": MechanismKind(
         GaussianTerms,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from crowdml.phrase import Phrase
 from crowdml.privacy import Directed, Mechanism, Noisy
 
 __all__ = [
@@ -32,9 +33,11 @@ TERMS_HEADER = "Crowdml-Terms"
 NO_NEWLINE = r"^(?!.*\n)"
 """In Python, `$` alone would let a line feed follow."""
 
-Version = Annotated[
-    int, msgspec.Meta(ge=0, description="the number of check-ins that w has taken in, 0 or more")
-]
+VERSION = Phrase("the number of check-ins that w has taken in, 0 or more")
+ID = Phrase("16 to 64 letters, digits, hyphens and underscores")
+SHA256 = Phrase("a SHA-256 in 64 lower-case hexadecimal digits")
+
+Version = Annotated[int, msgspec.Meta(ge=0, description=str(VERSION), extra={"words": VERSION})]
 
 
 class State(StrEnum):
@@ -49,6 +52,20 @@ class State(StrEnum):
     @property
     def final(self) -> bool:
         return self in (State.REACHED, State.EXHAUSTED, State.STOPPED)
+
+    @property
+    def phrase(self) -> Phrase:
+        """The state as a word in a sentence."""
+        return STATES[self]
+
+
+STATES = {
+    State.RUNNING: Phrase("running"),
+    State.PAUSED: Phrase("paused"),
+    State.REACHED: Phrase("reached"),
+    State.EXHAUSTED: Phrase("exhausted"),
+    State.STOPPED: Phrase("stopped"),
+}
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,14 +128,16 @@ Id = Annotated[
     str,
     msgspec.Meta(
         pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$",
-        description="16 to 64 letters, digits, hyphens and underscores",
+        description=str(ID),
+        extra={"words": ID},
     ),
 ]
 Sha256 = Annotated[
     str,
     msgspec.Meta(
         pattern=NO_NEWLINE + r"[0-9a-f]{64}$",
-        description="a SHA-256 in 64 lower-case hexadecimal digits",
+        description=str(SHA256),
+        extra={"words": SHA256},
     ),
 ]
 
@@ -170,7 +189,9 @@ class Estimate(Answer, frozen=True):
 class Statistics(Answer, frozen=True):
     """Differentially private by themselves: all of it comes from sanitised check-ins.
 
-    `samples` is null where devices do not tell how many they used.
+    `samples` is null where devices do not send how many they used. Each ε says what is replaced:
+    one sample, everything in a check-in, or everything that a person sends. It is null where it is
+    infinite, or where nothing bounds it beforehand.
     """
 
     state: State
@@ -185,5 +206,7 @@ class Statistics(Answer, frozen=True):
     staleness_max: int
     checkins_per_minute: float
     epsilon_per_sample: float | None
+    epsilon_per_checkin: float | None
+    epsilon_per_person: float | None
     max_updates: int
     target_error: float | None

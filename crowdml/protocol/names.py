@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
 from crowdml.protocol.messages import NO_NEWLINE
 from crowdml.protocol.wording import shown
 
@@ -16,11 +17,13 @@ RESERVED = rf"(?!(?:aux|con|nul|prn|{NUMBERED})$)"
 """Windows has devices of these names in every folder."""
 
 PATTERN = NO_NEWLINE + RESERVED + r"[a-z0-9][a-z0-9-]{0,62}$"
-RULE = (
+RULE = Phrase(
     "1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name that "
     "Windows reserves, such as con"
 )
-TaskName: TypeAlias = Annotated[str, msgspec.Meta(pattern=PATTERN, description=RULE)]
+TaskName: TypeAlias = Annotated[
+    str, msgspec.Meta(pattern=PATTERN, description=str(RULE), extra={"words": RULE})
+]
 
 
 def check_name(name: str) -> str:
@@ -34,7 +37,11 @@ hyphens, with no hyphen first, and no name that Windows reserves, such as con, f
     """
     if not re.search(PATTERN, name):
         raise InvalidInput(
-            f"a task's name must be {RULE}, found {shown(name)}. Ask whoever gave you the link for "
-            "another."
+            Phrase(
+                "a task's name must be {rule}, found {name}. Ask whoever gave you the link for "
+                "another.",
+                rule=RULE,
+                name=shown(name),
+            )
         )
     return name

@@ -39,6 +39,7 @@ def openapi(version: str) -> dict[str, Any]:
     ]
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     schemas["Problem"] = _problem_schema()
+    schemas["Values"] = _values_schema()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -183,8 +184,29 @@ def _problem_schema() -> dict[str, Any]:
             "title": {"type": "string"},
             "status": {"type": "integer"},
             "detail": {"type": "string"},
+            "template": {
+                "type": "string",
+                "description": "The detail with {names} in place of its values, as catalogues of "
+                "translations know it",
+            },
+            "values": _ref("Values"),
             "state": {"type": "string", "description": "With task-finished and task-paused"},
             "version": {"type": "integer", "description": "With stale-version, future-version"},
             "retry_after": {"type": "number", "description": "Seconds, with too-frequent"},
         },
     }  # fmt: skip
+
+
+def _values_schema() -> dict[str, Any]:
+    nested = {
+        "type": "object",
+        "required": ["template", "values"],
+        "properties": {"template": {"type": "string"}, "values": _ref("Values")},
+    }
+    return {
+        "title": "Values",
+        "description": "A value for each {name} of the template: a text, a number, or another "
+        "template with its values.",
+        "type": "object",
+        "additionalProperties": {"oneOf": [{"type": "string"}, {"type": "number"}, nested]},
+    }

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crowdml.errors import Rejected
+from crowdml.phrase import Phrase, Plain, read_phrase
 from crowdml.visible import visible
 
 __all__ = ["MEDIA_TYPE", "PROBLEMS", "Problem", "problem_document", "read_problem", "rejected"]
@@ -58,22 +59,33 @@ def problem_document(error: Rejected) -> bytes:
         "title": PROBLEMS[error.kind].title,
         "status": error.status,
         "detail": error.detail,
+        **({} if isinstance(error.phrase, Plain) else error.phrase.document),
         **error.extra,
     }
     return msgspec.json.encode(document)
 
 
 def read_problem(status: int, body: bytes) -> Rejected:
-    """The error in an answer, even if it is not a problem document."""
+    """The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
+
+    A proxy between device and server has problems of its own, which say nothing of a message. The
+    template and its values are kept only if they make the very sentence in `detail`: a server must
+    not be able to show one thing in English and another in German.
+    """
     try:
         document: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         document = {}
-    kind = visible(document.pop("type", None) or "").removeprefix(PREFIX)
+    type_ = document.pop("type", None)
+    own = isinstance(type_, str) and type_.startswith(PREFIX)
+    kind = visible(type_).removeprefix(PREFIX) if own else ""
     detail = visible(document.pop("detail", f"the server answered with status {status}"))
-    return Rejected(kind or "unknown", status, detail, document)
+    said = {name: document.pop(name) for name in ("template", "values") if name in document}
+    phrase = read_phrase(said)
+    same = phrase is not None and str(phrase) == detail
+    return Rejected(kind or "unknown", status, phrase if phrase and same else detail, document)
 
 
-def rejected(kind: str, detail: str, **extra: Any) -> Rejected:
-    """A refusal of a known kind."""
+def rejected(kind: str, detail: str | Phrase, **extra: Any) -> Rejected:
+    """A refusal of a known kind. A `Phrase` can be shown in the reader's language."""
     return Rejected(kind, PROBLEMS[kind].status, detail, extra)

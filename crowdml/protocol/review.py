@@ -11,12 +11,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.protocol.wording import cut, in_words, listed, shown
+from crowdml.phrase import Phrase
+from crowdml.protocol.wording import Words, cut, in_words, listed, shown
 
 __all__ = ["MISSING", "Review", "Rule", "fields_of", "read", "rule"]
 
 T = TypeVar("T", bound=msgspec.Struct)
-MISSING = "is missing"
+MISSING = Phrase("is missing")
 MOST_UNKNOWN = 10
 """Unknown fields of a table that are named; a document from outside may have any number."""
 
@@ -86,9 +87,7 @@ class Review:
         if field.name in table:
             value = table[field.name]
         elif field.required and not (inner and _requires_some(inner)):
-            under = f" under [{inside[:-1]}]" if inside else ""
-            remedy = f"Add it{under}{_such_as(field)}."
-            self.mistakes.append(Mistake(place, MISSING, remedy=remedy))
+            self.mistakes.append(Mistake(place, MISSING, remedy=_addition(field, inside[:-1])))
             return
         else:
             # A table left out is an empty one: what it must have is missing, the rest has defaults.
@@ -102,7 +101,7 @@ class Review:
         if _fits(value, kind):
             self.values[place] = msgspec.convert(value, kind)
         else:
-            must = f"must be {in_words(kind)}"
+            must = Phrase("must be {what}", what=in_words(kind))
             self.mistakes.append(Mistake(place, must, _culprit(value, kind)))
 
 
@@ -134,18 +133,23 @@ def _unknown(
     strange = [name for name in table if name not in known]
     for name in strange[:MOST_UNKNOWN]:
         meant = difflib.get_close_matches(name[:100], known, n=1)
-        remedy = (
-            f"Did you mean {inside}{meant[0]}?"
-            if meant
-            else f"Remove it. Known here: {listed(known, 'and')}."
-        )
-        yield Mistake(inside + cut(name), "is not known here", remedy=remedy), meant
+        if meant:
+            remedy = Phrase("Did you mean {name}?", name=inside + meant[0])
+        else:
+            remedy = Phrase("Remove it. Known here: {names}.", names=listed(known, "and"))
+        yield Mistake(inside + cut(name), Phrase("is not known here"), remedy=remedy), meant
 
 
-def _such_as(field: msgspec.structs.FieldInfo) -> str:
+def _addition(field: msgspec.structs.FieldInfo, table: str) -> Phrase:
+    """Say where to add a missing field and, where its type has an example, what it may be."""
     metas = [part for part in get_args(field.type) if isinstance(part, msgspec.Meta)]
     examples = [example for meta in metas for example in meta.examples or ()]
-    return f', say {field.name} = "{examples[0]}"' if examples else ""
+    if not examples:
+        return Phrase("Add it under [{table}].", table=table) if table else Phrase("Add it.")
+    example = f'{field.name} = "{examples[0]}"'
+    if table:
+        return Phrase("Add it under [{table}], say {example}.", table=table, example=example)
+    return Phrase("Add it, say {example}.", example=example)
 
 
 def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:
@@ -181,9 +185,11 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def _culprit(value: Any, kind: Any) -> str:
+def _culprit(value: Any, kind: Any) -> Words:
     """What breaks the rule: in a list, its first wrong entry, or how many there are."""
     if not isinstance(value, list) or not _fits([], kind):
         return shown(value)
     wrong = [entry for entry in value if not _fits([entry], kind)]
-    return f"{shown(wrong[0])} in it" if wrong else f"{len(value):,} entries"
+    if wrong:
+        return Phrase("{entry} in it", entry=shown(wrong[0]))
+    return Phrase("{n} entries", n=len(value))

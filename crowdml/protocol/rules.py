@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from crowdml.errors import Mistake
 from crowdml.models import MODELS
-from crowdml.privacy import LARGEST_CHOICE
+from crowdml.phrase import Phrase
+from crowdml.privacy import LARGEST_CHOICE, LARGEST_SHARE
 from crowdml.protocol.review import Rule, rule
 from crowdml.protocol.wording import listed, shown
 
@@ -21,8 +22,8 @@ def _values_are_typed_in(kind: str, transform: str) -> Iterator[Mistake]:
     if (kind == "manual") != (transform == "values"):
         yield Mistake(
             "features.sensor.transform",
-            "must be values for manual and only for it",
-            f'"{transform}" for {kind}',
+            Phrase("must be values for manual and only for it"),
+            Phrase("{value} for {kind}", value=shown(transform), kind=kind),
         )
 
 
@@ -31,8 +32,8 @@ def _fields_are_typed_in(kind: str, fields: tuple[str, ...]) -> Iterator[Mistake
     if (kind == "manual") != bool(fields):
         yield Mistake(
             "features.sensor.fields",
-            "must name the numbers to enter for manual and only for it",
-            f"{len(fields)} for {kind}",
+            Phrase("must name the numbers to enter for manual and only for it"),
+            Phrase("{value} for {kind}", value=len(fields), kind=kind),
         )
 
 
@@ -43,27 +44,34 @@ def _count_is_what_is_made(
 ) -> Iterator[Mistake]:
     made = {"summary": len(SUMMARY), "values": len(fields)}.get(transform)
     if made is None and count > window:
-        what = "the readings in the sensor's window"
-        yield Mistake("features.count", f"must be at most {window}, {what}", str(count))
+        must = Phrase("must be at most {n}, the readings in the sensor's window", n=window)
+        yield Mistake("features.count", must, count)
     elif made and count != made:
-        what = f"the numbers that the sensor's transform {transform} makes"
-        yield Mistake("features.count", f"must be {made}, {what}", str(count))
+        must = Phrase(
+            "must be {n}, the numbers that the sensor's transform {transform} makes",
+            n=made,
+            transform=transform,
+        )
+        yield Mistake("features.count", must, count)
 
 
 @rule("target.labels")
 def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
     if len(labels) == 1:
-        yield Mistake("target.labels", "must be two or more, or none for a number", "one")
+        must = Phrase("must be two or more, or none for a number")
+        yield Mistake("target.labels", must, Phrase("one"))
     for label, times in Counter(labels).most_common(1):
         if times > 1:
-            yield Mistake("target.labels", "must differ from each other", f"{shown(label)} twice")
+            found = Phrase("{value} twice", value=shown(label))
+            yield Mistake("target.labels", Phrase("must differ from each other"), found)
 
 
 @rule("collection.batch", "collection.buffer")
 def _buffer_holds_a_batch(batch: int, buffer: int | None) -> Iterator[Mistake]:
     if buffer is not None and buffer < batch:
-        must = f"must hold a whole batch of {batch} samples"
-        yield Mistake("collection.buffer", must, str(buffer), "Raise it, or lower the batch.")
+        must = Phrase("must hold a whole batch of {n} samples", n=batch)
+        remedy = Phrase("Raise it, or lower the batch.")
+        yield Mistake("collection.buffer", must, buffer, remedy)
 
 
 @rule("model.kind", "model.intercept", "features.count", "target.labels")
@@ -78,24 +86,27 @@ def model_mistakes(
 ) -> Iterator[Mistake]:
     classifier, size = kind in CLASSIFIERS, (n_features + intercept) * max(n_classes, 1)
     if classifier and n_classes < 2:
-        must = f"must name two or more labels for {kind}, which tells them apart"
-        yield Mistake("target.labels", must, str(n_classes), "List them, or use another model.")
+        must = Phrase("must name two or more labels for {kind}, which tells them apart", kind=kind)
+        remedy = Phrase("List them, or use another model.")
+        yield Mistake("target.labels", must, n_classes, remedy)
     if not classifier and n_classes:
-        must = f"must suit target.labels, but {kind} predicts a number and takes no labels"
-        remedy = f"Remove them, or use {listed(CLASSIFIERS)}."
-        yield Mistake("model.kind", must, f"{n_classes} labels", remedy)
+        must = Phrase(
+            "must suit target.labels, but {kind} predicts a number and takes no labels", kind=kind
+        )
+        remedy = Phrase("Remove them, or use {models}.", models=listed(CLASSIFIERS))
+        yield Mistake("model.kind", must, Phrase("{n} labels", n=n_classes), remedy)
     if size > LARGEST_MODEL:
-        must = f"must make a model of at most {LARGEST_MODEL:,} parameters"
-        yield Mistake("features.count", must, f"{size:,}", "Use fewer features or labels.")
+        must = Phrase("must make a model of at most {n} parameters", n=LARGEST_MODEL)
+        yield Mistake("features.count", must, size, Phrase("Use fewer features or labels."))
 
 
 def _label_counts_have_their_level(field: str) -> Rule:
     @rule(field, "target.labels")
     def check(level: float | str, labels: tuple[str, ...]) -> Iterator[Mistake]:
         if labels and not float(level) > 0:
-            yield Mistake(field, "must be above 0 where there are labels", f"{level}")
+            yield Mistake(field, Phrase("must be above 0 where there are labels"), f"{level}")
         if not labels and level != 0:
-            yield Mistake(field, "must be 0 where there are no labels", f"{level}")
+            yield Mistake(field, Phrase("must be 0 where there are no labels"), f"{level}")
 
     return check
 
@@ -104,10 +115,10 @@ def _clip_is_for_noise(field: str, needed: bool) -> Rule:
     @rule(field, "model.clip")
     def check(level: float | str, clip: float | None) -> Iterator[Mistake]:
         if needed and clip is None:
-            yield Mistake("model.clip", "must be a number where there is noise", "null")
+            yield Mistake("model.clip", Phrase("must be a number where there is noise"), "null")
         if not needed and clip is not None:
-            must = "must be null for the mechanism direction, which needs none"
-            yield Mistake("model.clip", must, f"{clip:g}")
+            must = Phrase("must be null for the mechanism direction, which needs none")
+            yield Mistake("model.clip", must, clip)
 
     return check
 
@@ -115,8 +126,8 @@ def _clip_is_for_noise(field: str, needed: bool) -> Rule:
 @rule("privacy.directions", "privacy.closest")
 def _some_are_not_the_closest(directions: int, closest: int) -> Iterator[Mistake]:
     if closest >= directions:
-        must = f"must be less than privacy.directions, {directions}"
-        yield Mistake("privacy.closest", must, str(closest))
+        must = Phrase("must be less than privacy.directions, {n}", n=directions)
+        yield Mistake("privacy.closest", must, closest)
 
 
 @rule("privacy.epsilon", "privacy.closest", "collection.checkins")
@@ -124,11 +135,26 @@ def _a_direction_is_sent_so_often(
     epsilon: float, closest: int, checkins: int | None
 ) -> Iterator[Mistake]:
     if checkins is None:
-        must = "must be there for the mechanism direction"
+        must = Phrase("must be there for the mechanism direction")
         yield Mistake("collection.checkins", must, "null")
     elif epsilon / checkins > LARGEST_CHOICE:
-        must = f"must be at most {LARGEST_CHOICE:g} for each check-in"
-        yield Mistake("privacy.epsilon", must, f"{epsilon / checkins:g}")
+        must = Phrase("must be at most {n} for each check-in", n=LARGEST_CHOICE)
+        yield Mistake("privacy.epsilon", must, epsilon / checkins)
+
+
+@rule("collection.evaluators", "collection.counters")
+def _some_checkins_train(evaluators: float | None, counters: float | None) -> Iterator[Mistake]:
+    share = (evaluators or 0.0) + (counters or 0.0)
+    if share > LARGEST_SHARE * (1 + 1e-9):
+        must = Phrase("must be at most {n} together with collection.counters", n=LARGEST_SHARE)
+        yield Mistake("collection.evaluators", must, share, Phrase("Lower one of them."))
+
+
+@rule("collection.counters", "target.labels")
+def _counters_have_answers(counters: float | None, labels: tuple[str, ...]) -> Iterator[Mistake]:
+    if counters and not labels:
+        must = Phrase("must be 0 where a number is predicted: there are no answers to count")
+        yield Mistake("collection.counters", must, counters, Phrase("Remove it."))
 
 
 def _has_no_use(field: str, chosen: str, mechanism: str) -> Rule:
@@ -137,15 +163,16 @@ def _has_no_use(field: str, chosen: str, mechanism: str) -> Rule:
     @rule(chosen, field)
     def check(_: object, share: float) -> Iterator[Mistake]:
         if share != 0:
-            yield Mistake(field, f"must be 0 for the mechanism {mechanism}", f"{share:g}")
+            must = Phrase("must be 0 for the mechanism {mechanism}", mechanism=mechanism)
+            yield Mistake(field, must, share)
 
     return check
 
 
 def name_is_taken(name: str) -> Mistake:
     """The mistake of a task whose name another task of the server has."""
-    taken = f"is taken: there is a task {name!r} already"
-    return Mistake("name", taken, remedy="Choose another name.")
+    taken = Phrase("is taken: there is a task {name} already", name=f"{name!r}")
+    return Mistake("name", taken, remedy=Phrase("Choose another name."))
 
 
 RULES = (
@@ -155,6 +182,8 @@ RULES = (
     _labels_differ,
     _buffer_holds_a_batch,
     _model_suits,
+    _some_checkins_train,
+    _counters_have_answers,
 )
 """Those that a task file and the terms have in common."""
 
@@ -168,6 +197,8 @@ TERMS_RULES = (
     _has_no_use("collection.heldout", "privacy.directions", "direction"),
     _has_no_use("collection.evaluators", "privacy.epsilon_g", "laplace"),
     _has_no_use("collection.evaluators", "privacy.rho_g", "gaussian"),
+    _has_no_use("collection.counters", "privacy.epsilon_g", "laplace"),
+    _has_no_use("collection.counters", "privacy.rho_g", "gaussian"),
     _some_are_not_the_closest,
     _a_direction_is_sent_so_often,
 )

@@ -3,13 +3,15 @@
 import math
 import tomllib
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer, audible, make_optimizer, planned_rate
-from crowdml.privacy import LARGEST_CHOICE
+from crowdml.phrase import Phrase
+from crowdml.privacy import LARGEST_CHOICE, LARGEST_SHARE, Role, Unit
 from crowdml.protocol.mechanisms import (
     LARGEST_EPSILON,
     MECHANISMS,
@@ -29,14 +31,15 @@ from crowdml.protocol.terms import (
     ModelTerms,
     Positive,
     Purpose,
+    Share,
     Target,
     Terms,
     Text,
     make_model,
 )
-from crowdml.protocol.wording import listed
+from crowdml.protocol.wording import listed, number
 
-__all__ = ["TASK_RULES", "Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
+__all__ = ["TASK_RULES", "CollectionSpec", "Enrolment", "OptimizerSpec", "Stop", "Task", "TaskFile"]
 
 if TYPE_CHECKING:
     MechanismName: TypeAlias = str
@@ -48,17 +51,24 @@ else:
     RateKind = Literal[tuple(RATES)]
 
 FILE = "the task file"
+REMOVE = Phrase("Remove it.")
 T_MAX = 1_000_000
 """Check-ins after which a task ends, where it does not say."""
 
 USUAL_PACE = 60.0
 """Check-ins a minute of one device at most, where neither the task nor a sensor says."""
 
-EVALUATORS = 0.2
+EVALUATORS, COUNTERS = 0.15, 0.05
+"""The shares of check-ins that evaluate and that count, where a task does not say."""
+
 AVERAGING = 3.0
 """The power of the average of iterates that the planned rate is made for."""
 
-EPSILON = f"a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:,.0f}, or inf for no noise"
+EPSILON = Phrase(
+    "a number from {least} to {most}, or inf for no noise",
+    least=number(SMALLEST_EPSILON),
+    most=number(LARGEST_EPSILON),
+)
 Part: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 
 
@@ -78,7 +88,9 @@ class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[privacy]: how people are protected, and how much they lose in all."""
 
     mechanism: MechanismName = "direction"
-    epsilon: Annotated[float, msgspec.Meta(gt=0, description=EPSILON)] = 4.0
+    epsilon: Annotated[
+        float, msgspec.Meta(gt=0, description=str(EPSILON), extra={"words": EPSILON})
+    ] = 4.0
     epsilon_e: Part | None = None
     epsilon_y: Part | None = None
     delta: Annotated[float, msgspec.Meta(ge=1e-15, le=0.01)] | None = None
@@ -92,17 +104,23 @@ class CollectionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] | None = None
     checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
-    evaluators: Annotated[float, msgspec.Meta(ge=0, le=0.9)] | None = None
+    evaluators: Share | None = None
+    counters: Share | None = None
 
-    def terms(self, mechanism: str) -> CollectionTerms:
+    def terms(self, mechanism: str, n_classes: int) -> CollectionTerms:
         whole = "collection.checkins" in MECHANISMS[mechanism].options
-        evaluators = EVALUATORS if self.evaluators is None else self.evaluators
+        evaluators, counters = self.evaluators, self.counters
+        if evaluators is None:
+            evaluators = min(EVALUATORS, LARGEST_SHARE - (counters or 0.0))
+        if counters is None:
+            counters = min(COUNTERS, LARGEST_SHARE - evaluators) if n_classes else 0.0
         return CollectionTerms(
             batch=self.batch,
             buffer=self.buffer or min(10 * self.batch, 1_000_000),
             heldout=self.heldout or 0.0,
             checkins=(self.checkins or 1) if whole else None,
             evaluators=evaluators if whole else 0.0,
+            counters=counters if whole else 0.0,
         )
 
 
@@ -236,8 +254,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def fewest_evaluated(self) -> int:
         """Predictions in the window before the target error may count as reached."""
-        whole = self.terms.collection.evaluators > 0
-        return self.stop.samples or (min(200, self.stop.window) if whole else 1000)
+        one_each = self.terms.mechanism().unit is Unit.CHECKIN
+        return self.stop.samples or (min(200, self.stop.window) if one_each else 1000)
 
     @property
     def reach(self) -> float:
@@ -248,7 +266,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def make_optimizer(self) -> Optimizer:
         """How the server steps, with all that the task leaves open settled from public numbers."""
-        updates = self.t_max * (1 - self.terms.collection.evaluators)
+        updates = self.t_max * self.terms.collection.roles.share(Role.TRAIN)
         spec = self.optimizer.settled(updates, self.terms.mechanism(), self.reach)
         return spec.make(self.terms.model.radius)
 
@@ -258,13 +276,14 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             document = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InvalidTask(Mistake(FILE, f"must be valid TOML: {error}")) from error
+            must = Phrase("must be valid TOML: {why}", why=str(error))
+            raise InvalidTask(Mistake(FILE, must)) from error
         return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *rules)))
 
 
 def _task(file: TaskFile) -> Task:
     n_classes, spec = len(file.target.labels), file.privacy
-    collection = file.collection.terms(spec.mechanism)
+    collection = file.collection.terms(spec.mechanism, n_classes)
     wanted = Wanted(
         epsilon=spec.epsilon,
         errors=spec.epsilon_e,
@@ -335,8 +354,10 @@ def _gradients_are_bounded(
         return
     planned = OptimizerSpec(*optimizer).planned
     if _clip(mechanism, ModelSpec(kind, clip), count, len(labels), scale, planned) == math.inf:
-        must = f"must be given for {kind}, whose gradients have no bound of their own"
-        yield Mistake("model.clip", must, remedy="Set it, say clip = 1.0.")
+        must = Phrase(
+            "must be given for {kind}, whose gradients have no bound of their own", kind=kind
+        )
+        yield Mistake("model.clip", must, remedy=Phrase("Set it, say clip = 1.0."))
 
 
 OPTIONS = sorted(frozenset.union(*(kind.options for kind in MECHANISMS.values())))
@@ -347,8 +368,12 @@ def _options_have_a_use(mechanism: str, *given: float | None) -> Iterator[Mistak
     for field, value in zip(OPTIONS, given, strict=True):
         if value is not None and field not in MECHANISMS[mechanism].options:
             others = [name for name, kind in MECHANISMS.items() if field in kind.options]
-            must = f"is for the mechanism {listed(others)}, not for {mechanism}"
-            yield Mistake(field, must, f"{value:g}", "Remove it.")
+            must = Phrase(
+                "is for the mechanism {some}, not for {mechanism}",
+                some=listed(others),
+                mechanism=mechanism,
+            )
+            yield Mistake(field, must, value, REMOVE)
 
 
 @rule("privacy.mechanism", "privacy.epsilon", "collection.checkins")
@@ -356,12 +381,14 @@ def _a_direction_hides(mechanism: str, epsilon: float, checkins: int | None) -> 
     if mechanism != "direction":
         return
     if epsilon == math.inf:
-        must = "must be finite for the mechanism direction, which always hides"
-        remedy = 'For a task that is NOT PRIVATE say mechanism = "laplace" as well.'
+        must = Phrase("must be finite for the mechanism direction, which always hides")
+        remedy = Phrase('For a task that is NOT PRIVATE say mechanism = "laplace" as well.')
         yield Mistake("privacy.epsilon", must, "inf", remedy)
     elif epsilon / (checkins or 1) > LARGEST_CHOICE:
-        must = f"must be at most {LARGEST_CHOICE:g} for a check-in of the mechanism direction"
-        yield Mistake("privacy.epsilon", must, f"{epsilon / (checkins or 1):g}")
+        must = Phrase(
+            "must be at most {n} for a check-in of the mechanism direction", n=LARGEST_CHOICE
+        )
+        yield Mistake("privacy.epsilon", must, epsilon / (checkins or 1))
 
 
 @rule("optimizer.kind", "optimizer.rate", "optimizer.c", "optimizer.averaging",
@@ -370,24 +397,29 @@ def _a_plan_needs_an_end(*settings: Any) -> Iterator[Mistake]:
     *optimizer, updates = settings
     spec = OptimizerSpec(*optimizer)
     if spec.planned and updates is None:
-        must = "must say how many check-ins you expect, within a factor of four or so"
-        yield Mistake("stop.updates", must, remedy="Add it under [stop], say updates = 1000.")
+        must = Phrase("must say how many check-ins you expect, within a factor of four or so")
+        remedy = Phrase(
+            "Add it under [{table}], say {example}.", table="stop", example="updates = 1000"
+        )
+        yield Mistake("stop.updates", must, remedy=remedy)
     if not spec.planned and spec.reach is not None:
-        must = "is for the planned rate, and another one is chosen"
-        yield Mistake("optimizer.reach", must, f"{spec.reach:g}", "Remove it.")
+        must = Phrase("is for the planned rate, and another one is chosen")
+        yield Mistake("optimizer.reach", must, spec.reach, REMOVE)
 
 
 @rule("privacy.mechanism", "stop.window", "stop.samples")
 def _a_window_holds_enough(mechanism: str, window: int, samples: int | None) -> Iterator[Mistake]:
     if mechanism == "direction" and samples is not None and samples > window:
-        must = f"must be at most stop.window, {window}, where a check-in tells of one sample"
-        yield Mistake("stop.samples", must, f"{samples}", "Widen the window, or lower it.")
+        must = Phrase(
+            "must be at most stop.window, {n}, where a check-in tells of one sample", n=window
+        )
+        yield Mistake("stop.samples", must, samples, Phrase("Widen the window, or lower it."))
 
 
 @rule("privacy.epsilon")
 def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
     if not (SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON or epsilon == math.inf):
-        yield Mistake("privacy.epsilon", f"must be {EPSILON}", f"{epsilon:g}")
+        yield Mistake("privacy.epsilon", Phrase("must be {what}", what=EPSILON), epsilon)
 
 
 @rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
@@ -395,12 +427,14 @@ def _parts_have_a_use(
     epsilon: float, epsilon_e: float | None, epsilon_y: float | None, labels: tuple[str, ...]
 ) -> Iterator[Mistake]:
     if epsilon_y and not labels:
-        must = "is for label counts, and target.labels has none"
-        yield Mistake("privacy.epsilon_y", must, f"{epsilon_y:g}", "Remove it.")
+        must = Phrase("is for label counts, and target.labels has none")
+        yield Mistake("privacy.epsilon_y", must, epsilon_y, REMOVE)
     for name, part in (("epsilon_e", epsilon_e), ("epsilon_y", epsilon_y)):
         if part and math.isinf(epsilon):
-            must = "must be left out where privacy.epsilon is inf, which means no noise at all"
-            yield Mistake(f"privacy.{name}", must, f"{part:g}", "Remove it.")
+            must = Phrase(
+                "must be left out where privacy.epsilon is inf, which means no noise at all"
+            )
+            yield Mistake(f"privacy.{name}", must, part, REMOVE)
 
 
 @rule("privacy.mechanism", "privacy.delta", "privacy.epsilon", "privacy.epsilon_e",
@@ -421,17 +455,27 @@ def _epsilon_is_enough_for_all(
     wanted = Wanted(epsilon, epsilon_e, epsilon_y, delta, counted=bool(labels), heldout=aside)
     smallest = smallest_part(mechanism, wanted)
     g, e, y = levels_of(wanted)
-    sent = {"the gradient": g, "errors": e} | ({"labels": y} if labels else {})
-    least = min(sent, key=sent.__getitem__)
+    sent = [(g, Phrase("the gradient")), (e, Phrase("errors"))]
+    sent += [(y, Phrase("labels"))] if labels else []
+    least, whose = min(sent, key=itemgetter(0))
     if g <= 0 or (aside and e > g):
         name = "epsilon_e" if (epsilon_e or 0) >= (epsilon_y or 0) else "epsilon_y"
-        must = "must leave a part of privacy.epsilon for the gradient"
-        found = f"{e:g} for errors and {y:g} for labels of {epsilon:g} in all"
-        yield Mistake(f"privacy.{name}", must, found, "Lower it.")
-    elif sent[least] < smallest:
-        must = f"must be enough for all its parts, {smallest:.3g} or more for each"
-        found = f"{epsilon:g}, which leaves {sent[least]:g} for {least}"
-        yield Mistake("privacy.epsilon", must, found, "Raise it, or use inf for no noise.")
+        must = Phrase("must leave a part of privacy.epsilon for the gradient")
+        found = Phrase(
+            "{errors} for errors and {labels} for labels of {all} in all",
+            errors=e,
+            labels=y,
+            all=epsilon,
+        )
+        yield Mistake(f"privacy.{name}", must, found, Phrase("Lower it."))
+    elif least < smallest:
+        rounded = float(f"{smallest:.3g}")
+        must = Phrase("must be enough for all its parts, {n} or more for each", n=rounded)
+        found = Phrase(
+            "{epsilon}, which leaves {least} for {part}", epsilon=epsilon, least=least, part=whose
+        )
+        remedy = Phrase("Raise it, or use inf for no noise.")
+        yield Mistake("privacy.epsilon", must, found, remedy)
 
 
 TASK_RULES = (

@@ -11,8 +11,10 @@ import msgspec
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
-from crowdml.privacy import PRIVATE_UP_TO, CheckinEvent, Mechanism, Place, Unit
+from crowdml.phrase import Phrase
+from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles
 from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
+from crowdml.protocol.promise import Promise
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
 from crowdml.protocol.sensor import Sensor
@@ -26,6 +28,7 @@ __all__ = [
     "Positive",
     "PrivacyTerms",
     "Purpose",
+    "Share",
     "Target",
     "Terms",
     "Text",
@@ -38,12 +41,15 @@ if TYPE_CHECKING:
 else:
     ModelKind = Literal[tuple(MODELS)]
 
+MOST_CHECKINS = 1_000_000
 NOT_TERMS = "the server's terms make no sense: "
 
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 Line: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Purpose: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
+"""The share of the check-ins that have a role other than training."""
 
 
 class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,21 +88,27 @@ class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """b, B and who counts errors: some samples of each check-in, or some check-ins.
+    """b, B, K, and which samples or check-ins do not train.
 
     Args:
         batch: b, the least number of samples in a check-in.
         buffer: B, the most samples that a device keeps.
         heldout: The share of a check-in's samples that is set aside for counting errors.
         checkins: K, the most check-ins of a device; no limit if null.
-        evaluators: The share of check-ins that count errors instead of training.
+        evaluators: The share of check-ins that send whether the model was right about one sample.
+        counters: The share of check-ins that send the answer of one sample.
     """
 
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.0
-    checkins: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
-    evaluators: Annotated[float, msgspec.Meta(ge=0, le=0.9)] = 0.0
+    checkins: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHECKINS)] | None = None
+    evaluators: Share = 0.0
+    counters: Share = 0.0
+
+    @property
+    def roles(self) -> Roles:
+        return Roles(self.evaluators, self.counters)
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,17 +139,16 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         try:
             document = msgspec.json.decode(text.encode())
         except (ValueError, RecursionError) as error:
-            raise InvalidTask(Mistake("they", "must be JSON"), start=NOT_TERMS) from error
+            raise InvalidTask(Mistake("they", Phrase("must be JSON")), start=NOT_TERMS) from error
         terms = read(document, cls, "they", TERMS_RULES, NOT_TERMS)
         try:
-            claimed, cost = float(terms.privacy.epsilon), terms.epsilon_per_sample
+            claimed, cost = float(terms.privacy.epsilon), terms.loss.total
         except InvalidInput as error:
-            mistake = Mistake("privacy", f"must make a mechanism, but {error}")
-            raise InvalidTask(mistake, start=NOT_TERMS) from error
+            must = Phrase("must make a mechanism, but {why}", why=error.phrase)
+            raise InvalidTask(Mistake("privacy", must), start=NOT_TERMS) from error
         if cost > claimed * (1 + 1e-9):
-            must = f"must be at least what a check-in costs a sample, {cost:g}"
-            mistake = Mistake("privacy.epsilon", must, f"{claimed:g}")
-            raise InvalidTask(mistake, start=NOT_TERMS)
+            must = Phrase("must be at least what a check-in costs a sample, {cost}", cost=cost)
+            raise InvalidTask(Mistake("privacy.epsilon", must, claimed), start=NOT_TERMS)
         return terms
 
     @property
@@ -151,39 +162,19 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return len(self.target.labels)
 
     @property
-    def hides(self) -> bool:
-        """Whether chance has a part in what is sent; how much it hides is another question."""
-        return self.epsilon_per_sample != float("inf")
-
-    @property
     def private(self) -> bool:
-        """Whether the promise, for a person in all or for a reading, is worth the name."""
-        return self.promise[0] <= PRIVATE_UP_TO * (1 + 1e-9)
+        """Whether the promise is worth the name."""
+        return self.promise.private
 
     @property
-    def promise(self) -> tuple[float, Literal["person", "reading", "sample"]]:
-        """ε, and whom it is for: a person in all; or a sample, or a reading if samples share it."""
-        if whole := self.epsilon_in_all:
-            return whole, "person"
-        return self.epsilon_per_reading, "sample" if self.shared == 1 else "reading"
+    def promise(self) -> Promise:
+        """What is promised to a participant who does not choose a limit."""
+        return Promise.of(self)
 
     @property
-    def why_not_private(self) -> str:
-        """As a sentence; empty for what is private."""
-        if self.private:
-            return ""
-        if not self.hides:
-            return "It adds no noise (ε = ∞), and samples could be worked out from what is sent."
-        epsilon, unit = self.promise
-        return (
-            f"It has ε = {epsilon:g} for a {unit}, and above {PRIVATE_UP_TO:g} nothing is "
-            "protected: a guess can become certain."
-        )
-
-    @property
-    def epsilon_per_sample(self) -> float:
-        """What one check-in costs each of its samples, computed and not merely claimed."""
-        return self.event(self.collection.batch).loss.total
+    def loss(self) -> Loss:
+        """What one check-in costs its unit, computed and not merely claimed."""
+        return self.event(self.collection.batch).loss
 
     @property
     def shared(self) -> int:
@@ -192,19 +183,17 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sensor.samples_per_reading if sensor else 1
 
     @property
-    def epsilon_per_reading(self) -> float:
-        """What the samples that share a reading cost it together."""
-        return self.event(self.collection.batch).loss.group(self.shared).total
+    def most_checkins(self) -> int:
+        """K, the most check-ins of a device."""
+        return self.collection.checkins or MOST_CHECKINS
 
-    @property
-    def epsilon_in_all(self) -> float | None:
-        """What a person loses at most over all check-ins; None if there may be any number."""
-        whole = self.mechanism().unit is Unit.CHECKIN
-        return self.epsilon_after(self.collection.checkins or 1) if whole else None
-
-    def epsilon_after(self, checkins: int) -> float:
-        """What so many check-ins cost together."""
-        return self.event(self.collection.batch).loss.times(checkins).total
+    def checkins_within(self, epsilon: float) -> int:
+        """Return how many check-ins cost at most this ε together."""
+        loss, checkins = self.loss, 0
+        for more in (2**k for k in range(20, -1, -1)):
+            if loss.times(checkins + more).total <= epsilon * (1 + 1e-9):
+                checkins += more
+        return min(checkins, self.most_checkins)
 
     def event(self, n_samples: int) -> CheckinEvent:
         """What a check-in of so many samples costs: known before anything is told."""
@@ -232,7 +221,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 buffer=collection.buffer,
                 heldout=collection.heldout,
                 checkins=collection.checkins or 1,
-                evaluators=collection.evaluators,
+                roles=collection.roles,
                 scale=self.target.scale,
             )
         )

@@ -2,83 +2,98 @@
 
 from collections.abc import Iterable
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 
+from crowdml.phrase import Phrase, joined
 from crowdml.visible import visible
 
-__all__ = ["cut", "in_words", "listed", "number", "shown"]
+__all__ = ["Words", "cut", "in_words", "listed", "number", "shown"]
+
+Words: TypeAlias = str | Phrase
+"""A plain text, which is the same in every language, or a phrase."""
 
 LONGEST = 60
 NO_META = Meta()
 NOUNS = {
-    bool: "true or false",
-    bytes: "bytes in base64",
-    float: "a number",
-    int: "a whole number",
+    bool: Phrase("true or false"),
+    bytes: Phrase("bytes in base64"),
+    float: Phrase("a number"),
+    int: Phrase("a whole number"),
 }
-"""A text with a pattern has none: only a description can say in words what a pattern means."""
+"""A text with a pattern has none: only `extra` can say in words what a pattern means."""
 
 
-def in_words(kind: Any) -> str:
+def in_words(kind: Any) -> Words:
     """What a value of this type is, to complete the sentence "it must be …".
 
-    A description completes that sentence too and, where a type has one, is what people read.
+    Where the type's `Meta` has `extra={"words": …}`, that phrase completes the sentence.
 
-    >>> in_words(Annotated[int, Meta(ge=1, le=100_000)])
+    >>> str(in_words(Annotated[int, Meta(ge=1, le=100_000)]))
     'a whole number from 1 to 100,000'
-    >>> in_words(Annotated[float, Meta(gt=0, lt=1)] | None)
+    >>> str(in_words(Annotated[float, Meta(gt=0, lt=1)] | None))
     'a number above 0 and below 1'
-    >>> in_words(Literal["softmax", "hinge", "ridge"])
+    >>> str(in_words(Literal["softmax", "hinge", "ridge"]))
     'softmax, hinge or ridge'
     """
     kind, meta = get_args(kind)[:2] if get_origin(kind) is Annotated else (kind, NO_META)
-    if meta.description:
-        return str(meta.description)
+    if meta.extra:
+        words: Phrase = meta.extra["words"]
+        return words
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if origin is Literal:
         return listed(parts)
     if origin in (Union, UnionType):
         return listed(in_words(part) for part in parts if part is not NoneType)
     if origin is tuple:
-        return f"a list{_length(meta, 'entries')}, each {in_words(parts[0])}"
+        whole = _sized(Phrase("a list"), meta, Phrase("entries"))
+        return Phrase("{list}, each {entry}", list=whole, entry=in_words(parts[0]))
     if issubclass(origin, Struct):
-        return f"a table with the fields {listed(origin.__struct_fields__, 'and')}"
+        return Phrase(
+            "a table with the fields {fields}", fields=listed(origin.__struct_fields__, "and")
+        )
     if origin is str and not meta.pattern:
-        return "a text" + _length(meta, "characters")
-    return NOUNS[origin] + _range(meta)
+        return _sized(Phrase("a text"), meta, Phrase("characters"))
+    return _ranged(NOUNS[origin], meta)
 
 
-def listed(words: Iterable[object], joint: str = "or") -> str:
+def listed(words: Iterable[Words], joint: Literal["and", "or"] = "or") -> Words:
     """
-    >>> listed(["one"]), listed(["one", "two", "three"], "and")
+    >>> listed(["one"]), str(listed(["one", "two", "three"], "and"))
     ('one', 'one, two and three')
     """
-    *most, last = map(str, words)
-    return f"{', '.join(most)} {joint} {last}" if most else last
+    *most, last = words
+    if not most:
+        return last
+    return Phrase(
+        "{most} or {last}" if joint == "or" else "{most} and {last}",
+        most=joined(most, ", "),
+        last=last,
+    )
 
 
-def shown(value: Any) -> str:
+def shown(value: Any) -> Words:
     """A value found.
 
     >>> shown("many"), shown(True), shown([1])
-    ('"many"', 'true', 'a list')
+    ('"many"', 'true', Phrase('a list'))
     """
     match value:
         case bool():
             return str(value).lower()
+        case str() if len(value) > LONGEST:
+            return Phrase("{text} of {n} characters", text=f'"{cut(value)}"', n=len(value))
         case str():
-            length = f" of {len(value):,} characters" if len(value) > LONGEST else ""
-            return f'"{cut(value)}"{length}'
+            return f'"{cut(value)}"'
         case list():
-            return "a list"
+            return Phrase("a list")
         case dict():
-            return "a table"
+            return Phrase("a table")
         case None:
             return "null"
         case int() if value.bit_length() > 128:
-            return "a huge number"
+            return Phrase("a huge number")
         case _:
             return cut(str(value))
 
@@ -88,24 +103,52 @@ def cut(text: str) -> str:
     return visible(text if len(text) <= LONGEST else text[:LONGEST] + "…")
 
 
-def _range(meta: Meta) -> str:
+def _ranged(noun: Phrase, meta: Meta) -> Phrase:
     if meta.ge is not None and meta.le is not None:
-        return f" from {number(meta.ge)} to {number(meta.le)}"
-    ends = {"at least": meta.ge, "above": meta.gt, "at most": meta.le, "below": meta.lt}
-    said = " and ".join(f"{word} {number(end)}" for word, end in ends.items() if end is not None)
-    return f" of {said}" if said.startswith("at") else f" {said}".rstrip()
+        return Phrase(
+            "{noun} from {least} to {most}",
+            noun=noun,
+            least=number(meta.ge),
+            most=number(meta.le),
+        )
+    ends = [end for end in (_lower_end(meta), _upper_end(meta)) if end]
+    if not ends:
+        return noun
+    of = meta.ge is not None or (meta.gt is None and meta.le is not None)
+    return Phrase(
+        "{noun} of {ends}" if of else "{noun} {ends}", noun=noun, ends=listed(ends, "and")
+    )
 
 
-def _length(meta: Meta, unit: str) -> str:
+def _lower_end(meta: Meta) -> Phrase | None:
+    if meta.ge is not None:
+        return Phrase("at least {n}", n=number(meta.ge))
+    return None if meta.gt is None else Phrase("above {n}", n=number(meta.gt))
+
+
+def _upper_end(meta: Meta) -> Phrase | None:
+    if meta.le is not None:
+        return Phrase("at most {n}", n=number(meta.le))
+    return None if meta.lt is None else Phrase("below {n}", n=number(meta.lt))
+
+
+def _sized(noun: Phrase, meta: Meta, unit: Phrase) -> Phrase:
     least, most = meta.min_length, meta.max_length
     if most is None:
-        return f" of at least {least:,} {unit}" if least else ""
-    return f" of {f'{least:,} to' if least else 'at most'} {most:,} {unit}"
+        if not least:
+            return noun
+        return Phrase("{noun} of at least {least} {unit}", noun=noun, least=least, unit=unit)
+    if not least:
+        return Phrase("{noun} of at most {most} {unit}", noun=noun, most=most, unit=unit)
+    return Phrase(
+        "{noun} of {least} to {most} {unit}", noun=noun, least=least, most=most, unit=unit
+    )
 
 
-def number(value: float) -> str:
-    """
+def number(value: float) -> float:
+    """A bound as people write it: a whole number without a point.
+
     >>> number(1e6), number(0.5), number(1e-9)
-    ('1,000,000', '0.5', '1e-09')
+    (1000000, 0.5, 1e-09)
     """
-    return f"{int(value):,}" if value == int(value) else f"{value:g}"
+    return int(value) if value == int(value) else value

@@ -3,9 +3,11 @@
 import time
 from typing import NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase, read_phrase
 from crowdml.server import schema
 from crowdml.server.database import Database
 from crowdml.server.passwords import hash_password
@@ -24,13 +26,21 @@ ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE = 6.0, 5.0
 
 
 class Action(NamedTuple):
-    """Something that an owner did."""
+    """Something that an owner did.
+
+    Args:
+        at: Seconds since 1970.
+        owner: The owner's name, or that it was the command line.
+        action: What was done, such as `paused`.
+        task: The task's name, or nothing.
+        detail: About what was done. A plain text, such as a name, is the same in every language.
+    """
 
     at: int
-    owner: str
-    action: str
+    owner: str | Phrase
+    action: Phrase
     task: str
-    detail: str
+    detail: str | Phrase
 
 
 class Accounts:
@@ -57,7 +67,7 @@ class Accounts:
             if not known:
                 row = {"name": name, "password": hashed}
                 connection.execute(sa.insert(schema.owners), row)
-            deed = "changed password" if known else "added owner"
+            deed = Phrase("changed password" if known else "added owner")
             record(connection, COMMAND_LINE, deed, detail=name)
 
     def remove(self, name: str) -> None:
@@ -66,7 +76,7 @@ class Accounts:
             gone = sa.delete(schema.owners).where(schema.owners.c.name == name)
             if not connection.execute(gone).rowcount:
                 raise InvalidInput(f"there is no owner {name!r}. `crowdml owner list` shows them.")
-            record(connection, COMMAND_LINE, "removed owner", detail=name)
+            record(connection, COMMAND_LINE, Phrase("removed owner"), detail=name)
 
     def names(self) -> list[str]:
         query = sa.select(schema.owners.c.name).order_by(schema.owners.c.name)
@@ -114,7 +124,7 @@ class Accounts:
         with self._database.writing() as connection:
             connection.execute(sa.delete(schema.sessions).where(c.expires_at < now))
             connection.execute(sa.insert(schema.sessions), row)
-            record(connection, owner, "signed in")
+            record(connection, owner, Phrase("signed in"))
         return token
 
     def session(self, token: str) -> str | None:
@@ -142,7 +152,7 @@ class Accounts:
         if task is not None:
             query = query.where(c.task == task)
         with self._database.reading() as connection:
-            return [Action(*row) for row in connection.execute(query.limit(most))]
+            return [_read(*row) for row in connection.execute(query.limit(most))]
 
 
 def _end_sessions(connection: sa.Connection, owner: str) -> None:
@@ -150,8 +160,41 @@ def _end_sessions(connection: sa.Connection, owner: str) -> None:
 
 
 def record(
-    connection: sa.Connection, owner: str, action: str, task: str = "", detail: str = ""
+    connection: sa.Connection,
+    owner: str,
+    action: Phrase,
+    task: str = "",
+    detail: str | Phrase = "",
 ) -> None:
-    """Write down what an owner does, in the transaction in which it happens."""
-    row = Action(int(time.time()), owner, action, task, detail)._asdict()
+    """Write down what an owner does, in the transaction in which it happens.
+
+    An action has no values, so that its template is all of it. A detail that is a phrase is
+    stored as JSON, so that it can be read in any language.
+    """
+    row = {
+        "at": int(time.time()),
+        "owner": owner,
+        "action": action.template,
+        "task": task,
+        "detail": _stored(detail),
+    }
     connection.execute(sa.insert(schema.actions), row)
+
+
+def _stored(detail: str | Phrase) -> str:
+    return detail if isinstance(detail, str) else msgspec.json.encode(detail.document).decode()
+
+
+def _read(at: int, owner: str, action: str, task: str, detail: str) -> Action:
+    who = Phrase("command line") if owner == COMMAND_LINE else owner
+    return Action(at, who, Phrase(action), task, _read_detail(detail))
+
+
+def _read_detail(text: str) -> str | Phrase:
+    """Names are plain texts, and so is everything that older versions wrote."""
+    if not text.startswith("{"):
+        return text
+    try:
+        return read_phrase(msgspec.json.decode(text)) or text
+    except msgspec.DecodeError:
+        return text

@@ -5,6 +5,7 @@ None of it changes anything; each failure has its own problem type.
 
 import msgspec
 
+from crowdml.phrase import Phrase
 from crowdml.privacy import Implausible, Place
 from crowdml.protocol import Checkin, Terms, checkin_type, rejected
 
@@ -28,11 +29,15 @@ class Gate:
         if checkin.terms != self._terms_sha256:
             raise rejected(
                 "terms-changed",
-                f"terms must be {self._terms_sha256}, found {checkin.terms}. "
-                "Read the task's terms again before taking part.",
+                Phrase(
+                    "terms must be {terms}, found {found}. Read the task's terms again before "
+                    "taking part.",
+                    terms=self._terms_sha256,
+                    found=checkin.terms,
+                ),
             )
         place = Place(self._terms_sha256, device, checkin.number or 0)
         try:
             self._mechanism.check(checkin, place)
         except Implausible as error:
-            raise rejected(error.kind, str(error)) from None
+            raise rejected(error.kind, error.phrase) from None

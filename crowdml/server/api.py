@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crowdml.errors import Rejected
 from crowdml.learnt import FORMATS, write_model
+from crowdml.phrase import Phrase
 from crowdml.protocol import (
     MEDIA_TYPE,
     TERMS_HEADER,
@@ -101,7 +102,10 @@ async def events(request: Request) -> Response:
     if counts.listeners >= service.settings.most_listeners:
         raise rejected(
             "unavailable",
-            f"{counts.listeners} listen already. Ask for the statistics now and then instead.",
+            Phrase(
+                "{n} listen already. Ask for the statistics now and then instead.",
+                n=counts.listeners,
+            ),
             retry_after=30,
         )
 
@@ -139,7 +143,8 @@ async def export(request: Request) -> Response:
     kind = request.query_params.get("format", "npz")
     if kind not in FORMATS:
         raise rejected(
-            "invalid-parameter", f"format must be npz, json or onnx, found {kind[:40]!r}."
+            "invalid-parameter",
+            Phrase("format must be npz, json or onnx, found {found}.", found=f"{kind[:40]!r}"),
         )
 
     def write() -> tuple[str, bytes]:
@@ -162,9 +167,9 @@ async def alive(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     service = _service(request)
     if not service.ready:
-        raise rejected("unavailable", "the server is starting or stopping.")
+        raise rejected("unavailable", Phrase("the server is starting or stopping."))
     if trouble := service.heartbeat.trouble:
-        raise rejected("unavailable", f"nothing can be stored: {trouble}.")
+        raise rejected("unavailable", Phrase("nothing can be stored: {why}.", why=trouble))
     return PlainTextResponse("ready\n")
 
 
@@ -266,7 +271,11 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     """What the framework refuses by itself: unknown addresses and methods."""
     assert isinstance(error, HTTPException)
     kind = "method-not-allowed" if error.status_code == 405 else "not-found"
-    detail = f"{request.method} {request.url.path[:200]} is not part of the protocol."
+    detail = Phrase(
+        "{method} {path} is not part of the protocol.",
+        method=request.method,
+        path=request.url.path[:200],
+    )
     answer = await _refuse(request, rejected(kind, detail))
     answer.headers.update(error.headers or {})
     return answer
@@ -276,7 +285,8 @@ async def _fail(request: Request, error: Exception) -> Response:
     """A fault of the server itself: the log says which, the answer only that there is one."""
     route = getattr(request.scope.get("route"), "path", "an address without a route")
     log.error("%s %s failed", request.method, route, exc_info=error)
-    return await _refuse(request, rejected("fault", "the server has a fault. Try again later."))
+    detail = Phrase("the server has a fault. Try again later.")
+    return await _refuse(request, rejected("fault", detail))
 
 
 def _is_for_people(request: Request) -> bool:

@@ -6,6 +6,7 @@ import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from crowdml.phrase import Phrase, joined
 from crowdml.protocol import Review, rejected
 
 __all__ = ["decode", "header", "read_body"]
@@ -45,9 +46,11 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
         # All that was announced is here: waiting to hear so would cost another turn.
         more = message.get("more_body", False) and read != size
     if max(size, read) > limit:
-        raise rejected("too-large", f"the body must be at most {limit} bytes.")
+        raise rejected("too-large", Phrase("the body must be at most {n} bytes.", n=limit))
     if more:
-        raise rejected("too-large", f"the body must come in at most {most_parts} parts.")
+        raise rejected(
+            "too-large", Phrase("the body must come in at most {n} parts.", n=most_parts)
+        )
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -59,9 +62,10 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
         raise rejected("invalid-request", _explain(decoder.type, body)) from error
 
 
-def _explain(kind: type[msgspec.Struct], body: bytes) -> str:
+def _explain(kind: type[msgspec.Struct], body: bytes) -> Phrase:
     try:
         document = msgspec.json.decode(body)
     except NOT_JSON as error:
-        return f"the body must be JSON: {error}."
-    return " ".join(map(str, Review(document, kind, "the body").mistakes))
+        return Phrase("the body must be JSON: {why}.", why=str(error))
+    mistakes = Review(document, kind, "the body").mistakes
+    return joined([mistake.about(mistake.field) for mistake in mistakes], " ")

@@ -60,7 +60,7 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
             "name": about.task,
             "results": [{
                 "task": {"type": kind, "name": task.title},
-                "dataset": {"type": "crowdml", "name": "samples on devices, never collected"},
+                "dataset": {"type": "crowdml", "name": "samples on participants' devices"},
                 "metrics": [{
                     "type": metric,
                     "value": round(1 - _share(error.value), 4),
@@ -94,8 +94,7 @@ def _learnt(task: Task, now: Statistics) -> Iterator[str]:
     samples = "" if now.samples is None else f" with {now.samples:,} samples"
     yield (
         f"{MODELS[terms.model.kind].words.capitalize()}, learnt from {now.version:,} check-ins of "
-        f"{now.active_devices:,} devices{samples}. The samples stayed on the devices: nobody has "
-        "them in one place."
+        f"{now.active_devices:,} devices{samples}."
     )
     yield f"- **Owner**: {terms.owner}, {terms.contact}"
     yield f"- **Purpose**: {terms.purpose}"
@@ -129,22 +128,17 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
 
 
 def _privacy(task: Task, about: About) -> Iterator[str]:
-    terms = task.terms
+    promise = task.terms.promise
     yield "## Privacy"
-    if not terms.private:
-        yield f"**NOT PRIVATE.** {terms.why_not_private}"
-    yield f"- **Mechanism**: {about.mechanism}, which {MECHANISMS[about.mechanism].words}."
-    yield f"- **Unit**: {UNITS[about.unit]}"
-    yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for the unit above."
+    if not promise.private:
+        yield f"**NOT PRIVATE.** {promise.sentences['not_private']}"
+    yield f"**{promise.level.pill}.** Participants who do not choose a limit are told this:"
+    yield f"> {' '.join(map(str, promise.what_leaves))}"
+    yield f"> {' '.join(map(str, promise.what_is_lost))}"
+    words = f", which {MECHANISMS[about.mechanism].words}" if promise.private else ""
+    yield f"- **Mechanism**: {about.mechanism}{words}."
+    yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for one {about.unit}."
     yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
-
-
-UNITS = {
-    "person": "the person, with everything that they contributed, in all check-ins together.",
-    "reading": "one reading of a sensor, in all samples that share it. A person who gave many "
-    "samples is protected by a multiple of ε only.",
-    "sample": "one sample. A person who gave n of them is protected by n·ε only.",
-}
 
 
 def _limits(task: Task) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
 __all__ = ["DELETED", "Database", "News", "Wish", "open_database"]
@@ -380,7 +381,7 @@ def _migrate(database: Database) -> None:
 def _wish(row: Sequence[Any]) -> Wish:
     wish = Wish(*row)
     if wish.state == DELETED:
-        raise rejected("not-found", "the task was deleted by its owner.")
+        raise rejected("not-found", Phrase("the task was deleted by its owner."))
     return wish
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from crowdml.learnt import About, LearntModel, estimator
 from crowdml.models import LinearModel
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.fold import Fold
 
@@ -18,8 +19,12 @@ def learnt_model(fold: Fold) -> LearntModel:
     if not w.any():
         raise rejected(
             "not-found",
-            f"{task.name} has learnt nothing yet: of its {fold.version} check-ins none has changed "
-            "the model. Try again when there are more.",
+            Phrase(
+                "{task} has learnt nothing yet: of its {n} check-ins none has changed the model. "
+                "Try again when there are more.",
+                task=task.name,
+                n=fold.version,
+            ),
         )
     k, d = model.n_scores, model.n_features
     intercepts = w[k * d :] if model.intercept else np.zeros(k)

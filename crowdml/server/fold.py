@@ -169,6 +169,9 @@ class Fold:
             fold.history = History.from_arrays(**_prefixed("history_", arrays))
             fold.w = arrays["w"]
             fold.totals = Totals.from_array(arrays["totals"])
+            found, expected = len(fold.totals.labels), task.terms.n_classes
+            if found != expected:
+                raise ValueError(f"totals must count {expected} labels, found {found}.")
             fold.active = ActiveDevices(arrays["active"])
             fold.window = Window.from_array(task.stop.window, arrays["window"])
             if fold.evidence is not None and "evidence" in arrays:

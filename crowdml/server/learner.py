@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from crowdml.errors import CrowdmlError, InvalidInput, Rejected
+from crowdml.phrase import Phrase
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected, terms_hash
 from crowdml.server.database import Wish
 from crowdml.server.entry import LogEntry, this_minute
@@ -288,10 +289,13 @@ class Learner:
         state = self._state_of(self._fold)
         if state.final:
             return rejected(
-                "task-finished", f"the task has ended: {state}. Stop collecting.", state=state
+                "task-finished",
+                Phrase("the task has ended: {state}. Stop collecting.", state=state.phrase),
+                state=state,
             )
         if state is State.PAUSED:
-            return rejected("task-paused", "the task is paused. Try again later.", state=state)
+            words = Phrase("the task is paused. Try again later.")
+            return rejected("task-paused", words, state=state)
         return None
 
     def _too_old(self, checkin: Checkin, version: int) -> Rejected | None:
@@ -299,15 +303,23 @@ class Learner:
         if checkin.version > version:
             return rejected(
                 "future-version",
-                f"version must be at most {version}, found {checkin.version}. Check out again.",
+                Phrase(
+                    "version must be at most {most}, found {found}. Check out again.",
+                    most=version,
+                    found=checkin.version,
+                ),
                 version=version,
             )
         cap = self.task.enrolment.max_staleness
         if cap is not None and version - checkin.version > cap:
             return rejected(
                 "stale-version",
-                f"a gradient may be at most {cap} versions late, found "
-                f"{version - checkin.version}. Check out again.",
+                Phrase(
+                    "a gradient may be at most {most} versions late, found {found}. Check out "
+                    "again.",
+                    most=cap,
+                    found=version - checkin.version,
+                ),
                 version=version,
             )
         return None
@@ -319,7 +331,7 @@ class Learner:
             return None
         return rejected(
             "too-frequent",
-            f"at most {most:g} check-ins a minute are allowed, and this minute has them.",
+            Phrase("at most {n} check-ins a minute are allowed, and this minute has them.", n=most),
             retry_after=60 - time.time() % 60,
         )
 
@@ -330,7 +342,7 @@ class Learner:
             return None
         return rejected(
             "too-frequent",
-            "this device has sent its share of the newest check-ins. Let others send some.",
+            Phrase("this device has sent its share of the newest check-ins. Let others send some."),
             retry_after=60,
         )
 
@@ -360,7 +372,10 @@ def _repeated(
     if checkin.number is not None and (device.number, checkin.number) in seen:
         return rejected(
             "repeated-number",
-            f"check-in {checkin.number} of this device is in the log with another id. "
-            "Send each number once, and the same bytes again where an answer was lost.",
+            Phrase(
+                "check-in {number} of this device is in the log with another id. Send each number "
+                "once, and the same bytes again where an answer was lost.",
+                number=checkin.number,
+            ),
         )
     return None

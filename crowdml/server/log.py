@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 import sqlalchemy as sa
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import Task
 from crowdml.server import schema
 from crowdml.server.accounts import record
@@ -143,7 +144,9 @@ class Log:
             reopened = f"{row.reopened} {seq}".strip()
             change = sa.update(schema.tasks).where(c.id == self._task).values(reopened=reopened)
             connection.execute(change)
-            record(connection, by, "reopened", row.name, f"after check-in {seq}")
+            record(
+                connection, by, Phrase("reopened"), row.name, Phrase("after check-in {n}", n=seq)
+            )
             self._database.tell()
 
     def newest(self, seq: int) -> list[tuple[int, int]]:

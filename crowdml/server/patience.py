@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
 __all__ = ["Patience"]
@@ -36,7 +37,10 @@ class Patience:
             if task not in self._given_up:
                 raise
             task.uncancel()
-            words = f"the body must arrive within {self._seconds:g} s. Send the same bytes again."
+            words = Phrase(
+                "the body must arrive within {seconds} s. Send the same bytes again.",
+                seconds=self._seconds,
+            )
             raise rejected("unavailable", words) from None
         finally:
             del self._since[task]

@@ -6,8 +6,6 @@ Statistics and courses read the fold, and devices the log: both in the store's t
 import time
 from typing import NamedTuple
 
-import numpy as np
-
 from crowdml.protocol import Statistics, TaskView
 from crowdml.server.history import Point
 from crowdml.server.learner import Learner
@@ -46,7 +44,7 @@ def view(learner: Learner) -> TaskView:
 def statistics(learner: Learner) -> Statistics:
     fold, stop = learner.settled(), learner.task.stop
     totals, checkins = fold.totals, fold.version
-    epsilon = learner.task.terms.epsilon_per_sample
+    promise = learner.task.terms.promise
     return Statistics(
         state=learner.state,
         version=checkins,
@@ -58,12 +56,14 @@ def statistics(learner: Learner) -> Statistics:
         ),
         recent_error=fold.recent_error(),
         labels=label_estimates(
-            totals.labels, totals.labelled, totals.evaluations, fold.mechanism.label_variance
+            totals.labels, totals.labelled, totals.countings, fold.mechanism.label_variance
         ),
         staleness_mean=fold.staleness_mean,
         staleness_max=fold.staleness_max,
         checkins_per_minute=fold.history.pace(time.time()),
-        epsilon_per_sample=None if np.isinf(epsilon) else epsilon,
+        epsilon_per_sample=None if promise.exact else promise.epsilon_per_sample,
+        epsilon_per_checkin=promise.epsilon_per_checkin,
+        epsilon_per_person=promise.epsilon_per_person,
         max_updates=learner.task.t_max,
         target_error=stop.error,
     )

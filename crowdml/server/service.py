@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from crowdml.errors import Rejected
+from crowdml.phrase import Phrase
 from crowdml.protocol import Checkin, CheckinAnswer, Enrol, Enrolled, rejected
 from crowdml.server.admission import Gate
 from crowdml.server.heartbeat import Heartbeat
@@ -32,6 +33,12 @@ MOST_DEVICES = 65_536
 
 BREATH = 0.05
 """Seconds between two looks at what others wrote: under load, every turn takes it in anyway."""
+
+ENDED = {
+    "left": Phrase("this device has left the task. Join again."),
+    "revoked": Phrase("this device has been excluded by the task's owner. Join again."),
+}
+"""What a device is told that takes part no longer, by its status."""
 
 log = logging.getLogger("crowdml.server")
 
@@ -119,7 +126,9 @@ class Service:
             return await asyncio.get_running_loop().run_in_executor(self._thread, function)
         except (SQLAlchemyError, OSError) as error:
             self.heartbeat.failed(error)
-            raise rejected("unavailable", "the database failed. Try again later.") from error
+            raise rejected(
+                "unavailable", Phrase("the database failed. Try again later.")
+            ) from error
 
     # Tasks and devices
 
@@ -127,7 +136,8 @@ class Service:
         try:
             return self._tasks[name]
         except KeyError:
-            raise rejected("not-found", f"there is no task {name!r}.") from None
+            refusal = Phrase("there is no task {name}.", name=f"{name!r}")
+            raise rejected("not-found", refusal) from None
 
     def serves(self, learner: Learner) -> bool:
         """Whether its task is still there."""
@@ -146,7 +156,7 @@ class Service:
     async def device(self, learner: Learner, token: str | None) -> DeviceRow:
         """Who sent this; `Rejected` unless it is an active device of this task."""
         if not token:
-            raise rejected("unauthorized", "a token is required: Authorization: Bearer …")
+            raise rejected("unauthorized", Phrase("a token is required: Authorization: Bearer …"))
         key = token_sha256(token)
         device = self._devices.get(key)
         if device is None:
@@ -154,22 +164,28 @@ class Service:
             if len(self._devices) >= MOST_DEVICES:
                 self._devices.clear()
         if device is None or device.task != learner.id:
-            raise rejected("unauthorized", "the token is unknown to this task. Join again.")
+            raise rejected("unauthorized", Phrase("the token is unknown to this task. Join again."))
         self._devices[key] = device
         if device.status != "active":
-            raise rejected("revoked", f"this device has {_ENDED[device.status]}. Join again.")
+            raise rejected("revoked", ENDED[device.status])
         return device
 
     async def enrol(self, learner: Learner, request: Enrol, visitor: str | None = None) -> Enrolled:
         if learner.state.final:
             raise rejected(
-                "task-finished", f"the task has ended: {learner.state}.", state=learner.state
+                "task-finished",
+                Phrase("the task has ended: {state}.", state=learner.state.phrase),
+                state=learner.state,
             )
         if request.terms != learner.terms_sha256:
             raise rejected(
                 "terms-changed",
-                f"terms must be {learner.terms_sha256}, found {request.terms[:64]}. "
-                "Read the task's terms again before joining.",
+                Phrase(
+                    "terms must be {terms}, found {found}. Read the task's terms again before "
+                    "joining.",
+                    terms=learner.terms_sha256,
+                    found=request.terms[:64],
+                ),
             )
         if visitor is not None:
             self._joins_from.take(visitor)
@@ -263,7 +279,7 @@ class Service:
             answers = [refusal for _ in [*group, *taking]]
         except Exception as error:
             self.heartbeat.failed(error, learner.task.name)
-            words = "the check-in was not stored. Send the same bytes again."
+            words = Phrase("the check-in was not stored. Send the same bytes again.")
             # Perhaps none was taken yet.
             answers = [rejected("unavailable", words) for _ in [*group, *taking]]
         staleness = [
@@ -339,6 +355,3 @@ class Service:
             live.learner.refresh(wishes.get(live.learner.id))
             live.learner.devices = self._store.count_devices(live.learner.id)
         self._devices.clear()
-
-
-_ENDED = {"left": "left the task", "revoked": "been excluded by the task's owner"}

@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
+from crowdml.phrase import Phrase, joined
 from crowdml.protocol import EDITABLE, Task, edited, name_is_taken, rejected
 from crowdml.server import schema
 from crowdml.server.accounts import COMMAND_LINE, Accounts, record
@@ -20,7 +21,11 @@ from crowdml.server.tokens import new_token, token_sha256
 
 __all__ = ["DeviceRow", "Store", "TaskRow"]
 
-DEEDS = {"running": "resumed", "paused": "paused", "stopped": "stopped"}
+DEEDS = {
+    "running": Phrase("resumed"),
+    "paused": Phrase("paused"),
+    "stopped": Phrase("stopped"),
+}
 """What an owner does to bring a task into each state that is theirs to choose."""
 
 
@@ -70,7 +75,7 @@ class Store:
                 connection.execute(sa.insert(schema.tasks), row)
             except sa.exc.IntegrityError as error:
                 raise InvalidTask(name_is_taken(task.name)) from error
-            record(connection, by, "created", task.name)
+            record(connection, by, Phrase("created"), task.name)
             self._database.tell()
         return self.task(task.name)
 
@@ -104,13 +109,23 @@ class Store:
     def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:
         """Pause, resume or stop; a stopped task stays stopped."""
         if state not in DEEDS:
-            raise InvalidInput(f"state must be one of {', '.join(DEEDS)}, found {state!r}.")
+            raise InvalidInput(
+                Phrase(
+                    "state must be one of {states}, found {state}.",
+                    states=", ".join(DEEDS),
+                    state=f"{state!r}",
+                )
+            )
         self.task(name)
         c = schema.tasks.c
         change = sa.update(schema.tasks).where(c.name == name, c.state != "stopped")
         with self._database.writing() as connection:
             if not connection.execute(change.values(state=state)).rowcount:
-                raise InvalidInput(f"the task {name!r} is stopped for good. Create a new one.")
+                raise InvalidInput(
+                    Phrase(
+                        "the task {name} is stopped for good. Create a new one.", name=f"{name!r}"
+                    )
+                )
             record(connection, by, DEEDS[state], name)
             self._database.tell()
 
@@ -129,13 +144,13 @@ class Store:
             changed = {place: values for place, values in changed.items() if len(set(values)) > 1}
             late = [place for place in changed if place.startswith("stop.")]
             if late and len(self.log(task)):
-                must = "can be changed only before the first check-in"
+                must = Phrase("can be changed only before the first check-in")
                 raise InvalidTask(*(Mistake(place, must, str(changed[place][1])) for place in late))
             if changed:
                 values = {"document": msgspec.json.encode(after).decode(), "edited": c.edited + 1}
                 connection.execute(sa.update(schema.tasks).where(c.id == task).values(values))
-                detail = "; ".join(f"{place}: {a} → {b}" for place, (a, b) in changed.items())
-                record(connection, by, "edited", name, detail)
+                edits = [_edit(place, *values) for place, values in changed.items()]
+                record(connection, by, Phrase("edited"), name, joined(edits, "; "))
                 self._database.tell()
         return after
 
@@ -155,7 +170,8 @@ class Store:
             gone = {"name": f"#{task}", "document": "", "terms": "", "state": DELETED}
             change = sa.update(schema.tasks).where(schema.tasks.c.id == task)
             connection.execute(change.values(gone))
-            record(connection, by, "deleted", name, f"{devices} devices had joined")
+            joined_before = Phrase("{n} devices had joined", n=devices)
+            record(connection, by, Phrase("deleted"), name, joined_before)
             self._database.tell()
         return devices
 
@@ -205,7 +221,8 @@ class Store:
             change = sa.update(schema.devices).where(c.name == name).values(status=status)
             connection.execute(change)
             if status == "revoked":
-                record(connection, by, "revoked", task, f"device {name}")
+                which = Phrase("device {name}", name=name)
+                record(connection, by, Phrase("revoked"), task, which)
             self._database.tell()
 
     def count_devices(self, task: int) -> int:
@@ -225,7 +242,8 @@ class Store:
         with self._database.writing() as connection:
             connection.execute(sa.insert(schema.invites), row)
             task_name = connection.execute(name).scalar_one()
-            record(connection, by, "invited", task_name, f"an invite for {uses}")
+            invite = Phrase("an invite for {n}", n=uses)
+            record(connection, by, Phrase("invited"), task_name, invite)
         return code
 
     def count_invites(self, task: int) -> int:
@@ -244,12 +262,17 @@ def _values(before: Task, after: Task, place: str) -> tuple[Any, Any]:
     return value(before), value(after)
 
 
+def _edit(place: str, before: Any, after: Any) -> Phrase:
+    return Phrase("{place}: {before} → {after}", place=place, before=str(before), after=str(after))
+
+
 def _use_invite(connection: sa.Connection, task: int, invite: str | None) -> None:
     c = schema.invites.c
     match = (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
     spend = sa.update(schema.invites).where(match).values(uses_left=c.uses_left - 1)
     if not connection.execute(spend).rowcount:
-        found = "none" if invite is None else "one that is unknown or used up"
+        found = Phrase("none" if invite is None else "one that is unknown or used up")
         raise rejected(
-            "invite-required", f"this task needs a valid invite, found {found}. Ask its owner."
+            "invite-required",
+            Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found),
         )

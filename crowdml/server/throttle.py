@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
 __all__ = ["BURST", "Throttle", "spend"]
@@ -51,8 +52,11 @@ def spend(
         wait = (1 - tokens) * 60 / per_minute
         raise rejected(
             "too-frequent",
-            f"at most {per_minute:g} requests a minute are allowed. "
-            f"Try again in {math.ceil(wait * 10) / 10:g} s.",
+            Phrase(
+                "at most {n} requests a minute are allowed. Try again in {seconds} s.",
+                n=per_minute,
+                seconds=math.ceil(wait * 10) / 10,
+            ),
             retry_after=wait,
         )
     return tokens - 1, now

@@ -27,6 +27,7 @@ class Totals:
         evaluations: The check-ins behind it.
         errors: Σn̂_e.
         labelled: The samples behind Σn̂_y.
+        countings: The check-ins behind it.
         staleness: Versions late, summed over check-ins.
 
     Paper: Algorithm 2, Server Routine 2.
@@ -38,6 +39,7 @@ class Totals:
     evaluations: int = 0
     errors: float = 0.0
     labelled: int = 0
+    countings: int = 0
     staleness: int = 0
 
     def add(self, entry: LogEntry, reading: Reading) -> None:
@@ -50,22 +52,25 @@ class Totals:
         self.evaluations += reading.evaluated > 0
         self.errors += reading.errors
         self.labelled += reading.labelled
+        self.countings += reading.labelled > 0
         self.staleness += entry.staleness
 
     def to_array(self) -> Array:
         sums = (self.samples, self.evaluated, self.evaluations, self.errors)
-        return np.array([*sums, self.labelled, self.staleness, *self.labels], dtype=np.float64)
+        more = (self.labelled, self.countings, self.staleness)
+        return np.array([*sums, *more, *self.labels], dtype=np.float64)
 
     @classmethod
     def from_array(cls, sums: Array) -> "Totals":
-        samples, evaluated, evaluations, errors, labelled, staleness = sums[:6].tolist()
+        samples, evaluated, evaluations, errors, labelled, countings, staleness = sums[:7].tolist()
         return cls(
-            sums[6:].tolist(),
+            sums[7:].tolist(),
             None if math.isnan(samples) else int(samples),
             int(evaluated),
             int(evaluations),
             errors,
             int(labelled),
+            int(countings),
             int(staleness),
         )
 

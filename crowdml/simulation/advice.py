@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Unit
-from crowdml.protocol import MECHANISMS, Conditions, Task, Wanted
+from crowdml.protocol import MECHANISMS, CollectionSpec, Conditions, Task, Wanted
 from crowdml.simulation.baselines import guess_error
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset, synthetic
@@ -280,14 +280,18 @@ def _typed(task: Task, gathering: Gathering) -> tuple[str, int, int] | None:
 
 
 def _plan(task: Task, gathering: Gathering, mechanism: str, batch: int, checkins: int) -> Plan:
-    terms, whole = task.terms, mechanism == "direction"
+    terms = task.terms
+    spec = CollectionSpec(batch, checkins=checkins)
+    own = terms.mechanism_name == mechanism
+    roles = (terms.collection if own else spec.terms(mechanism, terms.n_classes)).roles
     crowd = Crowd(
         devices=_devices_of(task, gathering),
         batch=batch,
         checkins=checkins,
         delay=uniform_delay(gathering.delay) if gathering.delay else None,
         skew=gathering.skew,
-        evaluators=(terms.collection.evaluators or 0.2) if whole else 0.0,
+        evaluators=roles.evaluators,
+        counters=roles.counters,
     )
     learning = Learning(
         mechanism=mechanism,
@@ -315,8 +319,7 @@ def _own_plan(task: Task, gathering: Gathering, mechanism: str, batch: int, chec
         reach=step.reach,
         clip=task.terms.model.clip,
     )
-    crowd = replace(plan.crowd, evaluators=task.terms.collection.evaluators)
-    return replace(plan, crowd=crowd, learning=learning)
+    return replace(plan, learning=learning)
 
 
 def _option(task: Task, mechanism: str, batch: int, checkins: int, curve: Curve) -> Option:

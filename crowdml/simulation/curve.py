@@ -30,7 +30,7 @@ class Curve:
         c: The rate's constant, on average; 0 where there is none.
         left_over: The share of samples that reached a device and were never sent.
         epsilon_per_sample: What the most used sample lost.
-        epsilon_per_device: What the busiest device spent over its check-ins.
+        epsilon_spent: What the busiest device spent over its check-ins.
         epsilon_per_person: What the person behind a device lost at most, all samples at once.
         seconds: Of computing, all trials together.
     """
@@ -43,7 +43,7 @@ class Curve:
     c: float = 0.0
     left_over: float = 0.0
     epsilon_per_sample: float = 0.0
-    epsilon_per_device: float = 0.0
+    epsilon_spent: float = 0.0
     epsilon_per_person: float = 0.0
     seconds: float = 0.0
 
@@ -114,7 +114,7 @@ class Curve:
             c=float(np.mean([trial.c for trial in trials])),
             left_over=float(np.mean([trial.left_over for trial in trials])),
             epsilon_per_sample=max(trial.epsilon_per_sample for trial in trials),
-            epsilon_per_device=max(trial.epsilon_per_device for trial in trials),
+            epsilon_spent=max(trial.epsilon_spent for trial in trials),
             epsilon_per_person=max(trial.epsilon_per_person for trial in trials),
             seconds=sum(trial.seconds for trial in trials),
         )

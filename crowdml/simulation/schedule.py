@@ -10,6 +10,7 @@ import numpy.typing as npt
 from numba import njit
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy import ALL_TRAIN, Roles
 from crowdml.simulation.arrivals import Arrivals
 from crowdml.simulation.delays import Delay, draw
 from crowdml.types import Flags, Ints
@@ -34,7 +35,7 @@ class Schedule(NamedTuple):
         batch: b.
         arrived: How many samples reached a device.
         checkins: K, the most that a device makes.
-        trains: Which of them train; the others evaluate, and change nothing.
+        trains: Which of them train; the others evaluate or count, and change nothing.
     """
 
     start: Int64s
@@ -129,14 +130,14 @@ def make_schedule(
     buffer: int | None = None,
     rng: np.random.Generator | None = None,
     checkins: int | None = None,
-    evaluators: float = 0.0,
+    roles: Roles = ALL_TRAIN,
 ) -> Schedule:
     """Run Device Routine 1 of every device over the clock.
 
     A device with b samples requests w; the request, the answer and the check-in each take their
     delay; samples that arrive meanwhile are buffered and used too, up to B. The version is the one
     that the server has when the request arrives. After K check-ins, if that is given, a device is
-    done. Each check-in evaluates with the probability `evaluators`.
+    done. Each check-in trains with the probability that its `roles` leave; by default all train.
 
     Paper: Algorithm 1 and Section IV-B3.
 
@@ -163,8 +164,8 @@ def make_schedule(
     )
     busiest = int(np.bincount(device).max()) if len(device) else 1
     trains = np.ones(len(version), np.bool_)
-    if evaluators:
-        trains = rng.random(len(version)) >= evaluators
+    if roles.others:
+        trains = rng.random(len(version)) >= roles.others
     arrived, most_sent = len(arrivals.device), checkins or busiest
     return Schedule(start, used, version, tick, device, batch, arrived, most_sent, trains)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer
-from crowdml.privacy import NoiseMechanism
+from crowdml.privacy import NoiseMechanism, Roles
 from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, Wanted
 from crowdml.simulation import kernel
 from crowdml.simulation.arrivals import Presence
@@ -47,7 +47,8 @@ class Crowd:
         skew: Dirichlet concentration of labels over devices; smaller is more unequal.
         spread: σ of log-normal numbers of samples.
         checkins: K, after which a device stops; by default as many as its samples give.
-        evaluators: The share of check-ins that count errors instead of training.
+        evaluators: The share of check-ins that send right or wrong instead of training.
+        counters: The share of check-ins that send an answer instead of training.
     """
 
     devices: int = 1000
@@ -60,16 +61,19 @@ class Crowd:
     spread: float | None = None
     checkins: int | None = None
     evaluators: float = 0.0
+    counters: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("devices", "batch", "passes", "buffer", "checkins"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MOST:
                 raise InvalidInput(f"{name} must lie in 1 … {MOST:,}, found {value}.")
-        if not 0 <= self.evaluators <= 0.9:
-            raise InvalidInput(
-                f"the share of evaluators must lie in 0 … 0.9, found {self.evaluators}."
-            )
+        _ = self.roles
+
+    @property
+    def roles(self) -> Roles:
+        """Which check-ins do not train."""
+        return Roles(self.evaluators, self.counters)
 
 
 class Rule(NamedTuple):

@@ -70,7 +70,7 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
         crowd.buffer,
         rng,
         checkins=crowd.checkins,
-        evaluators=crowd.evaluators,
+        roles=crowd.roles,
     )
 
 
@@ -95,7 +95,7 @@ def _crowd(
         c=rule.step.c or 0.0,
         left_over=1 - len(schedule.used) / max(schedule.arrived, 1),
         epsilon_per_sample=per_sample,
-        epsilon_per_device=per_device,
+        epsilon_spent=per_device,
         epsilon_per_person=per_person,
     )
 
@@ -143,6 +143,6 @@ def _central(data: Dataset, plan: Plan, seed: tuple[int, ...], points: int) -> C
         checkins=n_samples,
         left_over=0.0,
         epsilon_per_sample=epsilon,
-        epsilon_per_device=per_device,
+        epsilon_spent=per_device,
         epsilon_per_person=per_device,
     )

@@ -1,13 +1,15 @@
 /** What was agreed to, put to work: Device Routines 2 and 3, with every promise checked. */
 
 import { decodeParameters } from "./codec.js";
-import { InvalidInput, Rejected, TermsChanged, Unreachable } from "./errors.js";
+import { InvalidInput, Rejected, TermsChanged } from "./errors.js";
 import { Minibatch } from "./minibatch.js";
+import { phrase } from "./phrase.js";
 import { placeOf } from "./place.js";
 import { Terms, termsHash } from "./terms.js";
+import { nonsense } from "./transport.js";
 
 /** @import { Ledger } from "./ledger.js" */
-/** @import { Agreed, Chance, CheckedOut, CheckinEvent, Place, Rows, Written } from "./types.js" */
+/** @import { Agreed, Approval, Chance, CheckedOut, Rows, Written } from "./types.js" */
 
 /** The pinned terms and the limits. Nothing that a server says later enters here, but w. */
 export class Agreement {
@@ -55,66 +57,57 @@ export class Agreement {
   accept({ checkout, termsSha256 }) {
     if (termsSha256 !== this.termsSha256) {
       throw new TermsChanged(
-        `the server now asks for the terms ${termsSha256}, agreed are ${this.termsSha256}. ` +
-          "Nothing is sent until the participant agrees again.",
+        "the server now asks for the terms {found}, agreed are {agreed}. Nothing is sent until " +
+          "the participant agrees again.",
+        { found: termsSha256, agreed: this.termsSha256 },
       );
     }
-    if (checkout.state === "paused") throw new Rejected("task-paused", 409, "the task is paused.");
+    if (checkout.state === "paused") {
+      throw new Rejected("task-paused", 409, phrase("the task is paused."));
+    }
     if (checkout.state !== "running") {
-      throw new Rejected("task-finished", 409, `the task has ended: ${checkout.state}.`);
+      const why = phrase("the task has ended: {state}.", { state: phrase(checkout.state) });
+      throw new Rejected("task-finished", 409, why);
     }
     try {
       return decodeParameters(checkout.parameters, this.#model.size);
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
-      throw new Unreachable(`the server's answer makes no sense: ${error.message}`, {
-        cause: error,
-      });
+      throw nonsense(error.phrase, error);
     }
   }
 
   /**
-   * Where the next check-in belongs: its number follows from the ledger.
-   *
-   * @param {Ledger} ledger
-   */
-  next(ledger) {
-    return placeOf(this.termsSha256, this.#agreed.device, ledger.events.length + 1);
-  }
-
-  /**
-   * What a check-in of so many samples will tell; `LimitReached` if that is too much.
+   * Make the next check-in's event, and throw `LimitReached` if it costs too much.
    *
    * @param {Ledger} ledger
    * @param {number} nSamples
-   * @param {Place} place
-   * @returns {CheckinEvent}
+   * @returns {Promise<Approval>}
    */
-  requireBudget(ledger, nSamples, place) {
+  async approve(ledger, nSamples) {
+    const number = ledger.events.length + 1;
+    const place = await placeOf(this.termsSha256, this.#agreed.device, number);
     const event = this.#mechanism.event(nSamples, place);
     ledger.require(event, this.#agreed.limits);
-    return event;
+    return { place, event, nSamples };
   }
 
   /**
-   * A minibatch as a letter that may leave, and what it tells; undefined for fewer than b, if all
-   * check-ins are made, or if another one was written meanwhile.
+   * A minibatch as a letter that may leave; undefined for fewer samples than were approved, or if
+   * another tab has sent a check-in since the approval.
    *
-   * The ledger approves one event; the mechanism spends exactly that, and the caller books it.
-   *
+   * @param {Approval} approval
    * @param {number} version
    * @param {Float64Array} w
    * @param {Rows} x
    * @param {readonly number[]} y
    * @param {Ledger} ledger
-   * @param {Place} place
    * @param {Chance} chance
    * @returns {Written | undefined}
    */
-  write(version, w, x, y, ledger, place, chance) {
-    if (x.length < this.terms.collection.batch || this.fulfilled(ledger)) return undefined;
-    if (place.number !== ledger.events.length + 1) return undefined;
-    const event = this.requireBudget(ledger, x.length, place);
+  write({ place, event, nSamples }, version, w, x, y, ledger, chance) {
+    if (x.length !== nSamples || nSamples < this.terms.collection.batch) return undefined;
+    if (this.fulfilled(ledger) || place.number !== ledger.events.length + 1) return undefined;
     const minibatch = new Minibatch(this.#model, w, x, y);
     const { told, truth } = this.#mechanism.tell(minibatch, event, place, chance);
     const message = { id: chance.token(), version, terms: this.termsSha256, ...told };

@@ -31,7 +31,7 @@ export class Chance {
    */
   below(n) {
     if (!(Number.isInteger(n) && n >= 1 && n <= LARGEST)) {
-      throw new InvalidInput(`a bound must be an integer 1 … 2^53, found ${n}.`);
+      throw new InvalidInput("a bound must be an integer 1 … 2^53, found {n}.", { n });
     }
     if (n === 1) return 0;
     const range = n <= WORD ? WORD : LARGEST;

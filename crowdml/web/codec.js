@@ -64,10 +64,14 @@ function decodeBytes(base64, size, what) {
   try {
     text = atob(base64);
   } catch (error) {
-    throw new InvalidInput(`${what} must be base64.`, { cause: error });
+    throw new InvalidInput("{what} must be base64.", { what }, { cause: error });
   }
   if (text.length !== 4 * size) {
-    throw new InvalidInput(`${what} must be ${4 * size} bytes, found ${text.length}.`);
+    throw new InvalidInput("{what} must be {n} bytes, found {found}.", {
+      what,
+      n: 4 * size,
+      found: text.length,
+    });
   }
   return new DataView(Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
 }

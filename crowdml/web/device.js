@@ -16,26 +16,36 @@ import { boundFeatures, checkTarget } from "./features.js";
 import { checkLimits } from "./ledger.js";
 import { alone } from "./lock.js";
 import { Outcome } from "./outcome.js";
+import { phrase, write } from "./phrase.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
-import { Waiting } from "./waiting.js";
+import { SLOT as SLOT_SECONDS, Waiting } from "./waiting.js";
 
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { Terms } from "./terms.js" */
-/** @import { Identity, Letter, Limits, Options, Transport, Wishes } from "./types.js" */
+/** @import { End, Identity, Letter, Limits, Options, Phrase, Transport, Wishes } from "./types.js" */
 
 /** Refusals after which this device stops; all but the end of a task are for good. */
 export const GIVE_UP_ON = ["revoked", "task-finished", "unauthorized"];
 
 /** Refusals after which the same bytes may still be accepted later. */
-const KEEP_AFTER = ["method-not-allowed", "not-found", "task-paused", "too-frequent", "unknown"];
+export const KEEP_AFTER = [
+  "fault",
+  "method-not-allowed",
+  "not-found",
+  "task-paused",
+  "too-frequent",
+  "unavailable",
+  "unknown",
+];
 
 const LONGEST_WAIT = 3600;
 
-/** Milliseconds: a check-in is sent after a whole number of these. */
-const SLOT = 50;
+/** In milliseconds. */
+const SLOT = 1000 * SLOT_SECONDS;
 
-const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
+const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
+const LEFT = phrase("this device has left its task. Join again.");
 
 /**
  * Takes part in one task.
@@ -45,20 +55,21 @@ const ALL_MADE = "all check-ins that you agreed to are made. Thank you.";
  *     await device.leave();
  *
  * Events: `change` when anything that the device knows has changed, in this tab or another;
- * `step` with the name of each step of a check-in as its `detail`; `say` with a sentence for the
+ * `step` with the name of each step of a check-in as its `detail`; `say` with a phrase for the
  * participant as its `detail`.
  */
 export class Device extends EventTarget {
   #store;
   #identity;
 
-  /** @type {string | null} */
+  /** @type {End | null} */
   #over = null;
+  #gone = false;
   #agreement;
   #transport;
   #chance;
   #waiting;
-  #said = "";
+  #said = phrase("");
   #channel;
 
   /**
@@ -152,12 +163,16 @@ export class Device extends EventTarget {
     return this.#identity;
   }
 
-  /** Why the device has stopped, for good or because the task has ended; or null. */
+  /**
+   * Why the device has stopped, for good or because the task has ended; or null.
+   *
+   * @returns {End | null}
+   */
   get ended() {
-    return this.#identity.ended ?? this.#over;
+    return endOf(this.#identity) ?? this.#over;
   }
 
-  /** The last sentence for the participant. */
+  /** The last phrase for the participant. */
   get said() {
     return this.#said;
   }
@@ -189,7 +204,7 @@ export class Device extends EventTarget {
   /** Whether terms and limits have no room for another minibatch. */
   async limited() {
     try {
-      await this.#askLedger(this.terms.collection.batch);
+      await this.#approve(this.terms.collection.batch);
       return await this.#fulfilled();
     } catch (error) {
       if (error instanceof LimitReached) return true;
@@ -224,7 +239,8 @@ export class Device extends EventTarget {
       const kept = await this.#keep(x, y, termsSha256);
       if (this.ended !== null) return Outcome.ENDED;
       if (!kept) {
-        this.#say(`the buffer is full: collection has stopped (${outcome}).`);
+        const why = phrase(outcome);
+        this.#say(phrase("the buffer is full: collection has stopped ({why}).", { why }));
         return Outcome.FULL;
       }
     }
@@ -290,19 +306,21 @@ export class Device extends EventTarget {
       const { terms, termsSha256: found } = await this.currentTerms();
       if (termsSha256 !== found) {
         throw new TermsChanged(
-          `the terms shown were ${termsSha256}, the server now has ${found}. Read them again ` +
-            "before agreeing.",
+          "the terms shown were {shown}, the server now has {found}. Read them again before agreeing.",
+          { shown: termsSha256, found },
         );
       }
       const old = this.terms;
       if (!terms.private && old.private) {
-        throw new NotPrivate(`the task ${terms.task} is no longer private. Leave it, or join anew.`);
+        throw new NotPrivate("the task {task} is no longer private. Leave it, or join anew.", {
+          task: terms.task,
+        });
       }
       await this.#remember((identity, nSamples) => {
         if (nSamples && !sameShape(terms, old)) {
           throw new InvalidInput(
-            `${nSamples} samples in the buffer do not fit the new terms. Leave and join again to ` +
-              "discard them.",
+            "{n} samples in the buffer do not fit the new terms. Leave and join again to discard them.",
+            { n: nSamples },
           );
         }
         return { ...identity, terms: terms.text };
@@ -328,15 +346,22 @@ export class Device extends EventTarget {
    */
   leave({ erase = true } = {}) {
     return this.#alone(async () => {
+      if (this.#gone) return;
+      await this.#refresh().catch(() => undefined); // who cannot read can still leave
+      const { token } = this.#identity;
+      const ended = endOf(this.#identity);
       try {
-        if (this.ended === null) await this.#transport.leave(this.#identity.token);
+        // Not to a server that has ended this device itself, or was told before.
+        if (!ended || ended.code === "fulfilled") await this.#transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
-        this.#say(`left without telling the server: ${error.message}`);
+        this.#say(phrase("left without telling the server: {why}", { why: error.phrase }));
       }
+      this.#left();
+      this.#identity = { ...this.#identity, token: "" };
       if (erase) await this.#store.erase();
-      else await this.#end("left");
-      this.#identity = { ...this.#identity, ended: "left" };
+      else await this.#store.keepLedger(this.#identity);
+      this.#gone = true;
       this.#changed();
       this.close();
     });
@@ -379,7 +404,7 @@ export class Device extends EventTarget {
       if (letter) outcome = await this.#send(letter);
     }
     this.#waiting.clear();
-    if (await this.#fulfilled()) await this.#end(ALL_MADE);
+    if (await this.#fulfilled()) await this.#end("fulfilled", ALL_MADE);
     return outcome;
   }
 
@@ -387,8 +412,8 @@ export class Device extends EventTarget {
   async #release() {
     const agreement = this.#agreement;
     const mine = this.#identity;
-    // Asked before the check-out too, so that a spent budget costs no traffic.
-    const place = await this.#askLedger(await this.#store.nSamples());
+    // Before the check-out, so that a spent budget costs no traffic.
+    const approval = await this.#approve(await this.#store.nSamples());
     const checkedOut = await this.#transport.checkout(mine.token);
     const w = agreement.accept(checkedOut);
     this.#step("checked out");
@@ -396,10 +421,10 @@ export class Device extends EventTarget {
     const letter = await this.#store.release((x, y, ledger, identity) => {
       if (!identity || !sameAgreement(identity, mine)) return undefined;
       const { version } = checkedOut.checkout;
-      const written = agreement.write(version, w, x, y, ledger, place, this.#chance);
+      const written = agreement.write(approval, version, w, x, y, ledger, this.#chance);
       this.#step("sanitised");
       return written;
-    });
+    }, approval.nSamples);
     if (letter) {
       this.#step("stored");
       this.#changed();
@@ -411,15 +436,12 @@ export class Device extends EventTarget {
   }
 
   /**
-   * Where the next check-in belongs, if there may be one of so many samples.
+   * The next check-in, if terms and limits allow one of this many samples.
    *
    * @param {number} nSamples
    */
-  async #askLedger(nSamples) {
-    const ledger = await this.#store.ledger();
-    const place = await this.#agreement.next(ledger);
-    this.#agreement.requireBudget(ledger, nSamples, place);
-    return place;
+  async #approve(nSamples) {
+    return this.#agreement.approve(await this.#store.ledger(), nSamples);
   }
 
   /** Whether all check-ins that were agreed to are made. */
@@ -456,39 +478,52 @@ export class Device extends EventTarget {
   async #failed(error) {
     if (error instanceof Rejected) return this.#refused(error);
     if (error instanceof LimitReached) {
-      this.#say(error.message);
+      this.#say(error.phrase);
       return Outcome.LIMIT;
     }
     if (error instanceof TermsChanged) {
-      this.#say(error.message);
-      return this.#waiting.hold(Outcome.TERMS);
+      this.#say(error.phrase);
+      return this.#awaitConsent();
     }
     if (!(error instanceof Unreachable)) throw error;
-    this.#say(`${error.message} Samples are kept; will try again.`);
-    return this.#waiting.hold(Outcome.WAITING);
+    this.#say(phrase("{why} Samples are kept; will try again.", { why: error.phrase }));
+    return this.#waiting.hold(Outcome.WAITING, patience(error.retryAfter));
   }
 
   /**
    * The server said no: end, ask, wait, or go on with the next minibatch.
    *
+   * `tests/vectors/behaviour.json` says what every device does after each kind.
+   *
    * @param {Rejected} error
    * @returns {Promise<OutcomeName>}
    */
   async #refused(error) {
-    this.#say(`the server refused: ${error.detail}`);
-    if (error.kind === "task-finished") {
+    this.#say(phrase("the server refused: {why}", { why: error.phrase }));
+    const finished = error.kind === "task-finished";
+    if (GIVE_UP_ON.includes(error.kind) && !finished) {
+      await this.#end(error.kind, error.phrase);
+      return Outcome.ENDED;
+    }
+    const allMade = (await this.#fulfilled()) && !(await this.pending());
+    if (error.kind === "too-many-checkins" || allMade) {
+      await this.#end("fulfilled", ALL_MADE);
+      return Outcome.ENDED;
+    }
+    if (finished) {
       // Its owner may reopen it: when the page is opened again, it asks again.
-      this.#over = error.detail;
+      this.#over = { code: error.kind, phrase: error.phrase };
       return Outcome.ENDED;
     }
-    if (GIVE_UP_ON.includes(error.kind)) {
-      await this.#end(error.detail);
-      return Outcome.ENDED;
-    }
-    const atLeast = patience(error.extra["retry_after"]);
-    if (error.kind === "terms-changed") return this.#waiting.hold(Outcome.TERMS, atLeast);
+    if (error.kind === "terms-changed") return this.#awaitConsent();
     const paused = error.kind === "task-paused";
+    const atLeast = patience(error.extra["retry_after"]);
     return this.#waiting.hold(paused ? Outcome.PAUSED : Outcome.WAITING, atLeast);
+  }
+
+  /** Try nothing more by itself: the participant agrees, or opens the page again. */
+  #awaitConsent() {
+    return this.#waiting.hold(Outcome.TERMS, Infinity);
   }
 
   // State
@@ -528,18 +563,18 @@ export class Device extends EventTarget {
     return current ? kept : this.#keep(x, y, termsSha256);
   }
 
-  /** What another tab may have changed. The end is final. */
+  /** What another tab may have changed. Who has left stays away. */
   async #refresh() {
-    if (this.ended !== null) return;
+    if (endOf(this.#identity)?.code === "left") return;
     const identity = await this.#store.identity();
-    if (!identity) this.#identity = { ...this.#identity, ended: "left" };
+    if (!identity) this.#left();
     else if (!sameAgreement(identity, this.#identity)) await this.#adopt(identity);
   }
 
   /** @param {(identity: Identity, nSamples: number) => Identity} change */
   async #remember(change) {
     const changed = await this.#store.update((known, nSamples) => {
-      if (!known) throw new InvalidInput("this device has left its task. Join again.");
+      if (!known) throw new InvalidInput(LEFT.template);
       return change(known, nSamples);
     });
     await this.#adopt(changed);
@@ -557,9 +592,16 @@ export class Device extends EventTarget {
     this.#waiting.clear();
   }
 
-  /** @param {string} why */
-  async #end(why) {
-    await this.#remember((identity) => ({ ...identity, ended: why }));
+  /**
+   * @param {string} code
+   * @param {Phrase} why
+   */
+  async #end(code, why) {
+    await this.#remember((identity) => ({ ...identity, ended: { code, phrase: why } }));
+  }
+
+  #left() {
+    this.#identity = { ...this.#identity, ended: { code: "left", phrase: LEFT } };
   }
 
   async #batchIsFull() {
@@ -576,10 +618,10 @@ export class Device extends EventTarget {
   /**
    * Tell the participant once, not at every sample.
    *
-   * @param {string} sentence
+   * @param {Phrase} sentence
    */
   #say(sentence) {
-    if (sentence === this.#said) return;
+    if (write(sentence) === write(this.#said)) return;
     this.#said = sentence;
     this.dispatchEvent(new CustomEvent("say", { detail: sentence }));
   }
@@ -610,12 +652,22 @@ function transportOf({ url, task }, options) {
 }
 
 /**
+ * Why the device has ended, by what is stored: an earlier version stored a text.
+ *
+ * @param {Identity} identity
+ * @returns {End | null}
+ */
+function endOf({ ended }) {
+  return typeof ended === "string" ? { code: ended, phrase: phrase(ended) } : ended;
+}
+
+/**
  * @param {Identity} a
  * @param {Identity} b
  */
 function sameAgreement(a, b) {
   const limits = a.limits.perSample === b.limits.perSample && a.limits.perDevice === b.limits.perDevice;
-  return limits && a.terms === b.terms && a.ended === b.ended && a.token === b.token;
+  return limits && a.terms === b.terms && !a.ended === !b.ended && a.token === b.token;
 }
 
 /**

@@ -1,13 +1,10 @@
 /** Joining a task: read the terms, decide, pin them, get a token. */
 
-import { NotPrivate, TermsChanged } from "./errors.js";
+import { NotPrivate, TermsChanged, Unreachable } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { Terms, termsHash } from "./terms.js";
 
 /** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
-
-/** How many check-ins the device limit allows, where neither participant nor terms say. */
-const DEFAULT_CHECKINS = 20;
 
 /**
  * One use for each sample, and a bounded number of check-ins for the device.
@@ -16,13 +13,9 @@ const DEFAULT_CHECKINS = 20;
  * @param {number} [checkins]
  * @returns {Limits}
  */
-export function limitsOf(terms, checkins = defaultCheckins(terms)) {
-  return { perSample: terms.epsilonPerSample, perDevice: terms.epsilonAfter(checkins) };
-}
-
-/** @param {Terms} terms */
-export function defaultCheckins(terms) {
-  return terms.collection.checkins ?? DEFAULT_CHECKINS;
+export function limitsOf(terms, checkins = terms.promise().checkins) {
+  const { loss } = terms;
+  return { perSample: loss.total, perDevice: loss.times(checkins).total };
 }
 
 /**
@@ -36,7 +29,8 @@ export async function readTerms(view, task) {
   const termsSha256 = await termsHash(terms.text);
   if (terms.task !== task || termsSha256 !== view.terms_sha256) {
     throw new TermsChanged(
-      `the terms of ${task} do not carry its name and hash. Do not join this task.`,
+      "the terms of {task} do not carry its name and hash. Do not join this task.",
+      { task },
     );
   }
   return { terms, termsSha256 };
@@ -57,16 +51,21 @@ export async function enrol(transport, url, task, wishes) {
   const chosen = checkLimits(limits ?? limitsOf(terms));
   if (wishes.termsSha256 && wishes.termsSha256 !== termsSha256) {
     throw new TermsChanged(
-      `the terms must have the hash ${wishes.termsSha256}, found ${termsSha256}. Read them before ` +
-        "joining.",
+      "the terms must have the hash {wanted}, found {found}. Read them before joining.",
+      { wanted: wishes.termsSha256, found: termsSha256 },
     );
   }
   if (!terms.private && !acceptNoPrivacy) {
     throw new NotPrivate(
-      `the task ${task} is NOT PRIVATE: its ε is above 20. To join all the same, accept that by name.`,
+      "the task {task} is NOT PRIVATE. {why} To join all the same, accept that by name.",
+      { task, why: terms.promise().sentences["not_private"] ?? "" },
     );
   }
   const message = { terms: termsSha256, ...(invite ? { invite } : {}) };
   const { device, token } = await transport.enrol(message);
+  // A name is part of a text that is hashed, and a token of a header.
+  if (![device, token].every((text) => /^[!-~]{1,200}$/.test(text))) {
+    throw new Unreachable("the server gives no name and token that make sense.");
+  }
   return { url, task, device, token, terms: terms.text, limits: chosen, ended: null };
 }

@@ -39,5 +39,5 @@ function noiseLoss({ releases, delta }, n) {
   const spent = { training: 0, heldout: 0, all: 0 };
   for (const release of releases) spent[release.part] += release.level;
   const level = Math.max(spent.training, spent.heldout) + spent.all;
-  return new Loss(delta ? { rho: n * n * level, delta } : { epsilon: n * level });
+  return new Loss(delta ? { rho: level, delta } : { epsilon: level }).group(n);
 }

@@ -18,7 +18,8 @@ const LARGEST_TARGET = 1e12;
 export function boundFeatures(x, nFeatures, norm) {
   const numbers = typeof x === "object" && x !== null ? Array.from(x) : [];
   if (numbers.length !== nFeatures || !numbers.every((value) => typeof value === "number")) {
-    throw new InvalidSample(`x must be ${nFeatures} numbers, found ${numbers.length || typeof x}.`);
+    const found = numbers.length || typeof x;
+    throw new InvalidSample("x must be {n} numbers, found {found}.", { n: nFeatures, found });
   }
   let features = Float64Array.from(numbers);
   if (!features.every(Number.isFinite)) {
@@ -43,8 +44,11 @@ export function checkTarget(y, nClasses) {
     ? Number.isInteger(value) && value >= 0 && value < nClasses
     : Math.abs(value) <= LARGEST_TARGET;
   if (valid) return value;
-  const rule = nClasses ? `a label 0 … ${nClasses - 1}` : `a number within ±${LARGEST_TARGET}`;
-  throw new InvalidSample(`y must be ${rule}, found ${String(y).slice(0, 40)}.`);
+  const most = nClasses ? nClasses - 1 : LARGEST_TARGET;
+  const found = String(y).slice(0, 40);
+  throw nClasses
+    ? new InvalidSample("y must be a label 0 … {most}, found {found}.", { most, found })
+    : new InvalidSample("y must be a number within ±{most}, found {found}.", { most, found });
 }
 
 /**

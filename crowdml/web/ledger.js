@@ -2,12 +2,9 @@
 
 import { InvalidInput, LimitReached } from "./errors.js";
 import { lossOf, wholeLossOf } from "./events.js";
-import { Loss } from "./loss.js";
+import { Loss, SLACK } from "./loss.js";
 
 /** @import { CheckinEvent, Limits } from "./types.js" */
-
-/** Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1. */
-const SLACK = 1e-9;
 
 /**
  * @param {Limits} limits
@@ -18,8 +15,9 @@ export function checkLimits(limits) {
     const value = limits[name];
     if (typeof value !== "number" || !(value > 0)) {
       throw new InvalidInput(
-        `the ${name} limit must be positive, found ${value}. ` +
-          "To stop taking part, leave the task instead.",
+        "the {name} limit must be positive, found {value}. To stop taking part, leave the task " +
+          "instead.",
+        { name, value: String(value) },
       );
     }
   }
@@ -37,17 +35,17 @@ export class Ledger {
   }
 
   /** The largest ε that any one sample has lost. */
-  get perSample() {
+  get epsilonPerSample() {
     return this.events.reduce((most, event) => Math.max(most, lossOf(event).total), 0);
   }
 
   /** Over all check-ins: the ε for changing one sample in every check-in. */
-  get perDevice() {
+  get epsilonSpent() {
     return Loss.sum(this.events.map(lossOf)).total;
   }
 
   /** The ε for replacing everything that was ever used: what the whole person has lost. */
-  get wholeDevice() {
+  get epsilonPerPerson() {
     return Loss.sum(this.events.map(wholeLossOf)).total;
   }
 
@@ -59,18 +57,19 @@ export class Ledger {
    */
   require(event, limits) {
     const cost = lossOf(event).total;
-    const spent = this.perDevice;
-    const raise = "Nothing more is sent; raise the limit to go on.";
+    const spent = this.epsilonSpent;
     if (!(cost <= limits.perSample * (1 + SLACK))) {
       throw new LimitReached(
-        `the limit for one sample is ε = ${short(limits.perSample)} and a check-in costs ` +
-          `${short(cost)}. ${raise}`,
+        "the limit for one sample is ε = {limit} and a check-in costs {cost}. Nothing more is " +
+          "sent; raise the limit to go on.",
+        { limit: limits.perSample, cost },
       );
     }
-    if (!(this.charge(event).perDevice <= limits.perDevice * (1 + SLACK))) {
+    if (!(this.charge(event).epsilonSpent <= limits.perDevice * (1 + SLACK))) {
       throw new LimitReached(
-        `the device limit is ε = ${short(limits.perDevice)}; ${short(spent)} is spent and a ` +
-          `check-in costs ${short(cost)}. ${raise}`,
+        "the device limit is ε = {limit}; {spent} is spent and a check-in costs {cost}. Nothing " +
+          "more is sent; raise the limit to go on.",
+        { limit: limits.perDevice, spent, cost },
       );
     }
   }
@@ -79,9 +78,4 @@ export class Ledger {
   charge(event) {
     return new Ledger([...this.events, event]);
   }
-}
-
-/** @param {number} value */
-function short(value) {
-  return String(Number(value.toPrecision(6)));
 }

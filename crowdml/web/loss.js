@@ -3,6 +3,12 @@
 import { exactSum } from "./exact.js";
 import { epsilonOf } from "./zcdp.js";
 
+/** Above this ε nothing is protected. */
+export const PRIVATE_UP_TO = 20;
+
+/** Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1. */
+export const SLACK = 1e-9;
+
 /** A pure ε, or a ρ of concentrated privacy that is told as ε at some δ; or both, added up. */
 export class Loss {
   /** @param {{epsilon?: number, rho?: number, delta?: number}} parts */
@@ -25,6 +31,15 @@ export class Loss {
    */
   times(n) {
     return new Loss({ epsilon: n * this.epsilon, rho: n * this.rho, delta: this.delta });
+  }
+
+  /**
+   * Of n units that change at once, by group privacy.
+   *
+   * @param {number} n
+   */
+  group(n) {
+    return new Loss({ epsilon: n * this.epsilon, rho: n * n * this.rho, delta: this.delta });
   }
 
   /**

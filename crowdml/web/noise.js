@@ -54,7 +54,8 @@ export function gaussianVariance({ sensitivity, level }) {
 function requireScale(scale, sensitivity, level) {
   if (scale <= LARGEST) return;
   throw new InvalidInput(
-    `a noise scale must be at most 2^43, found more for a change of ${sensitivity} at ${level}.`,
+    "a noise scale must be at most 2^43, found more for a change of {sensitivity} at {level}.",
+    { sensitivity, level },
   );
 }
 

@@ -1,8 +1,11 @@
 /** Rules for values that came from a server, which is not trusted to be well-formed. */
 
 import { InvalidInput } from "./errors.js";
+import { phrase } from "./phrase.js";
 
-/** @import { Fields, Rule } from "./types.js" */
+/** @import { Fields, Phrase, Rule } from "./types.js" */
+
+const WHOLE = phrase("the text");
 
 /**
  * @param {number} low
@@ -12,7 +15,7 @@ import { InvalidInput } from "./errors.js";
 export const number = (low, high) => (value, path) =>
   typeof value === "number" && value >= low && value <= high
     ? value
-    : fail(path, `a number ${low} … ${high}`, value);
+    : fail("a number {low} … {high}", path, value, { low, high });
 
 /**
  * @param {number} low
@@ -22,11 +25,11 @@ export const number = (low, high) => (value, path) =>
 export const integer = (low, high) => (value, path) =>
   Number.isInteger(number(low, high)(value, path))
     ? /** @type {number} */ (value)
-    : fail(path, "a whole number", value);
+    : fail("a whole number", path, value);
 
 /** @type {Rule<boolean>} */
 export const flag = (value, path) =>
-  typeof value === "boolean" ? value : fail(path, "true or false", value);
+  typeof value === "boolean" ? value : fail("true or false", path, value);
 
 /**
  * @param {number} shortest
@@ -34,10 +37,11 @@ export const flag = (value, path) =>
  * @returns {Rule<string>}
  */
 export const text = (shortest, longest) => (value, path) => {
-  if (typeof value !== "string") return fail(path, "a text", value);
+  if (typeof value !== "string") return fail("a text", path, value);
   const length = [...value].length;
   const fits = length >= shortest && length <= longest;
-  return fits ? value : fail(path, `${shortest} … ${longest} characters long`, value);
+  if (fits) return value;
+  return fail("{shortest} … {longest} characters long", path, value, { shortest, longest });
 };
 
 /**
@@ -46,7 +50,8 @@ export const text = (shortest, longest) => (value, path) => {
  * @returns {Rule<S>}
  */
 export const oneOf = (...words) => (value, path) =>
-  words.find((word) => word === value) ?? fail(path, `one of ${words.join(", ")}`, value);
+  words.find((word) => word === value) ??
+  fail("one of {words}", path, value, { words: words.join(", ") });
 
 /**
  * @template T
@@ -57,7 +62,7 @@ export const oneOf = (...words) => (value, path) =>
 export const list = (rule, most) => (value, path) =>
   Array.isArray(value) && value.length <= most
     ? value.map((entry, i) => rule(entry, `${path}[${i}]`))
-    : fail(path, `a list of at most ${most}`, value);
+    : fail("a list of at most {most}", path, value, { most });
 
 /**
  * @template T
@@ -81,7 +86,8 @@ export const section = (fields) => (value, path) => {
   const found = answer(fields)(value, path);
   for (const name of Object.keys(/** @type {object} */ (value))) {
     if (!Object.hasOwn(fields, name)) {
-      throw new InvalidInput(`${path || "the text"} has the unknown field ${name.slice(0, 40)}.`);
+      const field = name.slice(0, 40);
+      throw new InvalidInput("{path} has the unknown field {field}.", { path: path || WHOLE, field });
     }
   }
   return found;
@@ -96,7 +102,7 @@ export const section = (fields) => (value, path) => {
  */
 export const answer = (fields) => (value, path) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return fail(path || "the text", "a JSON object", value);
+    return fail("a JSON object", path, value);
   }
   const given = /** @type {Record<string, unknown>} */ (value);
   const entries = Object.entries(fields).map(([name, rule]) => {
@@ -107,12 +113,16 @@ export const answer = (fields) => (value, path) => {
 };
 
 /**
+ * @param {string} template The rule.
  * @param {string} path
- * @param {string} rule
  * @param {unknown} value
+ * @param {Phrase["values"]} [values]
  * @returns {never}
  */
-function fail(path, rule, value) {
-  const found = value === undefined ? "nothing" : JSON.stringify(value)?.slice(0, 60);
-  throw new InvalidInput(`${path} must be ${rule}, found ${found}.`);
+function fail(template, path, value, values) {
+  throw new InvalidInput("{path} must be {rule}, found {found}.", {
+    path: path || WHOLE,
+    rule: phrase(template, values),
+    found: value === undefined ? phrase("nothing") : JSON.stringify(value).slice(0, 60),
+  });
 }

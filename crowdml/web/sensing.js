@@ -1,12 +1,11 @@
 /** From a sensor's readings to samples, as the task's terms describe it. */
 
+import { GAP_SECONDS, GAP_TICKS } from "./sensor.js";
+
 /** @import { Sensor } from "./sensor.js" */
 /** @import { Taken } from "./types.js" */
 
-/** Readings further apart than either of these do not belong into one window. */
-const GAP_SECONDS = 1;
 const FLOOR = 2 ** -40;
-const GAP_TICKS = 5;
 
 /**
  * Readings and labels come in the order of time, ticks `rate` times a second from the first reading

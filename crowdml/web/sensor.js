@@ -3,6 +3,10 @@
 import { InvalidInput } from "./errors.js";
 import { integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 
+/** Readings further apart than either of these do not belong into one window. */
+export const GAP_SECONDS = 1;
+export const GAP_TICKS = 5;
+
 const SUMMARY = ["mean", "standard deviation", "smallest", "largest"];
 
 /**
@@ -25,36 +29,51 @@ export const SENSOR = section({
 /** @typedef {ReturnType<typeof SENSOR>} Sensor */
 
 /**
+ * The most samples that one reading can be in: windows overlap where samples come faster than a
+ * window passes, and a sensor that is slower than the rate leaves one reading at several ticks.
+ *
+ * @param {Sensor} sensor
+ */
+export function samplesPerReading({ kind, trigger, every, rate, window }) {
+  if (kind === "manual" || trigger === "label-change") return 1;
+  const apart = Math.max(1, Math.ceil(every * rate - 1e-9));
+  const repeated = Math.max(GAP_TICKS, Math.ceil(GAP_SECONDS * rate));
+  return Math.ceil((window + repeated - 1) / apart);
+}
+
+/**
  * Throw unless the pipeline makes `count` features.
  *
  * @param {Sensor} sensor
  * @param {number} count
  */
-export function checkSensor(sensor, count) {
-  const manual = sensor.kind === "manual";
-  if (manual !== (sensor.transform === "values")) {
+export function checkSensor({ kind, transform, fields, window }, count) {
+  const manual = kind === "manual";
+  if (manual !== (transform === "values")) {
     throw new InvalidInput(
-      `sensor.transform must be "values" for manual and only for it, found ` +
-        `"${sensor.transform}" for ${sensor.kind}.`,
+      'sensor.transform must be "values" for manual and only for it, found "{transform}" for {kind}.',
+      { transform, kind },
     );
   }
-  if (manual !== sensor.fields.length > 0) {
+  if (manual !== fields.length > 0) {
     throw new InvalidInput(
-      "sensor.fields must name the numbers to enter for manual and only for it, found " +
-        `${sensor.fields.length} for ${sensor.kind}.`,
+      "sensor.fields must name the numbers to enter for manual and only for it, found {n} for {kind}.",
+      { n: fields.length, kind },
     );
   }
-  const fixed = { summary: SUMMARY.length, values: sensor.fields.length };
-  const made = sensor.transform in fixed ? fixed[/** @type {"values"} */ (sensor.transform)] : count;
+  const fixed = { summary: SUMMARY.length, values: fields.length };
+  const made = transform in fixed ? fixed[/** @type {"values"} */ (transform)] : count;
   if (count !== made) {
     throw new InvalidInput(
-      `features.count must be ${made}, the numbers that sensor.transform ` +
-        `"${sensor.transform}" makes, found ${count}.`,
+      'features.count must be {made}, the numbers that sensor.transform "{transform}" makes, ' +
+        "found {count}.",
+      { made, transform, count },
     );
   }
-  if (!(sensor.transform in fixed) && count > sensor.window) {
+  if (!(transform in fixed) && count > window) {
     throw new InvalidInput(
-      `features.count must be at most ${sensor.window}, the bins of sensor.window, found ${count}.`,
+      "features.count must be at most {window}, the bins of sensor.window, found {count}.",
+      { window, count },
     );
   }
 }

@@ -55,8 +55,22 @@ export class DeviceStore {
     this.#db.close();
   }
 
-  /** Forget everything. */
+  /**
+   * Forget everything but the ledger, the answers and this.
+   *
+   * @param {Identity} me
+   */
+  keepLedger(me) {
+    const names = /** @type {const} */ (["identity", "buffer", "outbox", "sent"]);
+    return this.#transaction(names, "readwrite", async ({ identity, buffer, outbox, sent }) => {
+      await Promise.all([buffer, outbox, sent].map((store) => asked(store.clear())));
+      await asked(identity.put(me, ME));
+    });
+  }
+
+  /** Forget everything, unless another tab has done so. */
   async erase() {
+    if (this.#erased) return;
     await this.#transaction(ALL, "readwrite", (stores) =>
       Promise.all(Object.values(stores).map((store) => asked(store.clear()))),
     );
@@ -116,23 +130,24 @@ export class DeviceStore {
   // Outbox and ledger
 
   /**
-   * Turn the whole buffer into one letter, in one transaction, unless `write` declines.
+   * Turn the oldest samples into one letter, in one transaction, unless `write` declines.
    *
    * No other tab can use a sample again or spend the same ε, since transactions take turns.
    * `write` must not wait for anything.
    *
    * @param {(x: Float64Array[], y: number[], ledger: Ledger, identity: Identity | undefined)
    *   => Written | undefined} write
+   * @param {number} [nSamples] How many samples; by default all.
    * @returns {Promise<Letter | undefined>}
    */
-  release(write) {
+  release(write, nSamples) {
     const names = /** @type {const} */ (["identity", "buffer", "ledger", "outbox", "sent"]);
     return this.#transaction(names, "readwrite", async (stores) => {
       const { identity, buffer, ledger, outbox, sent } = stores;
       const [known, keys, samples, events] = await Promise.all([
         asked(identity.get(ME)),
-        asked(buffer.getAllKeys()),
-        asked(buffer.getAll()),
+        asked(buffer.getAllKeys(null, nSamples)),
+        asked(buffer.getAll(null, nSamples)),
         asked(ledger.getAll()),
       ]);
       const x = samples.map((sample) => sample.x);
@@ -256,9 +271,11 @@ function ledgerOf(lines) {
 
 /** @param {unknown} error */
 function unusable(error) {
-  return new DeviceError(`cannot use the device's memory in this browser: ${error}.`, {
-    cause: error,
-  });
+  return new DeviceError(
+    "cannot use the device's memory in this browser: {why}.",
+    { why: String(error) },
+    { cause: error },
+  );
 }
 
 /**

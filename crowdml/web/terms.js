@@ -6,17 +6,22 @@
 
 import { CrowdmlError, InvalidInput, InvalidTask } from "./errors.js";
 import { sha256 } from "./hash.js";
+import { SLACK } from "./loss.js";
 import { MECHANISMS } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
+import { phrase } from "./phrase.js";
+import { PrivacyPromise } from "./promise.js";
 import { answer, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
-import { SENSOR, checkSensor } from "./sensor.js";
+import { SENSOR, checkSensor, samplesPerReading } from "./sensor.js";
 
+/** @import { Loss } from "./loss.js" */
 /** @import { LinearModel } from "./models/linear.js" */
 /** @import { Mechanism, MechanismKind, PrivacyTerms, Rule } from "./types.js" */
 
 const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
 const NAMES = /** @type {(keyof typeof MECHANISMS)[]} */ (Object.keys(MECHANISMS));
 const LARGEST_MODEL = 1_000_000;
+const MOST_CHECKINS = 1_000_000;
 
 const anyText = text(0, 2000);
 const line = text(1, 200);
@@ -62,8 +67,9 @@ const TERMS = section({
     batch: integer(1, 100_000),
     buffer: integer(1, 1_000_000),
     heldout: otherwise(0, number(0, 0.5)),
-    checkins: otherwise(null, integer(1, 1_000_000)),
+    checkins: otherwise(null, integer(1, MOST_CHECKINS)),
     evaluators: otherwise(0, number(0, 0.9)),
+    counters: otherwise(0, number(0, 0.9)),
   }),
 });
 
@@ -101,10 +107,12 @@ export class Terms {
       return terms;
     } catch (error) {
       if (!(error instanceof SyntaxError || error instanceof CrowdmlError)) throw error;
-      const why = error instanceof CrowdmlError ? error.message : "they are not JSON.";
-      throw new InvalidTask(`the server's terms make no sense: ${why} Do not join this task.`, {
-        cause: error,
-      });
+      const why = error instanceof CrowdmlError ? error.phrase : phrase("they are not JSON.");
+      throw new InvalidTask(
+        "the server's terms make no sense: {why} Do not join this task.",
+        { why },
+        { cause: error },
+      );
     }
   }
 
@@ -112,47 +120,49 @@ export class Terms {
     return this.target.labels.length;
   }
 
-  /** Above ε = 20 for a person, or a sample, nothing is protected. */
+  /** Whether the promise is worth the name. */
   get private() {
-    return (this.epsilonInAll ?? this.epsilonPerSample) <= 20 * (1 + 1e-9);
+    return this.promise().private;
   }
 
-  /** What one check-in costs each of its samples, computed and not merely claimed. */
-  get epsilonPerSample() {
-    return this.loss.total;
+  /**
+   * What is promised to a participant.
+   *
+   * @param {number | null} [checkins] How many the participant allows.
+   * @param {readonly Loss[]} [sent] What the check-ins so far have cost.
+   */
+  promise(checkins, sent) {
+    return new PrivacyPromise(this, checkins, sent);
   }
 
-  /** The same, in the units that add up. */
+  /** What one check-in costs its unit, computed and not merely claimed. */
   get loss() {
     return this.mechanism().cost(this.collection.batch);
   }
 
-  /** What a person loses at most over all check-ins; null where the promise is for samples. */
-  get epsilonInAll() {
-    const whole = this.mechanism().unit === "check-in";
-    return whole ? this.epsilonAfter(this.collection.checkins ?? 1) : null;
+  /** The most samples that one reading of the sensor is in; 1 where there is none. */
+  get shared() {
+    const { sensor } = this.features;
+    return sensor ? samplesPerReading(sensor) : 1;
+  }
+
+  /** K, the most check-ins of a device. */
+  get mostCheckins() {
+    return this.collection.checkins ?? MOST_CHECKINS;
   }
 
   /**
-   * What so many check-ins cost together.
-   *
-   * @param {number} checkins
-   */
-  epsilonAfter(checkins) {
-    return this.loss.times(checkins).total;
-  }
-
-  /**
-   * How many check-ins cost at most so much together.
+   * How many check-ins cost at most this ε together.
    *
    * @param {number} epsilon
    */
   checkinsWithin(epsilon) {
+    const { loss } = this;
     let checkins = 0;
     for (let more = 2 ** 20; more >= 1; more /= 2) {
-      if (this.epsilonAfter(checkins + more) <= epsilon * (1 + 1e-6)) checkins += more;
+      if (loss.times(checkins + more).total <= epsilon * (1 + SLACK)) checkins += more;
     }
-    return checkins;
+    return Math.min(checkins, this.mostCheckins);
   }
 
   /** @returns {LinearModel} */
@@ -193,18 +203,23 @@ function checkSections(terms) {
   }
   if (MODELS[model.kind].classifier !== labels.length > 0) {
     throw new InvalidInput(
-      "target.labels must be there for classifiers and only for them, found " +
-        `${labels.length} for ${model.kind}.`,
+      "target.labels must be there for classifiers and only for them, found {n} for {kind}.",
+      { n: labels.length, kind: model.kind },
     );
   }
   const { size } = terms.makeModel();
   if (size > LARGEST_MODEL) {
-    throw new InvalidInput(`a model may have at most ${LARGEST_MODEL} parameters, found ${size}.`);
+    throw new InvalidInput("a model may have at most {most} parameters, found {size}.", {
+      most: LARGEST_MODEL,
+      size,
+    });
   }
-  if (collection.buffer < collection.batch) {
-    throw new InvalidInput(
-      `collection.buffer must hold a batch of ${collection.batch}, found ${collection.buffer}.`,
-    );
+  const { batch, buffer } = collection;
+  if (buffer < batch) {
+    throw new InvalidInput("collection.buffer must hold a batch of {batch}, found {buffer}.", {
+      batch,
+      buffer,
+    });
   }
 }
 
@@ -213,10 +228,10 @@ function checkSections(terms) {
  *
  * @param {Terms} terms
  */
-function checkCost({ privacy, epsilonPerSample: cost }) {
-  if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + 1e-9)) return;
+function checkCost({ privacy, loss: { total: cost } }) {
+  if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + SLACK)) return;
   throw new InvalidInput(
-    `privacy.epsilon must be at least what a check-in costs a sample, ${cost}, found ` +
-      `${privacy.epsilon}.`,
+    "privacy.epsilon must be at least what a check-in costs a sample, {cost}, found {found}.",
+    { cost, found: privacy.epsilon },
   );
 }

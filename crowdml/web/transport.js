@@ -1,13 +1,16 @@
 /** The seam to the network: five calls, and one implementation of them with fetch. */
 
 import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
+import { phrase, write } from "./phrase.js";
 import { answer, integer, oneOf, text } from "./schema.js";
 
-/** @import { CheckedOut, Checkout, Enrol, Rule, Transport, TransportOptions } from "./types.js" */
+/** @import { CheckedOut, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "./types.js" */
 
 const TERMS_HEADER = "Crowdml-Terms";
 const PROBLEM = "urn:crowdml:problem:";
 const LARGEST_ANSWER = 32 * 2 ** 20;
+/** What is longer is told by its `detail`. */
+const LONGEST_PROBLEM = 4096;
 
 const anyText = text(0, Infinity);
 const version = integer(0, Number.MAX_SAFE_INTEGER);
@@ -45,7 +48,7 @@ export class HttpTransport {
   constructor(url, task, { insecureHttp = false, timeout = 10 } = {}) {
     const { protocol, hostname } = new URL(url);
     if (protocol !== "https:" && !(protocol === "http:" && (insecureHttp || isLoopback(hostname)))) {
-      throw new InvalidInput(`plain HTTP is for loopback only, found ${url}. Use https.`);
+      throw new InvalidInput("plain HTTP is for loopback only, found {url}. Use https.", { url });
     }
     this.#root = `${url}/v1/tasks/${encodeURIComponent(task)}`;
     this.#timeout = timeout;
@@ -114,7 +117,9 @@ export class HttpTransport {
     });
     if (status < 400) return { status, headers: received, body: text };
     const problem = readProblem(status, text);
-    throw status < 500 ? problem : new Unreachable(problem.detail);
+    if (status < 500) throw problem;
+    const { template, values } = problem.phrase;
+    throw new Unreachable(template, values, { retryAfter: problem.extra["retry_after"] });
   }
 
   /**
@@ -132,8 +137,10 @@ export class HttpTransport {
       return { status: response.status, headers: response.headers, body: await read(response) };
     } catch (error) {
       if (error instanceof CrowdmlError) throw error;
-      const why = stop.signal.aborted ? `no answer in ${this.#timeout} s` : String(error);
-      throw new Unreachable(`cannot reach the server: ${why}.`, { cause: error });
+      const why = stop.signal.aborted
+        ? phrase("no answer in {seconds} s", { seconds: this.#timeout })
+        : String(error);
+      throw new Unreachable("cannot reach the server: {why}.", { why }, { cause: error });
     } finally {
       clearTimeout(timer);
       this.#closed.signal.removeEventListener("abort", end);
@@ -154,7 +161,7 @@ async function read(response) {
     body += decoder.decode(part.value, { stream: true });
     if (body.length > LARGEST_ANSWER) {
       await reader?.cancel();
-      throw new Unreachable(`an answer may have at most ${LARGEST_ANSWER} characters.`);
+      throw new Unreachable("an answer may have at most {n} characters.", { n: LARGEST_ANSWER });
     }
   }
   return body + decoder.decode();
@@ -170,20 +177,27 @@ function decode(body, rule) {
   try {
     return rule(JSON.parse(body), "");
   } catch (error) {
-    const why = error instanceof InvalidInput ? error.message : "it is not JSON.";
-    throw new Unreachable(`the server's answer makes no sense: ${why}`, { cause: error });
+    throw nonsense(error instanceof InvalidInput ? error.phrase : phrase("it is not JSON."), error);
   }
 }
 
 /**
- * The error in an answer, even if it is not a problem document.
+ * @param {Phrase} why
+ * @param {unknown} cause
+ */
+export function nonsense(why, cause) {
+  return new Unreachable("the server's answer makes no sense: {why}", { why }, { cause });
+}
+
+/**
+ * The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
  *
  * @param {number} status
  * @param {string} body
  * @returns {Rejected}
  */
 function readProblem(status, body) {
-  /** @type {Record<string, unknown>} */
+  /** @type {any} */
   let document = {};
   try {
     const parsed = JSON.parse(body);
@@ -191,10 +205,32 @@ function readProblem(status, body) {
   } catch {
     // A proxy in between answers in its own way.
   }
-  const { type, detail, ...extra } = document;
-  const kind = String(type ?? "").replace(PROBLEM, "") || "unknown";
-  const sentence = String(detail ?? `the server answered with status ${status}`);
+  const { type, detail, template, values, ...extra } = document;
+  const own = typeof type === "string" && type.startsWith(PROBLEM);
+  const kind = (own && type.slice(PROBLEM.length)) || "unknown";
+  let sentence = phrase("the server answered with status {status}", { status });
+  if (detail != null) sentence = phrase(String(detail));
+  if (body.length <= LONGEST_PROBLEM && isPhrase(document)) {
+    const said = phrase(template, values);
+    // A server must not be able to show one thing in English and another in German.
+    if (write(said) === detail) sentence = said;
+  }
   return new Rejected(kind, status, sentence, extra);
+}
+
+/**
+ * Whether there is a template, and its values are texts, finite numbers or phrases.
+ *
+ * @param {any} found
+ * @returns {boolean}
+ */
+function isPhrase(found, depth = 4) {
+  const fits = (/** @type {unknown} */ value) =>
+    typeof value === "string" || Number.isFinite(value) || isPhrase(value, depth - 1);
+  if (!(depth > 0 && typeof found?.template === "string")) return false;
+  // Each name once: phrases in phrases would otherwise multiply.
+  const names = found.template.match(/\{\w*\}/g) ?? [];
+  return new Set(names).size === names.length && Object.values(found.values ?? [{}]).every(fits);
 }
 
 /**
@@ -208,7 +244,7 @@ export function serverRoot(url = new URL("..", import.meta.url).href) {
     const { origin, pathname } = new URL(url, globalThis.location?.href);
     return origin + pathname.replace(/\/+$/, "");
   } catch (error) {
-    throw new InvalidInput(`a server URL must be https://host:port, found ${url}.`, {
+    throw new InvalidInput("a server URL must be https://host:port, found {url}.", { url }, {
       cause: error,
     });
   }

@@ -85,7 +85,8 @@ export interface DirectionEvent {
   readonly unit: "check-in";
   /** That of the check-in, 1, 2, … */
   readonly number: number;
-  readonly what: "direction" | "report";
+  /** What the number says. */
+  readonly role: "train" | "evaluate" | "count";
   /** ε for everything in the check-in at once. */
   readonly epsilon: number;
 }
@@ -100,6 +101,32 @@ export interface Limits {
   readonly perDevice: number;
 }
 
+// The promise
+
+/** A plain word for ε. */
+export interface Level {
+  /** The largest ε that has this level. */
+  readonly most: number;
+  /** The level in code and in style sheets. */
+  readonly key: string;
+  /** The level as a label. */
+  readonly pill: Phrase;
+  /** The level inside a sentence. */
+  readonly word: Phrase;
+}
+
+/** A role of check-ins. */
+export interface RoleShare {
+  /** What such a check-in sends. */
+  readonly role: DirectionEvent["role"];
+  /** In this many … */
+  readonly n: number;
+  /** … of this many check-ins, on average. */
+  readonly of: number;
+  /** The probability that it sends one of the numbers that fit the samples best. */
+  readonly truth: number;
+}
+
 // Mechanisms
 
 /** One row of numbers per sample. */
@@ -111,7 +138,7 @@ export interface Place {
   readonly number: number;
   /** Two words from which its codebook is expanded. */
   readonly seed: readonly [number, number];
-  /** A word that decides whether it trains or evaluates. */
+  /** A word that decides its role. */
   readonly lot: number;
 }
 
@@ -197,8 +224,10 @@ export interface DirectionSettings {
   nClasses: number;
   /** b. */
   batch: number;
-  /** The share of check-ins that evaluate. */
+  /** The share of check-ins that send right or wrong. */
   evaluators: number;
+  /** The share of check-ins that send an answer. */
+  counters: number;
   /** The typical size of a real target; 1 for labels. */
   scale: number;
   /** λ. */
@@ -215,11 +244,12 @@ export interface Noisy {
   gradient: string;
 }
 
-/** One small number on the wire: a direction from a check-in that trains, or else a report. */
+/** One small number on the wire: a direction, or wrong (1) or right (0), or an answer. */
 export interface Directed {
   number: number;
   direction?: number;
-  report?: number;
+  wrong?: number;
+  answer?: number;
 }
 
 /** What noise hides. */
@@ -236,7 +266,7 @@ export interface NoiseTruth {
 export interface DirectionTruth {
   /** Of a direction: whether it is one of those that suit the samples best. */
   fits?: boolean;
-  /** Of a report: the one that would have been true. */
+  /** Where it is no direction: the number that would have been true. */
   answer?: number;
   /** The probability of this number, given the samples. */
   chance: number;
@@ -260,10 +290,35 @@ export interface Letter {
 }
 
 /** A letter, what it tells, and the truth behind it, which stays on the device. */
+/** A check-in that the ledger has approved, made once and spent exactly as it is. */
+export interface Approval {
+  place: Place;
+  event: CheckinEvent;
+  /** How many samples it uses: the oldest ones in the buffer. */
+  nSamples: number;
+}
+
 export interface Written {
   letter: Letter;
   event: CheckinEvent;
   truth: Truth;
+}
+
+// Sentences
+
+/** A sentence that a page can say in its language; memory can store it, JSON can carry it. */
+export interface Phrase {
+  /** English, with {names}. */
+  readonly template: string;
+  /** Texts that no language changes, numbers that each writes in its way, and phrases. */
+  readonly values: Readonly<Record<string, string | number | Phrase>>;
+}
+
+/** Why a device has stopped. */
+export interface End {
+  /** `left`, `fulfilled`, or the kind of the problem with which the server refused. */
+  readonly code: string;
+  readonly phrase: Phrase;
 }
 
 // Memory
@@ -280,7 +335,8 @@ export interface Identity extends Agreed {
   url: string;
   task: string;
   token: string;
-  ended: string | null;
+  /** A text in what earlier versions stored. */
+  ended: End | string | null;
 }
 
 /** One check-in as the participant may see it. */

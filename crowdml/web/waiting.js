@@ -6,6 +6,9 @@ import { Outcome } from "./outcome.js";
 /** @import { OutcomeName } from "./outcome.js" */
 /** @import { WaitingSettings } from "./types.js" */
 
+/** Seconds: a check-in is sent a whole number of these after its check-out. */
+export const SLOT = 0.05;
+
 const PARTS = 1_000_000;
 
 /**

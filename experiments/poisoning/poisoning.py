@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from crowdml.models import Softmax
 from crowdml.optim import UsualLength
-from crowdml.privacy import DirectionMechanism, NoiseMechanism
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Roles
 from crowdml.protocol import MECHANISMS, Conditions, Wanted
 from crowdml.server.fold import first_limit
 from crowdml.server.shares import Shares
@@ -179,10 +179,10 @@ TRUE_ERROR, REPORTS = 0.13, 100_000
 def inflated(mechanism: str, share: float, rng: np.random.Generator) -> tuple[float, float]:
     """The error that the crowd's counts show if liars count as many errors as the gate lets in.
 
-    Of all reports as they are, and of reports that are cut to what is possible first.
+    Of all counts as they are, and of counts that are cut to what is possible first.
     """
     terms = MECHANISMS[mechanism].terms.of(Wanted(EPSILON))
-    made = terms.make(Conditions(Softmax(50, 10), batch=BATCH, evaluators=0.9))
+    made = terms.make(Conditions(Softmax(50, 10), batch=BATCH, roles=Roles(0.9)))
     liars = rng.random(REPORTS) < share
     if isinstance(made, NoiseMechanism):
         n, excess = BATCH, made.plausible_excess[0]

@@ -3,13 +3,15 @@
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-__all__ = ["ARGUMENTS", "LOOKS", "Watch", "find_chromium"]
+__all__ = ["ARGUMENTS", "LOOKS", "Watch", "find_chromium", "launched"]
 
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 ARGUMENTS = [
@@ -47,6 +49,16 @@ def find_chromium() -> str:
             "with `apt-get install chromium fonts-dejavu-core`, or set CHROMIUM to its path."
         )
     return found
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A Chromium of one's own."""
+    path = find_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 @dataclass

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.chromium import ARGUMENTS, LOOKS, Watch, find_chromium
+from tests.browser.chromium import LOOKS, Watch, launched
 from tests.browser.portals import Portal, ServePortal, gallery, populate, portals
 from tests.servers import PATIENCE, create
 
@@ -22,11 +22,8 @@ class Browse(Protocol):
 # of other folders call asyncio.run.
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = find_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

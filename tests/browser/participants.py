@@ -150,7 +150,7 @@ class Participant:
 
     def agree(self, checkins: int | None = None) -> "Participant":
         if checkins is not None:
-            self.page.get_by_label("Stop after so many check-ins").fill(str(checkins))
+            self.page.get_by_label("Stop after this many check-ins").fill(str(checkins))
         self.tap("Agree and take part")
         expect(self.page.locator("#status")).to_be_visible()
         return self

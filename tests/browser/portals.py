@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place, Role
 from crowdml.protocol import Task, terms_hash
 from tests.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
@@ -77,9 +77,11 @@ class Crowd:
         shares = np.arange(terms.n_classes, 0, -1) / max(np.arange(terms.n_classes + 1).sum(), 1)
         sums: dict[str, Any] = {"version": max(0, self.sent - int(rng.integers(0, 3)))}
         if isinstance(mechanism, DirectionMechanism):
-            if mechanism.evaluates(Place(terms_hash(terms.text), device, 1)):
-                label = int(rng.choice(terms.n_classes, p=shares))
-                sums["report"] = 2 * label + int(rng.random() < wrong)
+            role = mechanism.roles.of(Place(terms_hash(terms.text), device, 1))
+            if role is Role.EVALUATE:
+                sums["wrong"] = int(rng.random() < wrong)
+            elif role is Role.COUNT:
+                sums["answer"] = int(rng.choice(terms.n_classes, p=shares))
             return directed(self.task, device, seed=self.sent, **sums)
         assert isinstance(mechanism, NoiseMechanism)
         n = terms.collection.batch

@@ -19,7 +19,8 @@ THREE = phone_task(
     privacy__mechanism="direction",
     privacy__epsilon=6.0,
     collection__checkins=3,
-    collection__evaluators=0.9,
+    collection__evaluators=0.45,
+    collection__counters=0.45,
 )
 
 
@@ -34,9 +35,13 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "once").open()
     expect(page.locator("#lose-level")).to_have_text("Moderate privacy")
-    expect(page.locator("#lose-sure")).to_have_text("at most 98.2 % sure")
-    expect(page.get_by_text("One check-in, and no more.")).to_be_visible()
-    expect(page.get_by_label("Stop after so many check-ins")).to_be_hidden()
+    expect(page.locator("#lose-said")).to_contain_text("right 98 times in 100")
+    sends = (
+        "it sends only your answer to one sample. The answer sent is the true one 96 times in 100"
+    )
+    expect(page.locator("#leaves-said")).to_contain_text(sends)
+    expect(page.get_by_text("It sends one check-in, and no more.")).to_be_visible()
+    expect(page.get_by_label("Stop after this many check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
     inspect(page, "direction-consent")
     participant.agree()
@@ -45,7 +50,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     participant.view("ended")
     expect(page.locator("#ended-why")).to_have_text(ALL_MADE)
     expect(page.locator("#per-device")).to_have_text("ε = 4 of 4")
-    expect(page.locator(".sure-in-all").filter(visible=True)).to_have_text("at most 98.2 % sure")
+    expect(page.locator("#limit-said")).to_contain_text("right 98 times in 100")
     expect(page.get_by_label("Your limit, in check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
     participant.until(lambda: participant.applied() == len(participant.sent) == 1)
@@ -60,7 +65,7 @@ def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -
     participant = Participant(page, server, "thrice").open()
     expect(page.get_by_text("At most 3 check-ins.")).to_be_visible()
     expect(page.locator("#checkins-epsilon")).to_have_text("ε = 6")
-    page.get_by_label("Stop after so many check-ins").fill("4")
+    page.get_by_label("Stop after this many check-ins").fill("4")
     participant.tap("Agree and take part")
     expect(page.locator("#status")).to_be_hidden()
     participant.agree(checkins=1)
@@ -82,8 +87,9 @@ def test_gaussian_noise_has_a_small_chance_to_tell_more(browse: Browse, server: 
     participant.until_applied(2)
     participant.tap("Pause")
     participant.until_quiet()
-    sure = "at most 73.1 % sure, but for a chance of one in 1,000,000"
-    expect(page.locator("#sure")).to_have_text(sure)
+    said = page.locator("#limit-said")
+    expect(said).to_contain_text("With a chance of one in 1,000,000, more can be learnt than that.")
+    expect(said).to_contain_text("For a single sample it would be 73 times in 100.")
     expect(page.get_by_label("Your limit, in check-ins")).to_have_value("20")
     spent, limit = re.findall(r"[\d.]+", page.locator("#per-device").inner_text())
     assert 1 < float(spent) < participant.applied(), "they cost less together than one by one"
@@ -112,12 +118,11 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
         # Of k = 1,024 the best t for ε = 4 and for ε = 2.
         assert re.fullmatch(r"one of the (67|221) of 1,024 that suit your samples best", cells[0])
         assert cells[1:] == [f"number {message['direction']}, which is {which}"]
+    elif "wrong" in message:
+        assert cells == [("right", "wrong")[n] for n in (known["answer"], message["wrong"])]
     else:
         labels = participant.page.locator("#labels button").all_text_contents()
-        assert cells == [
-            f"{labels[report // 2]}, predicted {('rightly', 'wrongly')[report % 2]}"
-            for report in (known["answer"], message["report"])
-        ]
+        assert cells == [labels[n] for n in (known["answer"], message["answer"])]
     epsilon = participant.stored()["ledger"][number]["event"]["epsilon"]
     assert float(most) / float(least) == pytest.approx(math.exp(epsilon), rel=0.06), "2 digits"
     assert float(least) <= float(chance) <= float(most)

@@ -41,8 +41,15 @@ def test_by_the_button_beside_the_code(browse: Browse, server: Portal) -> None:
     inspect(page, "consent")
     page.get_by_text("The full terms").click()
     expect(page.locator("#terms-checked")).to_contain_text("they match")
+    page.locator("#checkins").fill("15")
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 15")
     page.locator("#checkins").fill("7")
-    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 7")
+    # One reading of the sensor is in up to 13 samples, however few check-ins there are.
+    expect(page.locator("#checkins-epsilon")).to_have_text("ε = 13")
+    expect(page.locator("#lose-level")).to_have_class("level level-very-weak")
+    expect(page.locator("#lose-said")).to_contain_text(
+        "ε = 7 for one sample in each of 7 check-ins"
+    )
     participant.agree()
     (me,) = participant.stored()["identity"]
     assert me["terms"] == MOVING.terms.text
@@ -54,7 +61,7 @@ def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: 
     page.goto("/join/moving")
     # The browser's tools switch scripts off too late for <noscript> to be shown.
     assert "Taking part needs JavaScript" in page.locator("noscript").inner_html()
-    expect(page.get_by_text("For a single sample, ε = 1.")).to_be_visible()
+    expect(page.get_by_text("and ε = 1 for a single sample.").first).to_be_visible()
     assert page.locator("#terms-text").text_content() == MOVING.terms.text
     expect(page.get_by_text(terms_hash(MOVING.terms.text))).to_be_attached()
     expect(page.locator("#part-title")).to_be_hidden()

@@ -56,14 +56,20 @@ def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
     expect(page.locator("#agree")).to_be_enabled()
     # One reading is in one sample only, so that the sum decides.
     for checkins, level, sure, time in (
-        ("20", "Very weak privacy", "at most 100 % sure", "13 hours 20 minutes"),
-        ("3", "Moderate privacy", "at most 95.3 % sure", "2 hours"),
-        ("1", "Strong privacy", "at most 73.1 % sure", "40 minutes"),
-        ("21", "Not private", "at most 100 % sure", "14 hours"),
+        (
+            "20",
+            "Very weak privacy",
+            "practically always. We call that very weak",
+            "13 hours 20 minutes",
+        ),
+        ("3", "Moderate privacy", "95 times in 100. We call that moderate", "2 hours"),
+        ("1", "Strong privacy", "73 times in 100. We call that strong", "40 minutes"),
+        ("21", "Not private", "practically always. We call that not private", "14 hours"),
     ):
-        page.get_by_label("Stop after so many check-ins").fill(checkins)
+        page.get_by_label("Stop after this many check-ins").fill(checkins)
         expect(page.locator("#lose-level")).to_have_text(level)
-        expect(page.locator("#lose-sure")).to_have_text(sure)
+        expect(page.locator("#lose-said")).to_contain_text(sure)
+        expect(page.locator("#checkins-epsilon")).to_have_text(f"ε = {checkins}")
         expect(page.locator("#time-in-all")).to_have_text(time)
 
 
@@ -106,6 +112,24 @@ def test_the_header_does_not_end_it(browse: Browse, server: Portal) -> None:
         participant.says("Collecting: Walking.")
 
 
+def test_what_the_server_says_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
+    watch.expect("Service Worker registration blocked")
+    watch.expect("console error: .* 403")
+    page = browse(server, "phone-dark", locale="de-DE", service_workers="block")
+    problem = {
+        "type": "urn:crowdml:problem:invite-required",
+        "detail": "this task needs a valid invite, found none. Ask its owner.",
+        "template": "this task needs a valid invite, found {found}. Ask its owner.",
+        "values": {"found": {"template": "none", "values": {}}},
+    }
+    page.route("**/devices", lambda route: route.fulfill(status=403, json=problem))
+    participant = Participant(page, server, "german").open()
+    page.get_by_label("Einladungscode").fill("falsch")
+    participant.tap("Zustimmen und mitmachen")
+    alert = "Diese Aufgabe braucht eine gültige Einladung, gefunden: keine. Fragen Sie"
+    expect(page.get_by_role("alert")).to_contain_text(alert)
+
+
 def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
     watch.expect("console error: .* 40")
     page = browse(server, "phone-dark", locale="de-DE")
@@ -118,7 +142,7 @@ def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
     with server.store() as store:
         code.fill(store.create_invite(store.task("german").id, 1))
     participant.tap("Zustimmen und mitmachen")
-    participant.says("Nichts wird gesammelt, bis Sie sagen, was gerade zutrifft.")
+    participant.says("Nichts wird gemessen, bis Sie antworten.")
     participant.tap("Walking")
     participant.says("Sammelt: Walking.")
     participant.until_applied(1)

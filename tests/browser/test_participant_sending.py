@@ -24,7 +24,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = running(page, server)
-    participant.says("Nothing is collected until you say what is true now.")
+    participant.says("Nothing is read until you answer.")
+    expect(page.locator("#thinks")).to_have_text("waits for your answer")
+    expect(page.locator("#signal-text")).to_have_text("No readings yet.")
     participant.shake(0.8)
     assert participant.collected() == 0
     assert participant.sent == []
@@ -84,7 +86,7 @@ def test_a_tab_killed_before_sending_sends_the_same_bytes_later(
     inspect(participant.page, "welcome-back")
     expect(participant.button("Still")).to_be_enabled()
     participant.tap("Resume")
-    participant.says("Nothing is collected until")
+    participant.says("Nothing is read until you answer.")
     participant.tap("Jogging")
     participant.until_applied(2)
     participant.tap("Pause")
@@ -156,7 +158,7 @@ def test_two_tabs_do_not_take_one_moment_twice(
     watch.allow("database connection is closing")
     page = browse(server, "phone-light")
     other = running(page, server, "twins", "Walking").reopen()
-    other.tap("Resume")
+    other.tap("Walking")
     other.says("Another tab of this browser takes part.")
     other.tap("Leave and erase everything")
     other.tap("Leave and erase")
@@ -167,5 +169,5 @@ def test_two_tabs_do_not_take_one_moment_twice(
 def test_a_screen_that_may_turn_off(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     page.add_init_script("navigator.wakeLock.request = () => Promise.reject(new Error('no'));")
-    running(page, server, "jumpy")
+    running(page, server, "jumpy", "Walking")
     expect(page.locator("#screen")).to_contain_text("may turn the screen off")

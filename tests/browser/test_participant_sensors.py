@@ -18,6 +18,20 @@ MANUAL = {
     "features__sensor__fields": ["Hours of sleep", "Cups of coffee"],
     "features__sensor__scale": 24.0,
 }
+STARTS = """
+    globalThis.starts = [];
+    const { addEventListener: listen } = globalThis;
+    globalThis.addEventListener = (kind, ...rest) => {
+        if (kind === "devicemotion") starts.push(kind);
+        listen.call(globalThis, kind, ...rest);
+    };
+    const { getUserMedia: hear } = MediaDevices.prototype;
+    MediaDevices.prototype.getUserMedia = function (...wanted) {
+        starts.push("microphone");
+        return hear.apply(this, wanted);
+    };
+"""
+"""Notes when a page starts to read a sensor."""
 REGRESSION = {"target__labels": None, "model__kind": "huber", "model__clip": 1.0}
 
 
@@ -62,11 +76,13 @@ def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:
 def test_a_number_to_predict(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "steps").open().agree()
-    participant.says("Nothing is collected")
+    participant.says("Nothing is read until you answer.")
     page.get_by_label("Number", exact=True).fill("1.5")
     participant.until_applied(1)
     participant.says("Collecting: 1.5.")
     inspect(page, "number")
+    page.get_by_label("Number", exact=True).fill("")
+    participant.says("Nothing is collected until you say what is true now.")
 
 
 def test_the_microphone(chromium: Browser, server: Portal, watch: Watch) -> None:
@@ -105,8 +121,8 @@ def test_the_speed(browse: Browse, server: Portal) -> None:
 
 def test_a_place_that_may_not_be_known(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light", permissions=[])
-    participant = Participant(page, server, "speed").open()
-    participant.tap("Agree and take part")
+    participant = Participant(page, server, "speed").open().agree()
+    participant.tap("Walking")
     participant.says("The location may not be used. Allow it in the browser's settings")
     inspect(page, "refused")
     expect(participant.button("Resume")).to_be_visible()
@@ -115,7 +131,32 @@ def test_a_place_that_may_not_be_known(browse: Browse, server: Portal) -> None:
 def test_a_phone_without_motion(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "tilt", motion=False).open().agree()
+    participant.tap("Still")
     participant.says("No readings come from the motion sensor.")
+
+
+@pytest.mark.parametrize(("task", "sensor"), [("tilt", "devicemotion"), ("noise", "microphone")])
+def test_nothing_is_read_before_the_first_answer(
+    browse: Browse, server: Portal, task: str, sensor: str
+) -> None:
+    page = browse(server, "phone-light")
+    page.add_init_script(STARTS)
+    participant = Participant(page, server, task).open().agree()
+    for visit in ("the first one", "after a reload"):
+        participant.says("Nothing is read until you answer.")
+        page.wait_for_timeout(500)
+        assert page.evaluate("starts") == [], visit
+        participant.tap("Pause")
+        participant.tap("Resume")
+        participant.says("Nothing is read until you answer.")
+        expect(page.locator("#thinks")).to_have_text("waits for your answer")
+        expect(page.locator("#signal-text")).to_have_text("No readings yet.")
+        assert page.evaluate("starts") == [], visit
+        participant.tap("Walking")
+        participant.until(lambda: page.evaluate("starts") == [sensor])
+        page.reload()
+        participant.says("Paused. Nothing is collected.")
+        participant.tap("Resume")
 
 
 def test_iphones_ask_in_the_tap(browse: Browse, server: Portal) -> None:

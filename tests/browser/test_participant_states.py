@@ -23,18 +23,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watch: Watch) -> None:
     page = browse(server, "phone-light")
     watch.allow("console error: Failed to load resource")  # while the server restarts
-    participant = running(page, server, "terms", "Walking")
+    participant = running(page, server, "terms", "Walking", checkins=12)
     participant.until_applied(1)
     participant.tap("Pause")
     participant.says("Paused")
     participant.until_quiet()
     applied = participant.applied()
-    new = phone_task("terms", privacy__epsilon=2.0, collection__batch=6)
+    new = phone_task("terms", privacy__epsilon=1.5, collection__batch=6)
     change_task(server, new)
     participant.tap("Resume")
     participant.view("terms")
     sentences = page.locator("#changes")
-    expect(sentences).to_contain_text("Privacy becomes weaker: at most 73.1 % → 88.1 % sure.")
+    expect(sentences).to_contain_text("Privacy becomes weaker: Very weak privacy, ε = 13 → ")
+    expect(sentences).to_contain_text("→ Very weak privacy, ε = 19.5.")
     expect(sentences).to_contain_text("Samples in a check-in: 5 → 6")
     expect(page.locator("#changed")).to_be_hidden()
     page.get_by_text("Every change, field by field").click()
@@ -67,12 +68,12 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     before = participant.collected()
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
-    more = "from ε = 2 to 12 in all. Very weak privacy: at most 100 % sure."
+    more = "from ε = 2 to 12 in total. Very weak privacy. Suppose somebody wonders"
     expect(page.locator("#more-cost")).to_contain_text(more)
     participant.tap("Stay stopped")
     expect(page.locator("#more-cost")).to_be_hidden()
     page.get_by_label("Your limit, in check-ins").fill("12")
-    expect(page.locator("#limit-cost")).to_contain_text("ε = 12. Very weak privacy")
+    expect(page.locator("#limit-cost")).to_contain_text("We call that very weak.")
     page.reload()
     participant.tap("Allow 10 more check-ins")
     participant.tap("Walking")  # which resumes, too

@@ -119,10 +119,10 @@ def test_for_whole_people_noise_is_not_spoken_of(desktop: Page) -> None:
 
 
 def test_a_promise_for_the_whole_person(desktop: Page) -> None:
-    promise = "Whatever you contribute, in all: ε = 4."
+    promise = "ε = 4, for everything that you send to this task."
     desktop.goto("/tasks/person")
     expect(desktop.get_by_text(promise)).to_be_visible()
-    expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4 in all"))
+    expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4"))
     expect(desktop.locator(".tiles dt")).to_have_text(
         [
             "Error in the newest 200 reports",
@@ -135,23 +135,25 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     assert "samples used" not in text.lower()
     assert "for people who did not train it" in text
     desktop.goto("/tasks/person/join")
-    expect(desktop.get_by_text(promise)).to_be_visible()
-    expect(desktop.get_by_text("It sends one small number, chosen by chance.")).to_be_visible()
+    expect(desktop.get_by_text("It sends one check-in, and no more.", exact=True)).to_be_visible()
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')
-    expect(card.locator(".level")).to_contain_text("ε = 4 in all")
+    expect(card.locator(".level")).to_contain_text("ε = 4")
 
 
 def test_an_example_says_how_likely_it_was(desktop: Page) -> None:
     desktop.goto("/tasks/person")
     desktop.get_by_text("An example, from made-up samples").click()
-    for role, most in (("trains", "1.2\u00a0%"), ("reports", "92\u00a0%")):
+    for role, key, most in (
+        ("trains", "direction", "1.2\u00a0%"),
+        ("evaluates", "wrong", "98\u00a0%"),
+        ("counts", "answer", "96\u00a0%"),
+    ):
         card = desktop.locator(".card", has=desktop.get_by_role("heading", name=role))
         expect(card).to_contain_text("With these samples its chance was")
         expect(card).to_contain_text(f" and {most}.")
         card.get_by_text("The whole message").click()
         number = card.locator("strong.sent").inner_text().replace(",", "")
-        key = "direction" if role == "trains" else "report"
         expect(card.locator("pre")).to_contain_text(f'"{key}": {number}')
 
 
@@ -171,7 +173,7 @@ def test_with_keys_alone(desktop: Page, portal: Portal) -> None:
     tab_to(desktop, desktop.get_by_role("link", name="How does its owner carry the phone?"))
     desktop.keyboard.press("Enter")
     expect(desktop).to_have_url(f"{portal.url}/tasks/pocket")
-    for label, key, value in (("ε of a sample", "End", "100"), ("Samples in", "Home", "1")):
+    for label, key, value in (("ε of a sample", "End", "20"), ("Samples in", "Home", "1")):
         slider = desktop.get_by_role("slider", name=label)
         tab_to(desktop, slider)
         desktop.keyboard.press(key)

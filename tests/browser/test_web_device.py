@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from crowdml.privacy import DirectionMechanism, Place
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import MECHANISMS
 from tests.servers import Process, make_task, starter
 from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
@@ -30,7 +31,7 @@ HELPERS = """() => {
         pending: await device.pending(),
         events: (await device.ledger()).events.length,
         answers: (await device.history()).map((line) => line.answer),
-        ended: device.ended,
+        ended: device.ended && web.write(device.ended.phrase),
     });
 }"""
 
@@ -143,27 +144,6 @@ def test_two_tabs_join_as_one_device(profile: Tabs, page: Page) -> None:
     assert names[0] == names[1]
 
 
-def test_a_lost_answer_is_asked_for_with_the_same_bytes(
-    profile: Tabs, page: Page, server: Process
-) -> None:
-    run(page, JOIN)
-
-    def lose(route: Route) -> None:
-        route.fetch()
-        route.abort()
-
-    page.route("**/checkins", lose, times=2)
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert look(page)["pending"]
-    assert version(server, profile.task) == 1
-    outcomes = [run(page, "return device.sync();") for _ in range(2)]
-    assert outcomes == ["waiting to retry", "checked in"]
-    assert look(page)["answers"] == ["duplicate"]
-    assert len(profile.bodies) == 3
-    assert len(set(profile.bodies)) == 1
-    assert version(server, profile.task) == 1
-
-
 def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server: Process) -> None:
     run(page, JOIN)
     # Held back in the page: a request that Chromium already has may still go out as the tab dies.
@@ -221,25 +201,6 @@ def test_two_tabs_do_not_spend_the_same_budget(profile: Tabs, page: Page, server
     assert look(page)["samples"] == 12 - sent
 
 
-def test_a_reached_limit_stops_and_loses_nothing(
-    profile: Tabs, page: Page, server: Process
-) -> None:
-    run(page, JOIN, {"limits": {"perSample": 1, "perDevice": 1}})
-    assert run(page, "return fill(5);") == ["collected"] * 2 + ["checked in"] + ["collected"] * 2
-    checkouts: list[str] = []
-    page.on("request", lambda request: checkouts.append(request.url))
-    assert run(page, "return fill(1);") == ["privacy limit reached"]
-    assert "the device limit is ε = 1; 1 is spent" in run(page, "return device.said;")
-    assert checkouts == [], "a spent budget costs no traffic"
-    assert (look(page)["samples"], version(server, profile.task)) == (3, 1)
-    page.close()
-    again = profile.open(HELPERS)
-    assert run(again, OPEN + "return device.sync();") == "privacy limit reached"
-    raise_ = "await device.setLimits({ perSample: 1, perDevice: 2 }); return device.sync();"
-    assert run(again, raise_) == "checked in"
-    assert version(server, profile.task) == 2
-
-
 @pytest.mark.parametrize("options", [{"collection__buffer": 5}], indirect=True)
 def test_a_full_buffer_stops_collecting(profile: Tabs, page: Page) -> None:
     run(page, JOIN)
@@ -264,7 +225,7 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert (agreed, current) == (1.0, 0.5)
     run(page, "await agree();")
     assert run(page, "return device.sync();") == "checked in"
-    assert run(page, "return (await device.ledger()).perSample;") == pytest.approx(0.5)
+    assert run(page, "return (await device.ledger()).epsilonPerSample;") == pytest.approx(0.5)
     # The other tab goes by what was agreed to in this one.
     assert run(other, "return fill(3);")[-1] == "checked in"
     assert run(other, "return device.terms.privacy.epsilon;") == 0.5
@@ -309,21 +270,6 @@ def test_other_terms_stay_the_reason_until_the_next_attempt(profile: Tabs, page:
     page.unroute_all()
     assert run(page, "return device.sync();") == "terms changed"
     assert run(page, "return device.retry();") == "checked in"
-
-
-def test_a_refusal_says_how_long_and_what_for(page: Page) -> None:
-    run(page, JOIN_FOR_EVER)
-    problems = [
-        {"type": "urn:crowdml:problem:too-frequent", "retry_after": 500},
-        {"type": "urn:crowdml:problem:terms-changed"},
-    ]
-    page.route("**/checkins", lambda route: route.fulfill(status=409, json=problems.pop(0)))
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert run(page, "return device.wait;") == 500
-    assert look(page)["pending"]
-    assert run(page, "return device.retry();") == "terms changed"
-    assert look(page)["answers"] == ["refused: terms-changed"]
-    assert run(page, "return [device.wait < 500, device.waitsFor];") == [True, "terms changed"]
 
 
 def test_only_what_was_shown_is_agreed_to(profile: Tabs, page: Page) -> None:
@@ -390,16 +336,6 @@ def test_no_privacy_must_be_accepted_by_name(profile: Tabs, page: Page) -> None:
     assert found[0] == found[1]
 
 
-def test_a_stopped_task_ends_the_device(profile: Tabs, page: Page, server: Process) -> None:
-    run(page, JOIN)
-    with server.store() as store:
-        store.set_task_state(profile.task, "stopped")
-    page.wait_for_timeout(500)  # the server looks for such changes now and then
-    assert run(page, "return fill(4);")[-2:] == ["ended", "ended"]
-    assert "stopped" in look(page)["ended"]
-    assert profile.bodies == []
-
-
 def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server: Process) -> None:
     token = run(page, JOIN + "await fill(4); return device.identity.token;")
     other = profile.open(HELPERS)
@@ -409,15 +345,23 @@ def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server:
     assert run(page, "return (await web.Device.open(task)) ?? null;") is None
     with server.connected() as wire:
         assert wire.get(f"/v1/tasks/{profile.task}/model", token).status in (401, 403)
-    other.wait_for_function("device.ended === 'left'")
+    other.wait_for_function("device.ended?.code === 'left'")
     assert run(other, "return device.add(X, 0);") == "ended"
 
 
-def test_leaving_works_without_a_network(page: Page) -> None:
+@pytest.mark.parametrize("code", ["left", "the token is unknown to this task. Join again."])
+def test_an_end_that_an_earlier_version_stored_is_one(page: Page, code: str) -> None:
     run(page, JOIN)
-    page.context.set_offline(True)
-    run(page, "await device.leave();")
-    assert run(page, "return (await indexedDB.databases()).length;") == 0
+    other = """
+        const store = await web.DeviceStore.open(web.serverRoot(), task);
+        await store.update((identity) => ({ ...identity, ended: given }));
+        store.close();
+    """
+    run(page, other, code)
+    assert run(page, "return device.add(X, 0);") == "ended", "also while it runs"
+    run(page, "device.close();" + OPEN)
+    assert run(page, "return [device.ended.code, web.write(device.ended.phrase)];") == [code, code]
+    assert run(page, "return device.sync();") == "ended"
 
 
 def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) -> None:
@@ -470,14 +414,15 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
     assert run(page, "return device.identity.limits;") == {"perSample": 4, "perDevice": 4}
     assert run(page, "return fill(5);") == ["collected"] * 2 + ["checked in"] + ["ended"] * 2
     message = json.loads(profile.bodies[0])
-    what = {"direction", "report"} & set(message)
+    what = set(FIELDS.values()) & set(message)
     assert set(message) == {"id", "version", "terms", "number", *what}
     assert (len(what), message["number"]) == (1, 1)
     assert look(page) == {
         "samples": 0, "pending": False, "events": 1, "answers": ["applied"], "ended": ALL_MADE,
     }  # fmt: skip
     totals = (
-        "const { perDevice, wholeDevice } = await device.ledger(); return [perDevice, wholeDevice];"
+        "const { epsilonSpent, epsilonPerPerson } = await device.ledger(); "
+        "return [epsilonSpent, epsilonPerPerson];"
     )
     assert run(page, totals) == [4, 4]
     truth = run(page, "return (await device.history())[0].truth;")
@@ -488,7 +433,10 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
 
 @pytest.mark.parametrize(
     "options",
-    [DIRECTION | {"collection__checkins": 6, "collection__evaluators": 0.5}],
+    [
+        DIRECTION
+        | {"collection__checkins": 6, "collection__evaluators": 0.3, "collection__counters": 0.3}
+    ],
     indirect=True,
 )
 def test_every_check_in_has_its_number_and_its_role(
@@ -511,35 +459,9 @@ def test_every_check_in_has_its_number_and_its_role(
     assert isinstance(mechanism, DirectionMechanism)
     for message in messages:
         event = mechanism.event(3, Place(message["terms"], name, message["number"]))
-        assert event.what in message
+        assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
-    assert run(page, "return (await device.ledger()).perDevice;") == pytest.approx(4)
-
-
-@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
-def test_the_last_check_in_is_waited_for(profile: Tabs, page: Page, server: Process) -> None:
-    run(page, JOIN)
-    page.route("**/checkins", lambda route: route.abort(), times=1)
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert run(page, "return device.limited();")
-    assert (look(page)["pending"], look(page)["ended"]) == (True, None)
-    assert run(page, "return device.sync();") == "checked in"
-    assert look(page)["ended"] == ALL_MADE
-    assert profile.bodies[0] == profile.bodies[1]
-    page.close()
-    again = profile.open(HELPERS)
-    assert run(again, OPEN + "return device.sync();") == "ended"
-
-
-@pytest.mark.parametrize("options", [DIRECTION], indirect=True)
-def test_a_refused_check_in_was_the_last_one_too(profile: Tabs, page: Page) -> None:
-    run(page, JOIN)
-    problem = {"type": "urn:crowdml:problem:stale-version", "detail": "too old."}
-    page.route("**/checkins", lambda route: route.fulfill(status=409, json=problem), times=1)
-    assert run(page, "return fill(3);")[-1] == "waiting to retry"
-    assert run(page, "return device.sync();") == "collected"
-    assert look(page)["ended"] == ALL_MADE
-    assert len(profile.bodies) == 1
+    assert run(page, "return (await device.ledger()).epsilonSpent;") == pytest.approx(4)
 
 
 @pytest.mark.parametrize("options", [{"privacy__mechanism": "gaussian"}], indirect=True)
@@ -547,8 +469,8 @@ def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server
     run(page, JOIN)
     assert run(page, "return fill(9);").count("checked in") == 3
     one, three = run(page, """
-        const { perSample, perDevice } = await device.ledger();
-        return [perSample, perDevice];
+        const { epsilonPerSample, epsilonSpent } = await device.ledger();
+        return [epsilonPerSample, epsilonSpent];
     """)  # fmt: skip
     assert one == pytest.approx(1.0)
     assert one < three < 2 * one
@@ -577,8 +499,8 @@ def test_a_check_in_of_500_parameters_takes_little_time(
         const w = Float64Array.from({ length: 500 }, Math.random);
         const empty = new web.Ledger();
         const store = await web.DeviceStore.open("https://crowd.example", "speed");
-        const place = await agreement.next(empty);
-        const write = (x) => agreement.write(1, w, x, y, empty, place, chance);
+        const approval = await agreement.approve(empty, y.length);
+        const write = (x) => agreement.write(approval, 1, w, x, y, empty, chance);
         const times = { write: [], release: [] };
         for (let i = 0; i < 60; i++) {
             let before = performance.now();

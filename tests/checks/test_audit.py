@@ -19,7 +19,7 @@ from crowdml.checks.audit import (
     audit_retries,
 )
 from crowdml.checks.doors import LOST, Door, JavaScript, Python, WholeDevice
-from crowdml.checks.pairs import Pair, opposites, replaced
+from crowdml.checks.pairs import PARTS, Pair, opposites, replaced
 from crowdml.device import Device, Outcome
 from crowdml.device.store import DeviceStore, Letter
 from crowdml.errors import CrowdmlError, InvalidInput
@@ -29,9 +29,11 @@ from crowdml.privacy import (
     LAPLACE,
     Chance,
     Choice,
+    DirectionEvent,
     DirectionMechanism,
     Ledger,
     NoiseMechanism,
+    Role,
     epsilon_of,
     noisy,
     rho_of,
@@ -63,25 +65,34 @@ def test_progress_ends_at_all(name: str) -> None:
     done: list[float] = []
     audit_mechanism(name, trials=250, door=Python(Pseudo()), progress=done.append)
     assert done == sorted(done)
-    assert len(done) in (5, 10)
+    assert len(done) == (8 if name == "direction" else 10)
     assert done[-1] == 1.0
 
 
-# Directions and reports
+# Directions, evaluations and answers
 
-ROLE = pytest.mark.parametrize("role", ["direction", "report"])
+ROLE = pytest.mark.parametrize("role", Role)
+RESPONSE = pytest.mark.parametrize("role", [Role.EVALUATE, Role.COUNT])
 
 
 def found(
-    epsilon: float, role: str, trials: int, door: Door | None = None, directions: int = 16
+    epsilon: float, role: Role, trials: int, door: Door | None = None, directions: int = 16
 ) -> Finding:
     """The fewer directions, the fewer draws tell a fault. Seeded, so the same every time."""
     pair = opposites(role, epsilon, directions)
-    return audit_pair(pair, trials, door or Python(Pseudo()))[role]
+    return audit_pair(pair, trials, door or Python(Pseudo()))[PARTS[role]]
+
+
+@ROLE
+def test_a_pair_has_its_role(role: Role) -> None:
+    pair = opposites(role, 1.0)
+    assert pair.terms.collection.roles.of(pair.place) is role
+    assert pair.event == DirectionEvent(1, role, 1.0)
+    assert pair.name == PARTS[role]
 
 
 def test_directions_pass() -> None:
-    """False-positive rate 4e-9: `FALSE_ALARM` for each of two parts, and twice for retries.
+    """False-positive rate 5e-9: `FALSE_ALARM` for each of three parts, and twice for retries.
 
     For a part to prove less than 2.8 of its 4, an event of probability 0.014 must be seen twice as
     often as expected among 8,000: ten deviations.
@@ -91,30 +102,42 @@ def test_directions_pass() -> None:
     assert audit.delta == 0.0
     assert {part: finding.claimed for part, finding in audit.parts.items()} == {
         "direction": 4.0,
-        "report": 4.0,
+        "evaluate": 4.0,
+        "count": 4.0,
         "retry": 4.0,
     }
-    assert min(audit.parts[part].share for part in ("direction", "report")) > 0.7
+    assert min(audit.parts[part].share for part in PARTS.values()) > 0.7
 
 
-@pytest.mark.parametrize(("epsilon", "role"), [(0.5, "report"), (6.0, "direction")])
-def test_the_same_from_another_generator_passes(epsilon: float, role: str) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "role"), [(0.5, Role.EVALUATE), (0.5, Role.COUNT), (6.0, Role.TRAIN)]
+)
+def test_the_same_from_another_generator_passes(epsilon: float, role: Role) -> None:
     assert found(epsilon, role, 20_000).passed
 
 
-def test_finds_a_coin_that_is_off_by_one_percent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of four reports: p = 0.980, or 0.990."""
-    assert found(5.0, "report", 40_000).passed
-    monkeypatch.setattr(Choice, "coin", Choice(4, 1, 5.0).coin * 101 // 100)
-    assert not found(5.0, "report", 40_000).passed
+NUMBERS = {Role.EVALUATE: 2, Role.COUNT: 3}
+"""How many numbers a check-in of the pairs can send."""
 
 
-def test_finds_a_coin_of_too_few_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("role", "percent"), [(Role.EVALUATE, 0.5), (Role.COUNT, 1.0)])
+def test_finds_a_coin_that_is_off_by_one_percent(
+    role: Role, percent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two: p = 0.9933, or 0.9983. One of three: p = 0.9867, or 0.9966."""
+    assert found(5.0, role, 40_000).passed
+    right = Choice(NUMBERS[role], 1, 5.0).coin
+    monkeypatch.setattr(Choice, "coin", right * round(1000 + 10 * percent) // 1000)
+    assert not found(5.0, role, 40_000).passed
+
+
+@RESPONSE
+def test_finds_a_coin_of_too_few_bits(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
     """At ε = 7 a coin of eight bits that is rounded up always tells the truth."""
-    bits = math.ceil(Choice(4, 1, 7.0).coin / 2**56)
+    bits = math.ceil(Choice(NUMBERS[role], 1, 7.0).coin / 2**56)
     assert bits == 2**8
     monkeypatch.setattr(Choice, "coin", bits * 2**56)
-    assert not found(7.0, "report", 40_000).passed
+    assert not found(7.0, role, 40_000).passed
 
 
 def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,13 +149,13 @@ def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
             return int(order[chance.below(t)])
         return int(order[t + chance.below(self.k - t)])
 
-    assert found(2.0, "direction", 20_000).passed
+    assert found(2.0, Role.TRAIN, 20_000).passed
     monkeypatch.setattr(Choice, "tell", tell)
-    assert not found(2.0, "direction", 20_000).passed
+    assert not found(2.0, Role.TRAIN, 20_000).passed
 
 
 def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Off by one where the others begin."""
+    """Off by one where the others begin; seen if the two sides do not leave out the same one."""
 
     def tell(self: Choice, order: Ints, chance: Chance) -> int:
         if chance.below(COIN) < self.coin:
@@ -140,7 +163,7 @@ def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         return int(order[self.t + 1 + chance.below(self.k - self.t - 1)])
 
     monkeypatch.setattr(Choice, "tell", tell)
-    assert not found(1.0, "direction", 20_000).passed
+    assert not found(2.0, Role.TRAIN, 20_000).passed
 
 
 class Lopsided(Pseudo):
@@ -151,8 +174,9 @@ class Lopsided(Pseudo):
         return min(draws)
 
 
-@ROLE
-def test_finds_a_choice_that_is_not_uniform(role: str) -> None:
+@pytest.mark.parametrize("role", [Role.TRAIN, Role.COUNT])
+def test_finds_a_choice_that_is_not_uniform(role: Role) -> None:
+    """Right or wrong leaves one other number, of which there is nothing to choose."""
     assert not found(0.5, role, 16_000, Python(Lopsided()), directions=8).passed
 
 
@@ -165,28 +189,45 @@ def test_finds_a_choice_that_looks_at_the_codebook(monkeypatch: pytest.MonkeyPat
         return int(order[self.t + chance.below(self.k - self.t)])
 
     monkeypatch.setattr(Choice, "tell", tell)
-    assert not found(2.0, "direction", 20_000).passed
+    assert not found(2.0, Role.TRAIN, 20_000).passed
 
 
-def for_labels(mechanism: DirectionMechanism) -> Choice:
-    """As if there were one report for each label."""
-    return Choice(mechanism.n_classes, 1, mechanism.epsilon)
-
-
-def coin_for_labels(mechanism: DirectionMechanism) -> Choice:
-    """The coin of one report for each label, for a choice among all of them."""
-    choice = Choice(mechanism.reports, 1, mechanism.epsilon)
-    choice.__dict__["coin"] = for_labels(mechanism).coin
-    return choice
-
-
-@pytest.mark.parametrize("wrong", [for_labels, coin_for_labels])
-def test_finds_reports_of_the_wrong_number(
-    wrong: Callable[[DirectionMechanism], Choice], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("role", "numbers"),
+    # The coin of one number more is for a choice that is less likely to be the truth.
+    [(Role.EVALUATE, 1.5), (Role.COUNT, 2)],
+    ids=str,
+)
+def test_finds_the_coin_of_fewer_numbers(
+    role: Role, numbers: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DirectionMechanism, "_evaluating", property(wrong))
-    assert not found(2.0, "report", 20_000).passed
-    assert found(2.0, "direction", 20_000).passed
+    """The coin of k − 1 numbers for a choice among k, in this role only."""
+    right = DirectionMechanism.choice_of
+
+    def wrong(self: DirectionMechanism, asked: Role) -> Choice:
+        choice = right(self, asked)
+        if asked is role:
+            choice = Choice(choice.k, 1, choice.epsilon)
+            odds = math.exp(choice.epsilon)
+            choice.__dict__["coin"] = int(COIN * odds / (odds + numbers - 1))
+        return choice
+
+    monkeypatch.setattr(DirectionMechanism, "choice_of", wrong)
+    assert not found(2.0, role, 20_000).passed
+    assert all(found(2.0, other, 20_000).passed for other in Role if other is not role)
+
+
+@RESPONSE
+def test_finds_the_truth_said_too_often(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A truth that is sent as it is one time in two."""
+    right = DirectionMechanism._respond
+
+    def respond(truth: int, choice: Choice, chance: Chance) -> int:
+        return truth if chance.below(2) == 0 else right(truth, choice, chance)
+
+    monkeypatch.setattr(DirectionMechanism, "_respond", staticmethod(respond))
+    assert not found(4.0, role, 20_000).passed
+    assert found(4.0, Role.TRAIN, 20_000).passed
 
 
 # Noise
@@ -414,7 +455,7 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
     False-positive rate of the first half: `FALSE_ALARM` for each mechanism.
     """
     pair = (
-        opposites("report", 2.0)
+        opposites(Role.COUNT, 2.0)
         if name == "direction"
         else noise_of(name, "gradient", 1.5 if name == "laplace" else 6.0)[0]
     )
@@ -422,16 +463,16 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
     release, send = DeviceStore.release, Device._send
     again: list[Callable[[], Any]] = []
 
-    def keep(self: DeviceStore, write: Any) -> Letter | None:
+    def keep(self: DeviceStore, n_samples: int, event: Any, write: Any) -> Letter | None:
         def kept(x: Array, y: Array, ledger: Ledger) -> Any:
             again[:] = [lambda: None, *[lambda: write(x, y, ledger)] * LOST]
             return write(x, y, ledger)
 
-        return release(self, kept)
+        return release(self, n_samples, event, kept)
 
     def anew(self: Device, letter: Letter) -> Outcome:
         written = again.pop(0)()
-        return send(self, Letter(letter.id, written[0].body) if written else letter)
+        return send(self, Letter(letter.id, written.body) if written else letter)
 
     monkeypatch.setattr(DeviceStore, "release", keep)
     monkeypatch.setattr(Device, "_send", anew)
@@ -515,7 +556,7 @@ def test_finds_faults_in_javascript(
 
 
 @ROLE
-def test_finds_a_wrong_coin_in_javascript(role: str, tmp_path: Path) -> None:
+def test_finds_a_wrong_coin_in_javascript(role: Role, tmp_path: Path) -> None:
     assert not found(3.0, role, 20_000, planted(tmp_path, COIN_OFF)).passed
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from crowdml.checks import check_mechanism
 from crowdml.privacy import (
+    ALL_TRAIN,
     GAUSSIAN,
     LAPLACE,
     CheckinEvent,
@@ -27,6 +28,8 @@ from crowdml.privacy import (
     Noisy,
     Place,
     Reading,
+    Role,
+    Roles,
     best_closest,
 )
 from tests.privacy.pseudo import Pseudo
@@ -35,8 +38,9 @@ SIZE, BATCH, BUFFER = 12, 5, 50
 
 
 def direction(epsilon: float = 4.0, k: int = 256, n_classes: int = 3, **more: Any) -> Any:
-    fields: dict[str, Any] = {"size": SIZE, "n_classes": n_classes, "batch": BATCH} | more
-    return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
+    fields: dict[str, Any] = {"size": SIZE, "n_classes": n_classes, "batch": BATCH}
+    fields["roles"] = Roles(0.3, 0.3 if n_classes else 0.0)
+    return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **(fields | more))
 
 
 def noise(law: Law, level: float = 0.7, n_classes: int = 3, **more: Any) -> Any:
@@ -66,9 +70,12 @@ def test_direction_conforms(epsilon: float, k: int, n_classes: int) -> None:
     check(direction(epsilon, k, n_classes), n_classes)
 
 
-@pytest.mark.parametrize(("evaluators", "scale"), [(0.0, 1e-9), (0.9, 1e9)])
-def test_direction_conforms_in_every_role(evaluators: float, scale: float) -> None:
-    check(direction(evaluators=evaluators, scale=scale))
+@pytest.mark.parametrize(
+    ("roles", "scale"),
+    [(ALL_TRAIN, 1e-9), (Roles(0.9), 1e9), (Roles(0.0, 0.9), 1e9), (Roles(0.45, 0.45), 1.0)],
+)
+def test_direction_conforms_in_every_role(roles: Roles, scale: float) -> None:
+    check(direction(roles=roles, scale=scale))
 
 
 def test_direction_conforms_with_the_systems_chance() -> None:
@@ -133,7 +140,7 @@ def leaning(found: Reading) -> Reading:
 
 
 def unseen(found: Reading) -> Reading:
-    return found._replace(g=None, evaluated=0)
+    return found._replace(g=None, evaluated=0, labelled=0)
 
 
 def cut(found: Reading) -> Reading:
@@ -149,9 +156,7 @@ def counted_twice(found: Reading) -> Reading:
 
 
 def spread(found: Reading) -> Reading:
-    """As if reports were read as they come, without the correction for chance."""
-    if not found.evaluated:
-        return found
+    """As if answers were read as they come, without the correction for chance."""
     return found._replace(labels=tuple(0.8 * count for count in found.labels))
 
 
@@ -185,7 +190,7 @@ def free(right: Any, n_samples: int, place: Place) -> CheckinEvent:
 
 def restless(right: Any, n_samples: int, place: Place) -> CheckinEvent:
     restless.calls += 1  # type: ignore[attr-defined]
-    return DirectionEvent(restless.calls, "direction", 1.0)  # type: ignore[attr-defined]
+    return DirectionEvent(restless.calls, Role.TRAIN, 1.0)  # type: ignore[attr-defined]
 
 
 restless.calls = 0  # type: ignore[attr-defined]
@@ -194,12 +199,13 @@ restless.calls = 0  # type: ignore[attr-defined]
 @pytest.mark.parametrize(
     ("faulty", "complaint"),
     [
-        (Changed(direction(), reading(longer)), "the length of g must be"),
+        (Changed(direction(roles=ALL_TRAIN), reading(longer)), "the length of g must be"),
         (Changed(direction(10.0), reading(leaning)), r"g\[\d+\] must be"),
         (Changed(direction(), reading(unseen)), "nothing was read"),
         (Changed(direction(), reading(cut)), "g must be 12 numbers"),
         (Changed(direction(), reading(forgetful)), "labels must be 3"),
         (Changed(direction(), reading(counted_twice)), "errors must be"),
+        (Changed(noise(LAPLACE), reading(forgetful)), "labels must be 3"),
         (Changed(direction(), reading(spread)), "label 0 must be"),
         (Changed(noise(LAPLACE, math.inf), {"tell": whatever}), "must be refused"),
         (Changed(noise(LAPLACE), {"tell": whatever}), "nothing may be drawn"),
@@ -217,6 +223,7 @@ restless.calls = 0  # type: ignore[attr-defined]
         (Fixed(noise(LAPLACE), {"error_variance": 1.0}), "the variance of errors must be 1"),
         (Fixed(noise(LAPLACE), {"label_variance": 1.0}), "the variance of label 0 must be 1"),
         (Fixed(direction(1.0), {"error_variance": 0.3}), "the variance of errors must be 0.3"),
+        (Fixed(direction(1.0), {"label_variance": 0.3}), "the variance of label 0 must be 0.3"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -233,7 +240,7 @@ def test_a_promise_for_the_checkin_is_for_all_of_it() -> None:
         def whole_loss(self) -> Loss:
             return Loss(epsilon=2 * self.epsilon)
 
-    faults = {"event": lambda right, n, place: Half(place.number, "direction", 1.0)}
+    faults = {"event": lambda right, n, place: Half(place.number, Role.TRAIN, 1.0)}
     with pytest.raises(AssertionError, match="a promise for the check-in must be for all"):
         check(Changed(direction(), faults))
     assert np.isfinite(direction().length)

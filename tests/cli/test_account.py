@@ -77,16 +77,16 @@ def test_leaving_and_joining_again(quick: Here, server: Process) -> None:
     assert run(quick, "samples.csv").startswith("6 samples kept, 2 check-ins")
     quick("device", "leave").said()
     alone = quick("device", "ledger", "--json").json()
-    assert alone["all_tasks"]["epsilon"]["per_device"] == 2.0
+    assert alone["all_tasks"]["epsilon"]["spent"] == 2.0
     assert "steps at http" in quick("device", "ledger").said()
-    assert "in all at most ε = 6. What you tell now adds to it." in join(quick, server, "steps")
+    assert "at most ε = 6 in total. What you send now adds to it." in join(quick, server, "steps")
     assert "went on after line 6" in run(quick, "samples.csv")
     assert "6 samples kept, 2 check-ins" in run(quick, "samples.csv", "--again")
     found = quick("device", "ledger", "--json").json()
-    assert found["epsilon"]["per_device"] == 2.0
+    assert found["epsilon"]["spent"] == 2.0
     spent = found["all_tasks"]
     assert spent["epsilon"] == {
-        "per_sample": 1.0, "per_sample_at_worst": 3.0, "per_device": 4.0, "whole_person": 12.0
+        "per_sample": 1.0, "per_sample_at_worst": 3.0, "per_person": 12.0, "spent": 4.0
     }  # fmt: skip
     assert spent["checkins_not_followed"] == 2
     assert "If it is in all 2 check-ins of such samples: ε = 3" in quick("device", "ledger").said()
@@ -104,7 +104,7 @@ def test_tasks_on_one_file_add_up(quick: Here, server: Process) -> None:
         ("steps", 2, 2.0), ("more", 2, 2.0), ("all", 2, 4.0)
     ]  # fmt: skip
     assert spent["epsilon"] == {
-        "per_sample": 4.0, "per_sample_at_worst": 4.0, "per_device": 8.0, "whole_person": 16.0
+        "per_sample": 4.0, "per_sample_at_worst": 4.0, "per_person": 16.0, "spent": 8.0
     }  # fmt: skip
     assert spent["checkins_not_followed"] == 0
 

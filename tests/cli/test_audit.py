@@ -9,7 +9,7 @@ from crowdml.privacy import Choice
 from tests.cli.command import Command, Here
 
 PARTS = {
-    "direction": {"direction", "report"},
+    "direction": {"direction", "evaluate", "count"},
     "gaussian": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
     "laplace": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
 }
@@ -49,8 +49,9 @@ def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
 def test_a_table(quick: Here) -> None:
     ran = quick("audit", "--epsilon", 2, "--trials", 100).said()
     assert "claimed ε " in ran
-    assert ran.count("within the claim") == 3
-    assert "report" in ran
+    assert ran.count("within the claim") == 4
+    assert "evaluate" in ran
+    assert "count" in ran
     assert "BROKEN" not in ran
     said = quick("audit", "--mechanism", "gaussian", "--trials", 100).said()
     assert "claimed ε at δ = 1e-06" in said
@@ -61,12 +62,13 @@ def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Choice, "coin", 2**64)
     ran = quick("audit", "--epsilon", 1, "--trials", 2000)
     assert ran.code == 1
-    assert ran.out.count("BROKEN") == 3
+    assert ran.out.count("BROKEN") == 4
     ran = quick("audit", "--epsilon", 1, "--trials", 2000, "--json")
     assert ran.code == 1
     document = json.loads(ran.out)
     assert document["passed"] is False
-    assert document["parts"]["report"]["lower_bound"] > 1
+    for part in ("direction", "evaluate", "count"):
+        assert document["parts"][part]["lower_bound"] > 1, part
 
 
 def test_what_cannot_be_audited(quick: Here) -> None:

@@ -78,9 +78,9 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
         "What is read:      motion",
         "What is computed:  4 numbers. energies",
         "What is predicted: still, walk, run",
-        "after every 3 samples",
-        "Never a sample.",
-        "at most e^1.",
+        "What leaves:       Your samples never leave your device. When it has 3 samples",
+        "It stops after 20 check-ins.",
+        "What you lose:     Very weak privacy. ε = 20 for one sample in each of 20 check-ins",
         "ε = 1 for a sample and 20 for all check-ins",
         "How to stop:       `crowdml device leave`, at any time",
         "terms ",
@@ -158,7 +158,8 @@ def test_joining_again_with_other_limits(joined: Here, server: Process) -> None:
     arguments = ("device", "join", f"{server.url}/join/activity", "--yes")
     again = joined(*arguments, "--device-limit", 3)
     assert again.out.splitlines()[1] == "limits: ε = 1 for a sample, 3 for the device"
-    assert "You allow ε = 1 for a sample and 3 for all check-ins" in again.err
+    assert "What you allow:    ε = 1 for a sample and 3 for all check-ins" in again.err
+    assert "It stops after 3 check-ins." in again.err
     assert (
         joined(*arguments, "--sample-limit", 0.5)
         .said()
@@ -183,8 +184,9 @@ def test_joining_again_on_other_terms(quick: Here) -> None:
 def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> None:
     """Two readings in a window and five ticks for which one may stand, a sample at every tick."""
     shown = quick("device", "join", f"{server.url}/join/sensed", "--yes").err
-    assert "One reading of the sensor is in up to 6 samples: for a reading, ε = 6." in shown
-    assert "any one reading: at most ε = 6, as it is in up to 6" in quick("device", "ledger").said()
+    named = "One reading of your sensor is in up to 6 samples: for a reading, ε = 6."
+    assert named in " ".join(shown.split())
+    assert "Nothing was sent yet." in quick("device", "ledger").said()
 
 
 def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
@@ -197,10 +199,11 @@ def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> No
     arguments = ("device", "join", f"{server.url}/join/naked", "--yes")
     refused = quick(*arguments)
     assert (refused.code, refused.out) == (1, "")
-    assert "NOT AT ALL. THIS TASK IS NOT PRIVATE." in refused.err
-    assert "without any noise: samples could be worked out from them" in refused.err
-    assert "random noise" not in refused.err
-    assert "Never a sample" not in refused.err
+    assert "What you lose:     Not private. ε = ∞: nothing is protected." in refused.err
+    assert "THIS TASK IS NOT PRIVATE. It sends numbers from which your samples" in refused.err
+    assert "Your device sends numbers from which your samples can be worked out." in refused.err
+    assert "oise is added" not in refused.err
+    assert "never leave" not in refused.err
     last = refused.err.splitlines()[-1]
     assert last.startswith("crowdml: the task naked is NOT PRIVATE")
     assert "--accept-no-privacy" in last
@@ -208,7 +211,7 @@ def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> No
     quick(*arguments, "--accept-no-privacy").said()
     quick("device", "run", "--source", "-", typed=3 * ROW).said()
     document = quick("device", "ledger", "--json").json()
-    assert document["epsilon"] == {"per_sample": "inf", "per_device": "inf", "whole_device": "inf"}
+    assert document["epsilon"] == {"per_sample": "inf", "per_person": "inf", "spent": "inf"}
     assert document["limits"] == {"per_sample": "inf", "per_device": "inf"}
 
 
@@ -515,7 +518,7 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     ]
     assert "the device limit is ε = 2; 2 is spent" in ran.err
     spent = quick("device", "ledger", "--json").json()
-    assert spent["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
+    assert spent["epsilon"] == {"per_sample": 1.0, "per_person": 6.0, "spent": 2.0}
     said = quick("device", "limits", "--device-limit", 3).said()
     assert said == "limits: ε = 1 for a sample, 3 for the device\n"
     assert quick("device", "limits").said() == said
@@ -587,7 +590,7 @@ def test_the_ledger(joined: Here) -> None:
     joined("device", "run", "--source", "-", typed=6 * ROW).said()
     document = joined("device", "ledger", "--json").json()
     assert document["task"] == "activity"
-    assert document["epsilon"] == {"per_sample": 1.0, "per_device": 2.0, "whole_device": 6.0}
+    assert document["epsilon"] == {"per_sample": 1.0, "per_person": 6.0, "spent": 2.0}
     assert document["limits"] == {"per_sample": 1.0, "per_device": 20.0}
     assert [set(row) for row in document["checkins"]] == [
         {"id", "samples", "epsilon", "unit", "answer"}
@@ -597,7 +600,13 @@ def test_the_ledger(joined: Here) -> None:
     table = joined("device", "ledger").said()
     for row in document["checkins"]:
         assert row["id"] in table
-    for expected in ("of 3 samples", "ε = 1 of 1", "ε = 2 of 20", "at once: at most ε = 6"):
+    for expected in (
+        "of 3 samples",
+        "Spent: ε = 2 of the 20 that you allow.",
+        "Any one sample has lost at most ε = 1 of the 1 that you allow.",
+        "You as a person have lost at most ε = 6.",
+        "From 2 check-ins they could at worst be right 88 times in 100. We call that moderate.",
+    ):
         assert expected in table
 
 
@@ -640,7 +649,7 @@ def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
         assert "To go on: `crowdml device agree`, then" in ran
         declined = quick("device", "agree", typed="n\n")
         assert declined.code == 1
-        assert "at most e^5." in declined.err
+        assert "and ε = 5 for a single sample." in declined.err
         assert "Agree to these terms?" in declined.err
         ran = quick("device", "run", "--source", "-").said(7)
         assert "stopped, as the terms changed" in ran

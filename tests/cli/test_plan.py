@@ -79,7 +79,7 @@ def test_a_file_of_the_papers_way_becomes_one_for_people(quick: Here, file: Path
     text = FILE.replace("[privacy]\n", '[privacy]\nmechanism = "laplace"\nepsilon_e = 0.2\n')
     file.write_text(text.replace("batch = 7", "batch = 7\nheldout = 0.2") + "[stop]\nupdates = 9\n")
     quick("plan", file, *CROWD, "--write").said()
-    assert Task.from_toml(file.read_text()).terms.epsilon_in_all == 4.0
+    assert Task.from_toml(file.read_text()).terms.promise.epsilon_per_person == 4.0
 
 
 def test_a_picture(quick: Here, file: Path, tmp_path: Path) -> None:

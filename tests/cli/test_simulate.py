@@ -97,6 +97,9 @@ def test_check_ins_are_limited_and_shared_with_evaluators(quick: Quick) -> None:
     assert found["left_over"] == pytest.approx(1 - 1430 / 1437)
     everyone = quick(*given, "--checkins", 2, "--reach", 20, "--json").json()
     assert found["rate"] > everyone["rate"], "planned for those that train"
+    shares = ("--evaluators", 0.2, "--counters", 0.1)
+    counted = quick(*given, "--checkins", 2, *shares, "--reach", 20, "--json").json()
+    assert counted["rate"] == pytest.approx(found["rate"]), "those who count do not train either"
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "dual-averaging", "average-gradient"])
@@ -234,7 +237,12 @@ def test_figure_is_drawn(quick: Quick, tmp_path: Path, name: str) -> None:
         (["--mechanism", "rumour"], "mechanism must be one of direction, gaussian, laplace"),
         (["--clip", "1"], "direction needs no clip, found 1. Leave it out."),
         (["--checkins", "0"], "checkins must lie in 1 … 1,000,000,000, found 0"),
-        (["--evaluators", "1"], "the share of evaluators must lie in 0 … 0.9, found 1"),
+        (["--evaluators", "1"], "shares that add up to at most 0.9, found 1 and 0"),
+        (["--counters", "-0.1"], "shares that add up to at most 0.9, found 0 and -0.1"),
+        (
+            ["--evaluators", "0.5", "--counters", "0.41"],
+            "evaluators and counters must be shares that add up to at most 0.9, found 0.5 and 0.41",
+        ),
         (["--epsilon", "60", "--devices", "1437"], "… 40 for this mechanism, found 60"),
         (["--rate", "-1"], "the rate must be positive and finite, found -1"),
         (["--delay", "-1"], "a delay must lie in 0 … 1e+09, found -1"),

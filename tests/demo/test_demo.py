@@ -123,7 +123,7 @@ def test_what_is_said_about_samples() -> None:
 def test_what_is_said_without_noise() -> None:
     data = load_digits()
     task = demo_task("digits", "laplace", math.inf, deal(data, 108))
-    assert "THIS TASK IS NOT PRIVATE. It adds no noise (ε = ∞)" in introduction(
+    assert "THIS TASK IS NOT PRIVATE. It sends numbers from which" in introduction(
         Demo("digits", "laplace", math.inf), task, data
     )
 
@@ -140,8 +140,8 @@ def test_every_device_can_fill_a_minibatch(
     assert batch <= min(sizes)
     once = mechanism == "direction"
     assert task.t_max == sum(1 if once else size // batch for size in sizes)
-    assert task.terms.epsilon_per_sample == pytest.approx(epsilon)
-    assert task.terms.epsilon_in_all == (epsilon if once else None)
+    assert task.terms.loss.total == pytest.approx(epsilon)
+    assert task.terms.promise.epsilon_per_person == (epsilon if once else None)
 
 
 def test_the_paper_s_way_is_still_there() -> None:

@@ -1,19 +1,26 @@
-"""A server that means no good: an HTTP server whose every answer a test writes."""
+"""An HTTP server whose every answer a test writes."""
 
 import http.server
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from tests.device.fakes import MemoryTransport
 from tests.servers import PATIENCE, make_task
 
-__all__ = ["Answer", "Puppet", "serving"]
+__all__ = ["Answer", "Puppet", "Script", "serving"]
 
 Answer = tuple[int, dict[str, str], bytes]
+
+
+class Script(Protocol):
+    """What a server answers."""
+
+    def answer(self, method: str, path: str, body: bytes) -> Answer | None:
+        """The answer to a request; None cuts the connection."""
 
 
 class Puppet:
@@ -24,7 +31,6 @@ class Puppet:
         self.model: Answer = (200, {}, b"")
         self.checkin: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
         self.checkins: list[bytes] = []
-        self.endless = False
 
     def answer(self, method: str, path: str, body: bytes) -> Answer:
         view = self.memory.task()
@@ -40,7 +46,7 @@ class Puppet:
 
 
 @contextmanager
-def serving(puppet: Puppet) -> Iterator[str]:
+def serving(puppet: Script) -> Iterator[str]:
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -48,18 +54,17 @@ def serving(puppet: Puppet) -> Iterator[str]:
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, headers, answer = puppet.answer(self.command, self.path, body)
+            said = puppet.answer(self.command, self.path, body)
+            if said is None:
+                self.close_connection = True
+                return
+            status, headers, answer = said
             self.send_response(status)
             for name, value in ({"Content-Length": str(len(answer))} | headers).items():
                 self.send_header(name, value)
             self.end_headers()
             with suppress(OSError):
                 self.wfile.write(answer)
-                # Bounded, but far beyond what a device may take in.
-                for _ in range(48 if puppet.endless and self.path.endswith("/model") else 0):
-                    self.wfile.write(b" " * 2**20)
-            if puppet.endless:
-                self.close_connection = True
 
         do_GET = do_POST = do_DELETE = handle_any  # noqa: N815
 

@@ -11,11 +11,20 @@ import pytest
 
 from crowdml.device.account import Account, Statement, Told, Trail
 from crowdml.device.store import DeviceStore, Identity, Letter
-from crowdml.privacy import DirectionEvent, Ledger, Limits, NoiseEvent, Part, Release, epsilon_of
+from crowdml.privacy import (
+    DirectionEvent,
+    Ledger,
+    Limits,
+    NoiseEvent,
+    Part,
+    Release,
+    Role,
+    epsilon_of,
+)
 from crowdml.types import Array
 
 NOISE = NoiseEvent(3, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
-CHOICE = DirectionEvent(1, "direction", 4.0)
+CHOICE = DirectionEvent(1, Role.TRAIN, 4.0)
 
 
 @pytest.fixture
@@ -63,10 +72,10 @@ def test_what_was_told_adds_up() -> None:
     found = Statement(tuple(told))
     assert [len(ledger.events) for ledger in found.tasks.values()] == [3, 1, 1]
     assert found.n_not_followed == 2
-    assert found.per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
-    assert found.per_sample_at_worst == pytest.approx(found.per_sample + 0.5)
-    assert found.per_device == pytest.approx(1.5 + epsilon_of(0.1, 1e-6) + 4)
-    assert found.whole_person == pytest.approx(4.5 + epsilon_of(0.4, 1e-6) + 4)
+    assert found.epsilon_per_sample == pytest.approx(0.5 + epsilon_of(0.1, 1e-6) + 4)
+    assert found.epsilon_per_sample_at_worst == pytest.approx(found.epsilon_per_sample + 0.5)
+    assert found.epsilon_spent == pytest.approx(1.5 + epsilon_of(0.1, 1e-6) + 4)
+    assert found.epsilon_per_person == pytest.approx(4.5 + epsilon_of(0.4, 1e-6) + 4)
 
 
 def test_a_crash_costs_and_never_tells_for_nothing(
@@ -74,8 +83,8 @@ def test_a_crash_costs_and_never_tells_for_nothing(
 ) -> None:
     """Between the two commits: the account has the cost, and the device no letter."""
 
-    def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, NoiseEvent]:
-        return Letter("a", b"told"), NOISE
+    def sanitize(x: Array, y: Array, ledger: Ledger) -> Letter:
+        return Letter("a", b"told")
 
     with closing(DeviceStore(tmp_path / "device")) as store:
         store.identity = Identity("u", "steps", "ana", "token", "{}", Limits(1.0, 1.0))
@@ -88,6 +97,6 @@ def test_a_crash_costs_and_never_tells_for_nothing(
 
         monkeypatch.setattr(store.account, "book", crash)
         with pytest.raises(KeyboardInterrupt):
-            store.release(sanitize)
+            store.release(1, NOISE, sanitize)
         assert (store.pending, store.n_samples, store.ledger.events) == (None, 1, ())
         assert len(store.account.statement.told) == 1

@@ -29,15 +29,21 @@ from crowdml.errors import (
 from crowdml.learnt import About, LearntModel, estimator, write_model
 from crowdml.models import Softmax
 from crowdml.privacy import (
+    Directed,
+    DirectionEvent,
     DirectionMechanism,
     Limits,
     NoiseEvent,
     NoiseMechanism,
     Place,
+    Role,
+    Roles,
     quantize,
+    role_of,
     sensitivity_steps,
 )
-from crowdml.protocol import State, Terms, encode_parameters, terms_hash
+from crowdml.privacy.direction import FIELDS
+from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.servers import make_task
@@ -138,13 +144,6 @@ def test_leaving_tells_the_server_and_forgets(file: Path, transport: MemoryTrans
     assert list(file.parent.glob("device*")) == []
 
 
-def test_leaving_works_without_a_network(file: Path, transport: MemoryTransport) -> None:
-    device = join(file, transport)
-    transport.down = Unreachable("no network")
-    device.leave()
-    assert list(file.parent.glob("device*")) == []
-
-
 # Joining is agreeing
 
 
@@ -170,13 +169,6 @@ def test_terms_that_make_no_sense_are_not_joined(
 ) -> None:
     transport.terms = terms
     with pytest.raises(InvalidInput, match="make no sense"):
-        join(file, transport)
-    assert transport.enrolled == 0
-
-
-def test_terms_of_another_task_are_not_joined(file: Path, transport: MemoryTransport) -> None:
-    transport.terms = make_task("another").terms.text
-    with pytest.raises(TermsChanged):
         join(file, transport)
     assert transport.enrolled == 0
 
@@ -270,33 +262,6 @@ def test_after_an_outage_one_check_in_holds_all_samples(
     assert message.labels == tuple(np.bincount(y, minlength=3).tolist())
 
 
-def test_an_outage_is_not_hammered(file: Path, transport: MemoryTransport) -> None:
-    waiting = Waiting()
-    with join(file, transport, waiting=waiting) as device:
-        transport.down = Unreachable("no network")
-        tries = 0
-
-        def checkout(token: str) -> None:
-            nonlocal tries
-            tries += 1
-            raise Unreachable("no network")
-
-        transport.checkout = checkout  # type: ignore[method-assign, assignment]
-        fill(device, 20)
-        assert tries == 1, "the next try waits"
-        assert waiting.seconds > 0
-
-
-def test_the_retry_sends_the_very_same_bytes(device: Device, transport: MemoryTransport) -> None:
-    transport.after = [Unreachable("the answer was lost")] * 3
-    outcomes = fill(device, 3) + [device.sync() for _ in range(3)]
-    assert outcomes[2:] == [Outcome.WAITING] * 3 + [Outcome.CHECKED_IN]
-    assert len(transport.bodies) == 4
-    assert len(set(transport.bodies)) == 1
-    assert len(transport.applied) == 1
-    assert len(device.ledger.events) == 1
-
-
 def test_a_waiting_letter_does_not_grow(device: Device, transport: MemoryTransport) -> None:
     transport.before = [Unreachable("no network")] * 5
     fill(device, 7)
@@ -304,18 +269,6 @@ def test_a_waiting_letter_does_not_grow(device: Device, transport: MemoryTranspo
     assert device.sync() is Outcome.CHECKED_IN
     assert [message.samples for message in transport.messages] == [3, 4]
     assert len(device.ledger.events) == 2
-
-
-def test_a_restart_sends_the_very_same_bytes(file: Path, transport: MemoryTransport) -> None:
-    transport.after = [Unreachable("the answer was lost")]
-    with join(file, transport) as device:
-        fill(device, 3)
-    with join(file, transport) as device:
-        assert device.pending
-        assert device.sync() is Outcome.CHECKED_IN
-        assert not device.pending
-    assert len(transport.bodies) == 2
-    assert len(set(transport.bodies)) == 1
 
 
 def test_flush_waits_no_longer_than_asked(file: Path, transport: MemoryTransport) -> None:
@@ -403,7 +356,7 @@ def test_a_reached_limit_stops_and_loses_nothing(
         assert outcomes == [Outcome.COLLECTED] * 2 + [Outcome.LIMIT] * 3
         assert "the device limit is ε = 2; 2 is spent" in caplog.text
         assert (device.n_samples, len(transport.bodies)) == (5, 2)
-        assert device.ledger.per_device == pytest.approx(2.0)
+        assert device.ledger.epsilon_spent == pytest.approx(2.0)
         checkouts = transport.checkouts
         assert device.sync() is Outcome.LIMIT
         assert transport.checkouts == checkouts, "a spent budget costs no traffic"
@@ -412,7 +365,7 @@ def test_a_reached_limit_stops_and_loses_nothing(
         device.set_limits(Limits(per_sample=1.0, per_device=3.0))
         assert device.sync() is Outcome.CHECKED_IN
         assert transport.messages[-1].samples == 5
-        assert device.ledger.per_device == pytest.approx(3.0)
+        assert device.ledger.epsilon_spent == pytest.approx(3.0)
 
 
 def test_the_limit_for_one_sample(file: Path, transport: MemoryTransport) -> None:
@@ -448,7 +401,7 @@ def test_changed_terms_get_no_check_in_until_agreed(
     assert terms.privacy.epsilon == 0.5
     assert device.sync() is Outcome.CHECKED_IN
     assert transport.messages[0].terms == terms_hash(transport.terms)
-    assert device.ledger.per_sample == pytest.approx(0.5)
+    assert device.ledger.epsilon_per_sample == pytest.approx(0.5)
 
 
 def test_what_was_shown_is_what_is_pinned(device: Device, transport: MemoryTransport) -> None:
@@ -515,108 +468,7 @@ def test_a_letter_under_old_terms_is_not_sent_for_ever(
 # The end
 
 
-@pytest.mark.parametrize("state", [State.REACHED, State.EXHAUSTED, State.STOPPED])
-def test_a_finished_task_ends_the_device(
-    file: Path, transport: MemoryTransport, state: State
-) -> None:
-    with join(file, transport) as device:
-        transport.state = state
-        assert fill(device, 5)[2:] == [Outcome.ENDED] * 3
-        assert device.n_samples == 3, "collection has stopped"
-        assert (transport.bodies, device.ledger.events) == ([], ())
-        assert str(state) in (device.ended or "")
-    assert transport.checkouts == 1
-
-
-def test_a_device_comes_back_to_a_task_that_was_reopened(
-    file: Path, transport: MemoryTransport
-) -> None:
-    """Within a run the end is the end; the next run asks again, and no sample is lost."""
-    with join(file, transport) as device:
-        transport.state = State.REACHED
-        assert fill(device, 3)[-1] is Outcome.ENDED
-        transport.state = State.RUNNING
-        assert device.sync() is device.add(X, 0) is Outcome.ENDED
-    with join(file, transport) as device:
-        assert (device.ended, device.n_samples) == (None, 3)
-        assert device.sync() is Outcome.CHECKED_IN
-        assert device.n_samples == 0
-
-
-@pytest.mark.parametrize("kind", ["revoked", "unauthorized"])
-def test_a_device_that_is_unwanted_asks_no_more(
-    file: Path, transport: MemoryTransport, kind: str
-) -> None:
-    with join(file, transport) as device:
-        transport.before = [Rejected(kind, 409, "it is over")]
-        assert fill(device, 3)[-1] is Outcome.ENDED
-    with join(file, transport) as device:
-        assert device.add(X, 0) is Outcome.ENDED
-    assert transport.checkouts == 1
-
-
-@pytest.mark.parametrize("kind", ["task-finished", "revoked", "unauthorized"])
-def test_a_final_refusal_ends_the_device(
-    device: Device, transport: MemoryTransport, kind: str
-) -> None:
-    transport.before = [Rejected(kind, 409, "it is over")]
-    assert fill(device, 4)[2:] == [Outcome.ENDED] * 2
-    assert device.ended == "it is over"
-    assert device.sync() is device.flush() is Outcome.ENDED
-
-
-def test_a_pause_is_waited_out_with_the_same_bytes(
-    device: Device, transport: MemoryTransport
-) -> None:
-    transport.before = [Rejected("task-paused", 409, "paused")] * 2
-    assert fill(device, 4)[2:] == [Outcome.PAUSED] * 2
-    assert device.sync() is Outcome.CHECKED_IN
-    assert len(device.ledger.events) == len(transport.bodies) == 1
-
-
-def test_a_refused_letter_is_not_sent_again(device: Device, transport: MemoryTransport) -> None:
-    transport.before = [Rejected("stale-version", 409, "too old")]
-    fill(device, 3)
-    assert device._store.answers == dict.fromkeys(device._store.answers, "refused: stale-version")
-    assert not device.pending
-    fill(device, 3)
-    assert len(transport.bodies) == 1
-    assert len(device.ledger.events) == 2, "it may have been seen, so it stays charged"
-
-
-def test_a_server_that_asks_for_patience_gets_it(file: Path, transport: MemoryTransport) -> None:
-    waiting = Waiting()
-    with join(file, transport, waiting=waiting) as device:
-        transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": 500.0})]
-        assert fill(device, 3)[-1] is Outcome.WAITING
-        assert 490 < waiting.seconds <= 500
-        assert device.pending
-
-
 # A server that means no good
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        b"",
-        bytes(4),
-        bytes(4 * 13),
-        bytes(47),
-        encode_parameters(np.full(12, np.nan)),
-        encode_parameters(np.array([0.0] * 11 + [np.inf])),
-    ],
-    ids=["none", "one", "one too many", "a byte short", "nan", "inf"],
-)
-def test_parameters_that_are_none_cost_nothing(
-    device: Device, transport: MemoryTransport, parameters: bytes
-) -> None:
-    good = transport.parameters
-    transport.parameters = parameters
-    assert fill(device, 4)[2:] == [Outcome.WAITING] * 2
-    assert (transport.bodies, device.ledger.events, device.n_samples) == ([], (), 4)
-    transport.parameters = good
-    assert device.sync() is Outcome.CHECKED_IN
 
 
 def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: MemoryTransport) -> None:
@@ -627,15 +479,6 @@ def test_huge_parameters_cannot_widen_the_gradient(file: Path, transport: Memory
     (message,) = transport.messages
     sent = np.frombuffer(message.gradient, dtype="<i4").astype(float)
     assert np.ldexp(np.abs(sent).sum(), message.grid) <= 2.0 + 1e-6
-
-
-@pytest.mark.parametrize("wait", ["soon", None, [], {}, float("nan"), -5.0, "1e400"])
-def test_a_nonsensical_patience_is_survived(
-    device: Device, transport: MemoryTransport, wait: object
-) -> None:
-    transport.before = [Rejected("too-frequent", 429, "slowly", {"retry_after": wait})]
-    assert fill(device, 3)[-1] is Outcome.WAITING
-    assert device.pending
 
 
 # Threads
@@ -715,6 +558,21 @@ def test_another_process_fills_the_buffer_first(file: Path) -> None:
         assert one.n_samples == other.n_samples == 4
 
 
+def test_a_limit_that_is_lowered_after_the_approval_holds(
+    file: Path, transport: MemoryTransport
+) -> None:
+    with join(file, transport) as other:
+
+        def meanwhile(step: str) -> None:
+            if step == "checked out":
+                other.set_limits(Limits(1.0, 1e-3))
+
+        with join(file, transport, on_step=meanwhile) as device:
+            assert fill(device, 3)[-1] is Outcome.LIMIT
+            assert (device.n_samples, device.ledger.events) == (3, ())
+    assert not transport.bodies
+
+
 def test_another_process_changes_the_limits(file: Path, transport: MemoryTransport) -> None:
     with join(file, transport) as one, join(file, transport) as other:
         other.set_limits(Limits(1.0, 1e-3))
@@ -778,7 +636,8 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     transport = MemoryTransport(task)
     with join(file, transport) as device:
         assert fill(device, 3) == [Outcome.COLLECTED] * 2 + [Outcome.CHECKED_IN]
-        assert device.ledger.whole_device == device.ledger.per_sample == 4.0
+        assert device.ledger.epsilon_per_person == device.ledger.epsilon_per_sample == 4.0
+        (event,) = device.ledger.events
         assert "all check-ins that you agreed to are made" in (device.ended or "")
         assert fill(device, 5) == [Outcome.ENDED] * 5
     (message,) = transport.directed
@@ -786,10 +645,68 @@ def test_one_check_in_for_the_whole_person(file: Path) -> None:
     assert isinstance(mechanism, DirectionMechanism)
     place = Place(message.terms, device.identity.device, 1)
     mechanism.check(message, place)
-    assert (message.report is not None) == mechanism.evaluates(place)
+    role = mechanism.roles.of(place)
+    assert event == DirectionEvent(1, role, 4.0)
     assert set(json.loads(transport.bodies[0])) == {
-        "id", "version", "terms", "number", "report" if message.report is not None else "direction"
+        "id", "version", "terms", "number", FIELDS[role]
     }, "nothing else about the samples leaves, not even how many they were"  # fmt: skip
+
+
+def test_an_event_is_made_once_and_a_role_drawn_once(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The very object that the ledger approved is spent and booked."""
+    made: list[DirectionEvent] = []
+    drawn: list[Role] = []
+    spent: list[object] = []
+    make, draw, tell = DirectionMechanism.event, Roles.of, DirectionMechanism.tell
+
+    def event(self: DirectionMechanism, n_samples: int, place: Place) -> DirectionEvent:
+        found = make(self, n_samples, place)
+        if place.device:  # Terms ask what a check-in of nobody would cost.
+            made.append(found)
+        return found
+
+    def of(self: Roles, place: Place) -> Role:
+        found = draw(self, place)
+        if place.device:
+            drawn.append(found)
+        return found
+
+    def spend(self: DirectionMechanism, minibatch: Any, event: Any, *more: Any) -> Directed:
+        spent.append(event)
+        return tell(self, minibatch, event, *more)
+
+    transport = MemoryTransport(make_task(**WHOLE, collection__checkins=6))
+    with join(file, transport) as device:
+        for name, watched in (("event", event), ("tell", spend)):
+            monkeypatch.setattr(DirectionMechanism, name, watched)
+        monkeypatch.setattr(Roles, "of", of)
+        for number in range(1, 7):
+            fill(device, 3)
+            assert (len(made), len(drawn), len(spent)) == (number,) * 3
+            assert spent[-1] is made[-1]
+        assert device.ledger.events == tuple(made)
+    assert [event.role for event in made] == drawn
+    assert [role_of(message) for message in transport.directed] == drawn
+
+
+def test_a_number_is_of_the_approval_even_where_another_process_was_faster(file: Path) -> None:
+    """An approval that was overtaken is dropped; what is left gets one of its own."""
+    transport = MemoryTransport(make_task(**WHOLE, collection__checkins=4))
+    with join(file, transport) as other:
+
+        def meanwhile(step: str) -> None:
+            if step == "checked out" and not transport.bodies:
+                assert other.sync() is Outcome.CHECKED_IN
+                for _ in range(3):
+                    other._store.add(np.zeros(4), 0.0, most=99)
+
+        with join(file, transport, on_step=meanwhile) as device:
+            assert fill(device, 3)[-1] is Outcome.CHECKED_IN
+            assert [message.number for message in transport.directed] == [1, 2]
+            assert [event.number for event in device.ledger.events] == [1, 2]  # type: ignore[union-attr]
+            assert device.n_samples == 0
 
 
 def test_check_ins_are_numbered_and_add_up_to_what_was_agreed(file: Path) -> None:
@@ -797,23 +714,11 @@ def test_check_ins_are_numbered_and_add_up_to_what_was_agreed(file: Path) -> Non
     with join(file, transport) as device:
         fill(device, 9)
         assert device.ended is None
-        assert device.ledger.whole_device == pytest.approx(3.0)
+        assert device.ledger.epsilon_per_person == pytest.approx(3.0)
         fill(device, 3)
-        assert device.ledger.whole_device == pytest.approx(4.0)
+        assert device.ledger.epsilon_per_person == pytest.approx(4.0)
         assert device.ended
     assert [message.number for message in transport.directed] == [1, 2, 3, 4]
-
-
-def test_the_last_letter_is_sent_before_the_device_ends(file: Path) -> None:
-    transport = MemoryTransport(make_task(**WHOLE))
-    transport.after = [Unreachable("the answer was lost")] * 2
-    with join(file, transport) as device:
-        fill(device, 3)
-        assert device.ended is None
-        assert device.pending
-        assert [device.sync(), device.sync()] == [Outcome.WAITING, Outcome.CHECKED_IN]
-        assert device.ended
-    assert len(set(transport.bodies)) == 1
 
 
 def test_a_limit_below_the_agreement_holds(file: Path) -> None:
@@ -821,7 +726,7 @@ def test_a_limit_below_the_agreement_holds(file: Path) -> None:
     with join(file, transport, limits=Limits(1.0, 2.0)) as device:
         fill(device, 12)
         assert len(transport.bodies) == 2
-        assert device.ledger.whole_device == pytest.approx(2.0)
+        assert device.ledger.epsilon_per_person == pytest.approx(2.0)
 
 
 def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:

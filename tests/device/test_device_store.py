@@ -18,6 +18,7 @@ from crowdml.privacy import (
     NoiseEvent,
     Part,
     Release,
+    Role,
 )
 from crowdml.types import Array
 
@@ -38,14 +39,16 @@ def store(file: Path) -> Iterator[DeviceStore]:
         yield store
 
 
-def release(store: DeviceStore, id: str = "a") -> tuple[Letter, Array]:
+def release(
+    store: DeviceStore, id: str = "a", n_samples: int | None = None
+) -> tuple[Letter, Array]:
     taken: list[Array] = []
 
-    def sanitize(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent]:
+    def sanitize(x: Array, y: Array, ledger: Ledger) -> Letter:
         taken.append(y)
-        return Letter(id, b"body of " + id.encode()), EVENT
+        return Letter(id, b"body of " + id.encode())
 
-    letter = store.release(sanitize)
+    letter = store.release(n_samples or store.n_samples, EVENT, sanitize)
     assert letter is not None
     return letter, taken[0]
 
@@ -82,14 +85,33 @@ def test_a_letter_takes_its_samples_with_it(store: DeviceStore, file: Path) -> N
         assert again.answers == {"a": "waiting"}
 
 
+def test_a_letter_takes_the_oldest_samples_that_were_approved(
+    store: DeviceStore, file: Path
+) -> None:
+    """Samples that another process added since the approval wait for the next check-in."""
+    fill(store, 1.0, 2.0, 3.0)
+    with closing(DeviceStore(file)) as other:
+        fill(other, 4.0, 5.0)
+    _, y = release(store, n_samples=3)
+    assert y.tolist() == [1.0, 2.0, 3.0]
+    assert store.n_samples == 2
+    assert release(store, "b")[1].tolist() == [4.0, 5.0]
+
+
+def test_a_letter_that_is_not_written_takes_nothing(store: DeviceStore) -> None:
+    fill(store, 1.0, 2.0)
+    assert store.release(2, EVENT, lambda x, y, ledger: None) is None
+    assert (store.n_samples, store.pending, store.ledger.events) == (2, None, ())
+
+
 def test_a_failed_sanitizing_leaves_everything(store: DeviceStore, file: Path) -> None:
     fill(store, 1.0, 2.0)
 
-    def refuse(x: Array, y: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent]:
+    def refuse(x: Array, y: Array, ledger: Ledger) -> Letter:
         raise LimitReached("no")
 
     with pytest.raises(LimitReached):
-        store.release(refuse)
+        store.release(2, EVENT, refuse)
     with closing(DeviceStore(file)) as again:
         assert (again.n_samples, again.pending, again.ledger.events) == (2, None, ())
 
@@ -127,12 +149,12 @@ def test_samples_are_kept_exactly(store: DeviceStore) -> None:
     x = np.array([0.1, -1e-300])
     store.add(x, 1 / 3, most=99)
 
-    def look(xs: Array, ys: Array, ledger: Ledger) -> tuple[Letter, CheckinEvent]:
+    def look(xs: Array, ys: Array, ledger: Ledger) -> Letter:
         assert xs.tobytes() == x.tobytes()
         assert ys.tolist() == [1 / 3]
-        return Letter("a", b""), EVENT
+        return Letter("a", b"")
 
-    store.release(look)
+    assert store.release(1, EVENT, look)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -147,7 +169,7 @@ def test_what_is_charged_survives_a_power_cut(store: DeviceStore, fails: bool) -
     said.clear()
     if fails:
         with pytest.raises(ZeroDivisionError):
-            store.release(lambda x, y, ledger: 1 / 0)  # type: ignore[arg-type,return-value]
+            store.release(1, EVENT, lambda x, y, ledger: 1 / 0)  # type: ignore[arg-type,return-value]
     else:
         release(store)
     full, normal = (said.index(f"PRAGMA synchronous = {mode}") for mode in ("FULL", "NORMAL"))
@@ -230,10 +252,10 @@ def test_another_database_is_left_alone(file: Path) -> None:
 
 
 def test_events_of_every_kind_come_back(store: DeviceStore) -> None:
-    told: list[CheckinEvent] = [EVENT, DirectionEvent(2, "report", 4.0)]
+    told: list[CheckinEvent] = [EVENT, *(DirectionEvent(2, role, 4.0) for role in Role)]
     for number, event in enumerate(told):
         fill(store, 1.0)
-        store.release(lambda x, y, ledger, n=number, e=event: (Letter(f"{n}", b""), e))  # type: ignore[misc]
+        store.release(1, event, lambda x, y, ledger, n=number: Letter(f"{n}", b""))  # type: ignore[misc]
     assert store.ledger.events == tuple(told)
 
 

@@ -83,7 +83,10 @@ def test_four_sensors_of_one_device(tmp_path: Path, mosquitto: Mosquitto) -> Non
         assert config["name"]
     assert configs["state"]["options"] == ["collecting", "waiting", "ended"]
     attributes = configs["epsilon"]["json_attributes_template"]
-    assert attributes == "{{ {'for': value_json['for'], 'limit': value_json['limit']} | tojson }}"
+    assert attributes == (
+        "{{ {'promise': value_json['promise'], 'level': value_json['level'], "
+        "'limit': value_json['limit']} | tojson }}"
+    )
 
 
 def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
@@ -97,8 +100,8 @@ def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
             device.add([0.1, 0.2, 0.3, 0.4], 1)
         home.until(state="waiting", why="waiting to retry", samples=3)
         transport.down = None
-        whom = "everything that this device contributed, over all check-ins"
-        home.until(state="collecting", samples=0, checkins=1, epsilon=4.0, **{"for": whom})
+        said = "ε = 8, for everything that you send to this task."
+        home.until(state="collecting", samples=0, checkins=1, epsilon=4.0, promise=said)
         mosquitto.publish(*3 * ['{"x": [0.1, 0.2, 0.3, 0.4], "y": 1}'])
         home.until(state="never: it ends by itself")
         assert device.ended
@@ -108,7 +111,13 @@ def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
 
 @pytest.mark.parametrize(
     ("epsilon", "whom"),
-    [(1.0, "one sample in every check-in"), (float("inf"), "nobody: the task is not private")],
+    [
+        (1.0, "ε = 20 for one sample in each of 20 check-ins, and ε = 1 for a single sample."),
+        (
+            float("inf"),
+            "It sends numbers from which your samples can be worked out (ε = ∞).",
+        ),
+    ],
 )
 def test_whom_noise_protects(
     tmp_path: Path, mosquitto: Mosquitto, epsilon: float, whom: str
@@ -118,7 +127,7 @@ def test_whom_noise_protects(
         for _ in range(6):
             device.add([0.1, 0.2, 0.3, 0.4], 1)
         spent = None if epsilon == float("inf") else 2.0
-        Home(device, mosquitto).until(checkins=2, epsilon=spent, **{"for": whom})
+        Home(device, mosquitto).until(checkins=2, epsilon=spent, promise=whom)
 
 
 def test_no_sample_and_no_token(tmp_path: Path, mosquitto: Mosquitto) -> None:

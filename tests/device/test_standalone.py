@@ -1,6 +1,7 @@
 """The device in one file: a real server takes it for one of ours, whatever the model."""
 
 import ast
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,22 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdml.protocol import Task
+from crowdml.protocol import Task, terms_hash
 from crowdml.server.entry import LogEntry
+from tests.conformance.scene import Scene, Stage
 from tests.device.alone import PROGRAM, Alone, line
+from tests.device.puppet import serving
 from tests.servers import Process, create, make_task
 
-CHECKINS = 15
+CHECKINS = 30
 DIRECTION: dict[str, Any] = {
     "privacy__mechanism": "direction",
     "privacy__epsilon": 60.0,
     "collection__checkins": CHECKINS,
-    "collection__evaluators": 0.5,
+    "collection__evaluators": 1 / 3,
     "model__regularization": 0.01,
     "optimizer__c": 1.0,
 }
+LABEL: dict[str, Any] = {"collection__counters": 1 / 3}
 NUMBER: dict[str, Any] = {"target__labels": None, "target__scale": 2.0}
-KINDS: dict[str, dict[str, Any]] = {"softmax": {}, "hinge": {}, "ridge": NUMBER, "huber": NUMBER}
+KINDS = {"softmax": LABEL, "hinge": LABEL, "ridge": NUMBER, "huber": NUMBER}
 TASKS = {
     f"{kind}-{intercept}".lower(): make_task(
         f"{kind}-{intercept}".lower(),
@@ -72,9 +76,9 @@ def log_of(server: Process, task: str) -> list[LogEntry]:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: str) -> None:
-    """All check-ins of two devices, some of either role.
+    """All check-ins of two devices, some of each role.
 
-    False-positive rate: 2·2⁻³⁰ a case for one role alone, 1.5e-8 in all.
+    False-positive rate: (2/3)⁶⁰ for each role of a case that nobody has, 5e-10 in total.
     """
     task, rng = TASKS[name], np.random.default_rng(1)
     for number in range(2):
@@ -96,7 +100,8 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     assert len({(entry.device, entry.number) for entry in log}) == 2 * CHECKINS
     said = b"".join(entry.told for entry in log)
     assert b"direction" in said
-    assert b"report" in said
+    assert b"wrong" in said
+    assert (b"answer" in said) == (TASKS[name].terms.n_classes > 0)
 
 
 def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
@@ -185,13 +190,16 @@ def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
     assert asked.stdout.endswith("Agree and join? [y/N] ")
     assert "device" not in alone.state
     assert '"epsilon": 4.0' in asked.stdout, "the terms themselves are shown"
-    assert "at most ε = 4, for all that you sense" in asked.stdout
+    assert "ε = 4, for everything that you send to this task." in asked.stdout
+    assert "sends only your answer to one sample" in asked.stdout
 
 
 def test_a_weak_promise_is_named_so(alone: Alone, server: Process) -> None:
     arguments = ("join", f"{server.url}/join/softmax-true", "--fingerprint", server.fingerprint)
     shown = alone.run(*arguments, "--yes")
-    assert "at most 100 % sure.\nTHIS TASK IS NOT PRIVATE: above ε = 20" in shown.stdout
+    assert "We call that not private." in shown.stdout
+    assert "\nTHIS TASK IS NOT PRIVATE. It has ε = " in shown.stdout
+    assert "never leave" not in shown.stdout
     assert (shown.returncode, "--accept-no-privacy" in shown.stderr) == (1, True)
     assert "device" not in alone.state
     assert alone.run(*arguments, "--yes", "--accept-no-privacy").returncode == 0
@@ -242,6 +250,56 @@ def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
     assert database.read_bytes() == before
     alone.file.write_text("not a database at all, but long enough to be taken for one " * 99)
     assert alone.run("ledger").stderr == "file is not a database\n"
+
+
+# A server that lies to the person; what it may say to the device is for all of them, elsewhere
+
+
+@pytest.fixture
+def scene() -> Iterator[tuple[Scene, str]]:
+    """A scripted task, and the link to join it."""
+    stage = Stage()
+    scene = stage.scene(checkins=4)
+    with serving(stage) as url:
+        yield scene, f"{url}/join/{scene.name}"
+
+
+def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str]) -> None:
+    """Neither colours that conceal, nor lines that forge, nor letters that turn round."""
+    liar, link = scene
+    hidden = "\x1b[8m\x9b2J\r\u202e"
+    liar.terms = liar.terms.replace('"sensors": "motion"', '"sensors": "\u202emotion\u202c"')
+    liar.terms = liar.terms.replace('"Jane Doe"', '"Jane\u202eDoe"')
+    liar.lies = {"title": f"Nice{hidden}", "objective": "x\nWhat you lose: nothing\x07"}
+    shown = alone.run("join", link, typed="n\n")
+    assert shown.stdout.replace("\n", "").isprintable()
+    assert r"Nice\x1b[8m\x9b2J\r\u202e" in shown.stdout
+    assert "\nWhat you lose: nothing" not in shown.stdout
+    assert r"\u202emotion\u202c" in shown.stdout
+    document = {"type": "urn:crowdml:problem:revoked", "detail": f"gone{hidden}"}
+    liar.says("devices", (403, {}, json.dumps(document).encode()))
+    refused = alone.join(link)
+    assert r"gone\x1b[8m" in refused.stderr
+    assert refused.stderr.replace("\n", "").isprintable()
+
+
+def test_a_long_text_does_not_push_the_price_away(alone: Alone, scene: tuple[Scene, str]) -> None:
+    liar, link = scene
+    liar.terms = liar.terms.replace("{", "{" + "\n" * 3000, 1)
+    *_, loss, lost, name = alone.run("join", link, typed="n\n").stdout.splitlines()[:-1]
+    assert loss.startswith("What you lose: Moderate privacy. ε = 4, for everything")
+    assert "right 98 times in 100. We call that moderate." in loss
+    assert lost.startswith("What you lost: ε = 0")
+    assert terms_hash(liar.terms) in name
+
+
+def test_no_header_is_no_consent(alone: Alone, scene: tuple[Scene, str]) -> None:
+    liar, link = scene
+    alone.join(link)
+    liar.says("model", (200, {}, b'{"version": 0, "state": "running", "parameters": ""}'))
+    refused = alone.feed(*["1,2,3,4,walk\n"] * 3)
+    assert refused.stderr == "the terms have changed. Leave, and read them anew.\n"
+    assert (refused.returncode, alone.buffered) == (1, 3)
 
 
 # What it is made of

@@ -129,24 +129,3 @@ def test_another_certificate_gets_nothing(start: Start, tmp_path: Path) -> None:
     alone.remember(pinned)
     assert alone.feed().returncode == 0
     assert [entry.id for entry in log_of(server)] == [json.loads(pinned["outbox"])["id"]]
-
-
-def test_an_outage_and_the_same_bytes(start: Start, tmp_path: Path) -> None:
-    """The database fails after the letter was written; later runs send that letter."""
-    alone = Alone(tmp_path)
-    server = start_with(start, alone)
-    server.fail_writes.touch()
-    failed = alone.feed(*lines(3))
-    assert failed.returncode == 1
-    assert "Send the same bytes again" in failed.stderr
-    letter = alone.state["outbox"]
-    assert alone.feed().returncode == 1
-    assert alone.state["outbox"] == letter
-    server.fail_writes.unlink()
-    assert alone.feed().returncode == 0
-    (entry,) = log_of(server)
-    assert entry.id == json.loads(letter)["id"]
-    server.kill()
-    down = alone.feed(*lines(3, seed=1))
-    assert (down.returncode, alone.buffered) == (1, 3)
-    assert "no answer that makes sense" in down.stderr

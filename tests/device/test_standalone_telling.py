@@ -75,8 +75,7 @@ def test_codebooks(case: dict[str, Any], expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("case", "expected"), vectors("roles"))
 def test_roles(case: dict[str, Any], expected: dict[str, Any]) -> None:
     place = "{terms_sha256}\n{device}\n{number}".format(**case)
-    evaluates = standalone.evaluates(SimpleNamespace(**case), place)  # type: ignore[arg-type]
-    assert ("report" if evaluates else "direction") == expected["what"]
+    assert standalone.role_of(SimpleNamespace(**case), place) == expected["role"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("case", "expected"), vectors("choice"))
@@ -106,8 +105,31 @@ def test_mistakes(case: dict[str, Any], expected: dict[str, Any], draws: Draws) 
     terms, samples = model(case, epsilon=1.0), list(zip(case["x"], case["y"], strict=True))
     for i, (_, y) in enumerate(samples):
         draws(i, 0, 0)
-        truth = 2 * int(y if terms.C else 0) + expected["mistakes"][i]
-        assert standalone.report(terms, case["w"], samples) == truth
+        told = standalone.tell(terms, "here", case["w"], samples, "evaluate")
+        assert told == {"wrong": expected["mistakes"][i]}
+        if terms.C:
+            draws(i, 0, 0)
+            told = standalone.tell(terms, "here", case["w"], samples, "count")
+            assert told == {"answer": int(y)}
+
+
+@pytest.mark.parametrize(("role", "k"), [("evaluate", 2), ("count", 3)])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_responses(role: str, k: int, epsilon: float, draws: Draws) -> None:
+    """The truth where the coin of one among k says so, else every other number alike."""
+    sizes = {"D": 1, "C": 3, "K": 3, "d": 3, "kind": "softmax", "intercept": False}
+    terms: Any = SimpleNamespace(epsilon=epsilon, **sizes)
+    # The model prefers label 0, so label 2 is predicted wrongly.
+    w, samples = [1.0, 0.0, 0.0], [([1.0], 2.0)]
+    truth, field = (1, "wrong") if role == "evaluate" else (2, "answer")
+    coin = Choice(k, 1, epsilon).coin
+    draws(0, coin - 1, 0)
+    assert standalone.tell(terms, "here", w, samples, role) == {field: truth}
+    others = set()
+    for i in range(k - 1):
+        draws(0, coin, i)
+        others.add(standalone.tell(terms, "here", w, samples, role)[field])
+    assert others == set(range(k)) - {truth}
 
 
 L2 = vectors("features", lambda case: case["input"]["norm"] == 2)
@@ -136,7 +158,8 @@ def test_letters(
     place = f"{terms_hash(case['terms'])}\n{case['device']}\n{case['number']}"
     draws(*map(int, case["draws"]))
     samples = list(zip(case["x"], case["y"], strict=True))
-    told = standalone.tell(terms, place, case["w"], samples)
+    role = standalone.role_of(terms, place)
+    told = standalone.tell(terms, place, case["w"], samples, role)
     assert told.items() <= expected["message"].items()
 
 

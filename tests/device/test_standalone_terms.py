@@ -86,6 +86,8 @@ FELLOWS: dict[tuple[str, ...], dict[tuple[str, ...], object]] = {
     ("features", "sensor", "window"): {("features", "count"): 1},
     ("collection", "batch"): {("collection", "buffer"): 1_000_000},
     ("collection", "buffer"): {("collection", "batch"): 1},
+    ("collection", "evaluators"): {("collection", "counters"): 0.0},
+    ("collection", "counters"): {("collection", "evaluators"): 0.0},
     ("privacy", "closest"): {("privacy", "directions"): 4096},
     ("privacy", "directions"): {("privacy", "closest"): 1},
     ("privacy", "epsilon"): {("collection", "checkins"): 1_000_000},
@@ -95,8 +97,8 @@ FELLOWS: dict[tuple[str, ...], dict[tuple[str, ...], object]] = {
 
 def test_the_terms_that_are_changed_below() -> None:
     assert accepts(DOCUMENT)
-    assert len(RANGES) == 18
-    assert len(PATHS) == 41
+    assert len(RANGES) == 19
+    assert len(PATHS) == 42
 
 
 @pytest.mark.parametrize(("path", "least", "most", "whole"), RANGES)
@@ -144,7 +146,7 @@ def test_what_it_accepts_the_package_accepts(path: tuple[str, ...], value: objec
     document = changed(path, value)
     if accepts(document):
         terms, theirs = Terms.parse(json.dumps(document)), read(document)
-        assert terms.epsilon_per_sample == theirs.epsilon
+        assert terms.loss.total == theirs.epsilon
         assert terms.make_model().size == theirs.d
 
 
@@ -161,6 +163,7 @@ def test_what_it_accepts_the_package_accepts(path: tuple[str, ...], value: objec
     epsilon=st.floats(1e-6, 1e6),
     checkins=st.integers(1, 1_000_000),
     evaluators=st.floats(0, 0.9),
+    counters=st.just(0.0) | st.floats(0, 0.9),
 )
 def test_what_the_package_accepts_it_accepts(**values: Any) -> None:
     document = copy.deepcopy(DOCUMENT)
@@ -175,7 +178,7 @@ def test_what_the_package_accepts_it_accepts(**values: Any) -> None:
         return
     theirs = standalone.Terms(text, "activity")
     assert terms.mechanism().length == theirs.S
-    assert terms.epsilon_in_all == pytest.approx(theirs.in_all)
+    assert terms.promise.epsilon_per_person == pytest.approx(theirs.in_all)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=".".join)
@@ -193,6 +196,8 @@ def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
         (("model", "clip"), 0.5),
         (("collection", "heldout"), 0.1),
         (("collection", "checkins"), None),
+        (("collection", "evaluators"), 0.86),
+        (("collection", "counters"), 0.76),
         (("privacy", "closest"), 1024),
         (("privacy", "epsilon"), 40.1),
         (("collection", "buffer"), 2),
@@ -209,6 +214,33 @@ def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
 )
 def test_fields_that_contradict_each_other(path: tuple[str, ...], value: object) -> None:
     assert not accepts(changed(path, value))
+
+
+def test_there_is_nothing_to_count_where_a_number_is_predicted() -> None:
+    """Refused by the one file and by the package, and accepted by both with counters of 0."""
+    document = copy.deepcopy(DOCUMENT)
+    document["target"]["labels"], document["model"]["kind"] = [], "ridge"
+    for counters in (0.05, 0.0):
+        document["collection"]["counters"] = counters
+        assert accepts(document) == (counters == 0)
+        if counters:
+            with pytest.raises(standalone.Problem, match="counters of 0 where there are no labels"):
+                read(document)
+            with pytest.raises(InvalidTask, match=r"collection\.counters must be 0 where a number"):
+                Terms.parse(json.dumps(document))
+
+
+def test_one_check_in_in_ten_trains() -> None:
+    for evaluators, counters in ((0.9, 0.0), (0.0, 0.9), (0.6, 0.3), (0.5, 0.41), (0.9, 0.01)):
+        document = changed(("collection", "evaluators"), evaluators)
+        document["collection"]["counters"] = counters
+        if evaluators + counters < 0.91 - 1e-9:
+            assert accepts(document)
+            continue
+        with pytest.raises(standalone.Problem, match="let one check-in in ten train"):
+            read(document)
+        with pytest.raises(InvalidTask, match=r"at most 0\.9 together with collection\.counters"):
+            Terms.parse(json.dumps(document))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The way to the server: conformance, trust, and answers that no honest server gives."""
 
-import json
 import socket
 import ssl
 import threading
@@ -13,11 +12,11 @@ from typing import Any
 import pytest
 
 from crowdml.checks.transports import check_transport
-from crowdml.device import Device, HttpTransport, Outcome, Waiting
+from crowdml.device import Device, HttpTransport, Outcome
 from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
 from crowdml.protocol import Enrol
 from crowdml.server.certificate import certificate_fingerprint, self_signed
-from tests.device.puppet import Answer, Puppet, serving
+from tests.device.puppet import Puppet, serving
 from tests.servers import PATIENCE, Start, free_port, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
@@ -219,97 +218,6 @@ def test_a_fingerprint_needs_tls(tmp_path: Path) -> None:
 
 
 # A server that means no good
-
-
-GOOD_MODEL = json.dumps(
-    {"version": 0, "state": "running", "parameters": "AAAA" * 16}
-).encode()  # fmt: skip
-NESTED = b"[" * 5000
-MODELS: dict[str, Answer] = {
-    "empty": (200, {}, b""),
-    "not JSON": (200, {}, b"<html>hello</html>"),
-    "not UTF-8": (200, {}, b'{"version": 0, "state": "\xff\xfe", "parameters": ""}'),
-    "nested": (200, {}, b'{"version": 0, "more": ' + NESTED),
-    "all nested": (200, {}, NESTED),
-    "an array": (200, {}, b"[]"),
-    "too few parameters": (200, {}, GOOD_MODEL.replace(b"AAAA" * 16, b"AAAA")),
-    "bad base64": (200, {}, GOOD_MODEL.replace(b"AAAA" * 16, b"?")),
-    "nan": (200, {}, GOOD_MODEL.replace(b"AAAA" * 16, b"//////" + b"A" * 58)),
-    "a negative version": (200, {}, GOOD_MODEL.replace(b'"version": 0', b'"version": -1')),
-    "a huge version": (200, {}, GOOD_MODEL.replace(b'"version": 0', b'"version": 1e99')),
-    "an unknown state": (200, {}, GOOD_MODEL.replace(b"running", b"dancing")),
-    "a redirect": (302, {"Location": "http://127.0.0.1:1/"}, b""),
-    "nothing new": (304, {}, b""),
-    "no content": (204, {"Content-Length": "0"}, b""),
-    "a fault": (500, {}, b"Internal Server Error"),
-    "a fault, not UTF-8": (500, {}, b'{"type": "\xff"}'),
-    "a fault, nested": (500, {}, b'{"type": ' + NESTED),
-    "a refusal that is no problem": (418, {}, b"teapot"),
-    "a refusal, not UTF-8": (418, {}, b'{"type": "\xff"}'),
-    "a refusal, nested": (418, {}, b'{"type": ' + NESTED),
-    "a refusal of strange types": (418, {}, b'{"type": [1], "detail": {"a": 1}}'),
-    "too short": (200, {"Content-Length": "999999"}, GOOD_MODEL),
-}
-
-
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-def test_a_strange_model_costs_nothing(tmp_path: Path, model: Answer) -> None:
-    puppet = Puppet()
-    puppet.model = model
-    with (
-        serving(puppet) as url,
-        Device.join(url, "activity", file=tmp_path / "device", waiting=Waiting(base=0.0)) as device,
-    ):
-        # An answer cut short is waited for; the test need not wait long.
-        device._transport._connection.timeout = 0.5  # type: ignore[attr-defined]
-        assert [device.add(X, 0) for _ in range(4)][2:] == [Outcome.WAITING] * 2
-        assert (puppet.checkins, device.ledger.events, device.n_samples) == ([], (), 4)
-        puppet.model = (200, {}, GOOD_MODEL)
-        assert device.sync() is Outcome.CHECKED_IN
-        assert json.loads(puppet.checkins[0])["samples"] == 4
-
-
-def test_a_giant_answer_is_not_taken_in(tmp_path: Path) -> None:
-    puppet = Puppet()
-    puppet.model = (200, {"Content-Length": str(48 * 2**20 + len(GOOD_MODEL))}, GOOD_MODEL)
-    puppet.endless = True
-    with (
-        serving(puppet) as url,
-        Device.join(url, "activity", file=tmp_path / "device") as device,
-    ):
-        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.WAITING
-        assert (puppet.checkins, device.ledger.events) == ([], ())
-
-
-ANSWERS: dict[str, Answer] = {
-    "empty": (200, {}, b""),
-    "not JSON": (200, {}, b"ok"),
-    "not UTF-8": (200, {}, b'{"version": 1, "status": "\xff"}'),
-    "nested": (200, {}, b'{"version": 1, "more": ' + NESTED),
-    "an unknown status": (200, {}, b'{"version": 1, "status": "lost"}'),
-    "a fault": (503, {}, b'{"type": "urn:crowdml:problem:unavailable"}'),
-    "a foreign refusal": (403, {}, b"<html>proxy</html>"),
-    "a strange wait": (
-        429, {}, b'{"type": "urn:crowdml:problem:too-frequent", "retry_after": "later"}'
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
-def test_a_strange_answer_to_a_check_in_is_retried(tmp_path: Path, answer: Answer) -> None:
-    puppet = Puppet()
-    puppet.model = (200, {}, GOOD_MODEL)
-    good, puppet.checkin = puppet.checkin, answer
-    with (
-        serving(puppet) as url,
-        Device.join(url, "activity", file=tmp_path / "device", waiting=Waiting(base=0.0)) as device,
-    ):
-        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.WAITING
-        puppet.checkin = good
-        assert device.sync() is Outcome.CHECKED_IN
-        assert len(puppet.checkins) == 2
-        assert len(set(puppet.checkins)) == 1
-        assert len(device.ledger.events) == 1
 
 
 def test_a_refusal_keeps_its_words() -> None:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from crowdml.device import standalone
-from crowdml.privacy import Choice, Codebook, DirectionMechanism, Place
+from crowdml.privacy import Choice, Codebook, Directed, DirectionMechanism, Place, Role, Roles
 from crowdml.protocol import (
     PROBLEMS,
     TERMS_HEADER,
@@ -43,6 +43,34 @@ def test_every_problem_with_its_status() -> None:
     assert set(found) == set(PROBLEMS)
     for kind, problem in PROBLEMS.items():
         assert str(problem.status) in found[kind].split(", "), kind
+
+
+WORDS = {
+    "kept": "tries again later",
+    "kept as long as the server says": "tries again after `retry_after` seconds, at most an hour",
+    "kept for the pause": "tries again later",
+    "dropped": "goes on with the next minibatch, after a while",
+    "dropped for other terms": "sends nothing until the participant agrees",
+    "dropped as one too many": "stops for good",
+    "dropped at the task's end": "stops until it is started again",
+    "dropped for good": "stops for good",
+}
+"""What the page says for the rows of the table of behaviour."""
+
+
+def test_every_problem_with_what_a_device_does() -> None:
+    table = json.loads(page("tests/vectors/behaviour.json"))
+    expected = {
+        kind: (row["outbox"] == "new", WORDS[name.removeprefix("new bytes, ")])
+        for name, kinds in table["cells"]["collecting"].items()
+        for row in [table["rows"][name]]
+        for kind in set(kinds) & set(PROBLEMS)
+    }
+    found: dict[str, tuple[bool, str]] = {}
+    for kinds, _, message, device in table_rows(PROTOCOL.partition("## 8.")[2])[1:]:
+        does = (message == "keep", re.split("[:;]", device)[0])
+        found |= dict.fromkeys(re.findall(r"`([a-z-]+)`", kinds), does)
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -192,26 +220,52 @@ def test_the_example_of_a_codeword() -> None:
     assert v == list(standalone.codebook(text, d, 8))[7]
 
 
-@pytest.mark.parametrize(("name", "number"), [("role", PLACE.number), ("role of 13", 13)])
-def test_the_example_of_a_role(name: str, number: int) -> None:
-    pattern = r"bytes (.*), (\d+) of 4294967296: with evaluators (.*) it (trains|evaluates)"
+def test_the_examples_of_roles() -> None:
+    """One for each role."""
+    assert {example_of_a_role(name) for name in ROLES} == set(Role)
+
+
+ROLES = {"role": PLACE.number, "role of 13": 13, "role of 16": 16}
+
+
+def example_of_a_role(name: str) -> Role:
+    shares = r"with evaluators (.*) and counters (.*)"
+    pattern = rf"bytes (.*), (\d+) of 4294967296: {shares} it (trains|evaluates|counts)"
     found = re.fullmatch(pattern, shown(name))
     assert found is not None
-    place = PLACE._replace(number=number)
+    place = PLACE._replace(number=ROLES[name])
     text = "\n".join(map(str, place)) + "\nrole"
     drawn = hashlib.sha256(text.encode()).digest()[:4]
     assert bytes.fromhex(found[1]) == drawn
     assert int(found[2]) == int.from_bytes(drawn, "little")
-    mechanism = DirectionMechanism(4.0, 1024, 67, size=5, evaluators=float(found[3]))
-    assert mechanism.evaluates(place) == (found[4] == "evaluates")
+    role = Roles(float(found[3]), float(found[4])).of(place)
+    assert found[5] == f"{role}s"
+    return role
 
 
 def test_the_examples_of_a_coin() -> None:
     (block,) = blocks(PROTOCOL, "text")
     coins = re.findall(r"^coin +(\d+) for k = (\d+), t = (\d+), epsilon (\d+)$", block, re.M)
-    assert len(coins) == 2
+    assert len(coins) == 3
     for coin, k, t, epsilon in coins:
         assert abs(Choice(int(k), int(t), float(epsilon)).coin - int(coin)) <= 2**11
+
+
+def test_the_example_of_a_reading() -> None:
+    """What the server makes of each number at ε = 4, to the last digit that is shown."""
+    mechanism = DirectionMechanism(4.0, 1024, 67, size=5, n_classes=3)
+    for role, field in ((Role.EVALUATE, "wrong"), (Role.COUNT, "answer")):
+        choice = mechanism.choice_of(role)
+        said = f"P = {choice.likely:.4f} and Q = {choice.unlikely:.4f} for `{field}`"
+        assert said in PROTOCOL.replace("\n", " ")
+    wrong, right = (mechanism.read(Directed(1, wrong=n), PLACE).errors for n in (1, 0))
+    assert f"1 is read as {wrong:.3f} errors, and 0 as {right:.3f}".replace("-", "−") in PROTOCOL
+    sent, other, _ = mechanism.read(Directed(1, answer=0), PLACE).labels
+    said = f"is read as {sent:.3f} samples, and each other one as {other:.3f}".replace("-", "−")
+    assert said in PROTOCOL.replace("\n", " ")
+    for epsilon in (1.0, 4.0):
+        variance = DirectionMechanism(epsilon, 1024, 67, size=5).error_variance
+        assert f"{variance:.2g} at ε₁ = {epsilon:g}" in PROTOCOL.replace("\n", " ")
 
 
 def test_the_constants_of_the_mixing() -> None:

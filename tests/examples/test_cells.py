@@ -22,7 +22,7 @@ SAYS = {
         r"\nerror 0\.0\d+, a person loses 4\n",
     ],
     "look_inside_a_server": [
-        r"a person has lost 4\.0 in all",
+        r"a person has lost 4\.0 in total",
         r"version: 40",
         r"\{'number': 1, '(direction|report)': \d+\}",
         r"the same as the server's: True",

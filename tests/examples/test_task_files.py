@@ -15,4 +15,4 @@ def test_a_task_file(file: Path) -> None:
     task = Task.from_toml(file.read_text(encoding="utf-8"))
     assert task.terms.private
     assert task.terms.features.sensor is not None
-    assert task.terms.epsilon_per_sample == pytest.approx(float(task.terms.privacy.epsilon))
+    assert task.terms.loss.total == pytest.approx(float(task.terms.privacy.epsilon))

@@ -23,7 +23,7 @@ def test_it_takes_part_and_leaves(tmp_path: Path) -> None:
         assert (ran.returncode, ran.stderr) == (0, "")
         *outcomes, last = ran.stdout.splitlines()
         assert Counter(outcomes) == {"collected": 57, "checked in": 3}
-        assert last == "told, whatever it was, in all: ε = 4"
+        assert last == "spent so far: ε = 4"
         assert recompute(server.database, "room").version == 3
         with server.store() as store:
             (device,) = store.devices(store.task("room").id)

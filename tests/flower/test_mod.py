@@ -127,7 +127,7 @@ def test_the_ledger_stops_it(tmp_path: Path) -> None:
 def test_without_a_partition_a_client_has_one_ledger(tmp_path: Path) -> None:
     made = mod(tmp_path)
     made(instruction(), context(None), app())
-    assert made.ledger().whole_device == 4.0
+    assert made.ledger().epsilon_per_person == 4.0
     assert (tmp_path / "participant.account").exists()
 
 

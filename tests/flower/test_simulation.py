@@ -54,4 +54,6 @@ def test_a_crowd_of_clients_learns(tmp_path: Path) -> None:
     guessed = 1 - np.bincount(data.y_test.astype(int)).max() / len(data.y_test)
     assert wrong.mean() < guessed / 2
     ledgers = [mod.ledger(partition) for partition in range(CLIENTS)]
-    assert [ledger.whole_device for ledger in ledgers] == pytest.approx([8.0 * ROUNDS] * CLIENTS)
+    assert [ledger.epsilon_per_person for ledger in ledgers] == pytest.approx(
+        [8.0 * ROUNDS] * CLIENTS
+    )

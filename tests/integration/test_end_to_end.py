@@ -76,7 +76,9 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
         for device in devices:
             assert "all check-ins" in (device.ended or "")
             assert device.add(np.eye(3)[0], 0) is Outcome.ENDED
-            assert device.ledger.whole_device == pytest.approx(100.0), "what was agreed, in all"
+            assert device.ledger.epsilon_per_person == pytest.approx(100.0), (
+                "what was agreed, in all"
+            )
         names = {device.identity.device for device in devices}
     log = log_of(server)
     assert {entry.name for entry in log} == names

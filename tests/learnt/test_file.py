@@ -62,10 +62,10 @@ def test_every_file_says_where_it_comes_from(task: Task) -> None:
 
     model = learnt(task)
     terms = task.terms
-    epsilon, unit = terms.promise
     facts = (
-        task.name, 6, terms_hash(terms.text), terms.mechanism_name, epsilon,
-        terms.event(3).loss.delta, unit, terms.mechanism().norm,
+        task.name, 6, terms_hash(terms.text), terms.mechanism_name,
+        terms.promise.epsilon_of_terms, terms.promise.delta, terms.promise.whom,
+        terms.mechanism().norm,
     )  # fmt: skip
     assert tuple(getattr(model.about, name) for name in FACTS) == facts
     document = msgspec.json.decode(write_model(model, "json"))

@@ -57,10 +57,11 @@ class Browser:
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         return self._call("POST", path, urlencode(form).encode(), kind | headers)
 
-    def send(self, path: str, form: dict[str, str] | None = None) -> Reply:
+    def send(self, path: str, form: dict[str, str] | None = None, **headers: str) -> Reply:
         """Send a form as a page of this session would."""
         csrf = fields_of(self.get("/owner"))["csrf"]
-        return self.post(path, {"csrf": csrf} | (form or {}), Origin=self.portal.url)
+        headers |= {"Origin": self.portal.url}
+        return self.post(path, {"csrf": csrf} | (form or {}), **headers)
 
     def sign_in(self, name: str = NAME, password: str = PASSWORD, **form: str) -> Reply:
         return self.post("/owner/sign-in", {"name": name, "password": password} | form)

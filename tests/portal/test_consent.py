@@ -8,6 +8,7 @@ import pytest
 from crowdml.demo.tasks import demo_task
 from crowdml.portal.consent import Consent
 from crowdml.protocol import Task
+from crowdml.protocol.figures import written_epsilon
 from tests.docs.pages import ROOT, blocks, page
 from tests.portal.owner_browser import Portal, text_of
 from tests.servers import create, make_task
@@ -21,10 +22,10 @@ EXAMPLES = [
     make_task("bare", privacy__epsilon=float("inf"), **{"features__sensor.kind": "motion"}),
 ]
 QUESTIONS = {
-    "en": ["Who asks?", "What is sensed?", "What leaves the device?", "How long does it take?",
-           "What do I lose in all?", "How do I stop?"],
-    "de": ["Wer fragt?", "Was wird gemessen?", "Was verlässt das Gerät?", "Wie lange dauert es?",
-           "Was verliere ich insgesamt?", "Wie höre ich auf?"],
+    "en": ["Who asks?", "Which sensors are read?", "What leaves the device?",
+           "How long does it take?", "What can be learnt about me?", "How do I stop?"],
+    "de": ["Wer fragt?", "Welche Sensoren werden gelesen?", "Was verlässt das Gerät?",
+           "Wie lange dauert es?", "Was lässt sich über mich erfahren?", "Wie höre ich auf?"],
 }  # fmt: skip
 
 
@@ -54,15 +55,12 @@ def test_six_answers(portal: Portal, task: Task) -> None:
     assert all(each in who for each in (terms.owner, terms.contact, terms.purpose))
     assert terms.sensors in sensed
     assert ", ".join(terms.target.labels) in sensed
-    assert f"From {terms.collection.batch} samples" in leaves
-    assert (
-        "one small number" in leaves if terms.mechanism_name == "direction" else "numbers" in leaves
-    )
+    promise = terms.promise
+    assert leaves == " ".join(map(str, promise.what_leaves))
     here = terms.features.sensor is not None
     assert (f"about {consent.time()} with this page open" if here else "your device") in how_long
-    assert consent.level in lost
-    sure = consent.sure.replace("\xa0", " ")
-    assert sure in lost if terms.hides else "Perhaps everything" in lost
+    assert lost.startswith(f"{promise.level.pill} ε = {written_epsilon(promise.epsilon)} ")
+    assert " ".join(map(str, promise.what_is_lost)) in lost
     assert ("Leave and erase everything" if here else "device leave") in stop
     assert "erases the samples, the ledger and the key" in stop
 
@@ -76,14 +74,8 @@ def test_six_answers_in_german(portal: Portal) -> None:
     who, _, _, how_long, lost, stop = answers(portal, EXAMPLES[0], "de")
     assert EXAMPLES[0].terms.owner in who
     assert "etwa 20 Minuten" in how_long
-    assert "höchstens zu 98,2 % sicher" in lost
+    assert "läge er schlimmstenfalls in 98 von 100 Fällen richtig" in lost
     assert "„Gehen und alles löschen“" in stop
-
-
-def test_twenty_strong_check_ins_are_not_strong_together() -> None:
-    terms = make_task(privacy__epsilon=1.0).terms
-    assert (Consent(terms).checkins, Consent(terms).level) == (20, "Very weak privacy")
-    assert Consent(make_task(privacy__epsilon=0.04).terms).level == "Strong privacy"
 
 
 @pytest.mark.parametrize(

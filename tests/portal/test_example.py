@@ -4,11 +4,14 @@ import json
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from crowdml.portal.example import Example, make_example
-from crowdml.privacy import DirectionMechanism, Place
+from crowdml.portal.message import Message
+from crowdml.privacy import Directed, DirectionMechanism, Place, Role, role_of
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import Terms, checkin_type, terms_hash
 from tests.servers import make_task
 
@@ -43,31 +46,37 @@ def test_with_noise_it_is_not(law: str) -> None:
     assert all(true != sent for what, true, sent in message.rows if what.startswith("number"))
 
 
-def test_a_direction_and_a_report_with_their_odds() -> None:
+def role_in(message: Message) -> Role:
+    return role_of(msgspec.json.decode(message.body, type=Directed))
+
+
+def test_a_number_of_each_role_with_its_odds() -> None:
     terms = make_task(privacy__mechanism="direction", collection__batch=6).terms
-    trained, evaluated = sorted(
-        example_of(terms).messages, key=lambda message: "report" in json.loads(message.body)
-    )
-    for message, key, numbers in ((trained, "direction", 1024), (evaluated, "report", 6)):
+    messages = {role_in(message): message for message in example_of(terms).messages}
+    says = {Role.EVALUATE: ["right", "wrong"], Role.COUNT: [*terms.target.labels]}
+    for role, numbers in ((Role.TRAIN, 1024), (Role.EVALUATE, 2), (Role.COUNT, 3)):
+        message = messages[role]
         odds = message.odds
         assert odds is not None
         assert (message.rows, message.more) == ([], 0)
-        assert json.loads(message.body)[key] == odds.number < odds.of == numbers
+        assert json.loads(message.body)[FIELDS[role]] == odds.number < odds.of == numbers
         assert odds.unlikely <= odds.these <= odds.likely
-        assert odds.likely <= odds.unlikely * math.exp(terms.epsilon_per_sample)
-        assert bool(odds.report) == (key == "report")
-    assert evaluated.odds is not None
-    label, wrong = divmod(evaluated.odds.number, 2)
-    name = terms.target.labels[label]
-    said = "predicted wrongly" if wrong else "predicted rightly"
-    assert evaluated.odds.report == f"{name}, {said}"
+        assert odds.likely <= odds.unlikely * math.exp(terms.loss.total)
+        assert odds.role is role
+        assert odds.says == (says[role][odds.number] if role in says else "")
 
 
-@pytest.mark.parametrize("evaluators", [0.0, 0.9])
-def test_an_example_of_each_role_that_there_is(evaluators: float) -> None:
-    task = make_task(privacy__mechanism="direction", collection__evaluators=evaluators)
-    roles = ["report" in json.loads(message.body) for message in example_of(task.terms).messages]
-    assert sorted(roles) == ([False, True] if evaluators else [False])
+@pytest.mark.parametrize(
+    ("evaluators", "counters"), [(0.0, 0.0), (0.9, 0.0), (0.0, 0.9), (0.45, 0.45), (0.01, 0.01)]
+)
+def test_an_example_of_each_role_that_there_is(evaluators: float, counters: float) -> None:
+    shares: dict[str, Any] = {
+        "collection__evaluators": evaluators,
+        "collection__counters": counters,
+    }
+    terms = make_task(privacy__mechanism="direction", **shares).terms
+    roles = [role_in(message) for message in example_of(terms).messages]
+    assert sorted(roles) == sorted(role for role in Role if terms.collection.roles.share(role))
 
 
 @pytest.mark.parametrize(
@@ -90,8 +99,8 @@ def test_a_server_would_take_it(changes: dict[str, Any]) -> None:
         place = next(
             place
             for k in range(100)
-            if mechanism.evaluates(place := Place(terms_hash(terms.text), f"example-{k}", 1))
-            == ("report" in document)
+            if mechanism.roles.of(place := Place(terms_hash(terms.text), f"example-{k}", 1))
+            is role_in(message)
         )
-        told = {name: document[name] for name in document if name in ("direction", "report")}
+        told = {name: document[name] for name in document if name in FIELDS.values()}
         mechanism.check(mechanism.told(number=1, **told), place)

@@ -19,7 +19,9 @@ from crowdml.server.totals import error_estimate
 from tests.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
-NOTHING = Statistics(State.RUNNING, 9, 9, 9, None, None, None, (), 0.0, 0, 0.0, 1.0, 9, None)
+NOTHING = Statistics(
+    State.RUNNING, 9, 9, 9, None, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None
+)
 
 
 def point(**changes: float) -> Point:
@@ -54,9 +56,10 @@ def test_before_anyone_measured() -> None:
     [
         ({}, "with noise", "From noisy counts"),
         ({"privacy__epsilon": float("inf")}, "on the devices’ own new samples.", "exact counts."),
-        (DIRECTION, "for people who did not train it", "that report"),
-        (DIRECTION | {"collection__checkins": 3}, "samples that did not train it", "that report"),
-        (DIRECTION | {"collection__evaluators": 0.0}, "Not measured", "report"),
+        (DIRECTION, "for people who did not train it", "check-ins that count answers"),
+        (DIRECTION | {"collection__checkins": 3}, "samples that did not train it", "that count"),
+        (DIRECTION | {"collection__evaluators": 0.0}, "no check-in evaluates", "that count"),
+        (DIRECTION | {"collection__counters": 0.0}, "did not train it", "Not counted"),
         ({"target__labels": None, "model__kind": "huber"}, "off by more than 1", "noisy"),
     ],
 )

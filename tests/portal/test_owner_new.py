@@ -14,7 +14,7 @@ from crowdml.portal.owner.creation import LABELS
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, STEPS
 from crowdml.portal.owner.sentence import sentence
-from crowdml.privacy import DirectionMechanism
+from crowdml.privacy import DirectionMechanism, Roles
 from crowdml.protocol import MISSING, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
 from crowdml.protocol.task import TaskFile
@@ -94,12 +94,14 @@ def test_a_full_form_is_the_same_as_its_task_file() -> None:
 def test_a_direction_can_be_chosen_by_hand() -> None:
     by_hand = {
         "privacy.directions": "64", "collection.checkins": "3", "collection.evaluators": "0.5",
+        "collection.counters": "0.2",
         "optimizer.rate": "planned", "optimizer.reach": "20",
     }  # fmt: skip
     task = Task.from_toml(task_toml(FORM | by_hand))
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    assert (mechanism.directions, mechanism.checkins, mechanism.evaluators) == (64, 3, 0.5)
+    assert (mechanism.directions, mechanism.checkins) == (64, 3)
+    assert mechanism.roles == Roles(evaluators=0.5, counters=0.2)
     assert mechanism.epsilon == pytest.approx(4 / 3)
     assert task.optimizer.reach == 20
 
@@ -143,6 +145,7 @@ WRONG = {
     "collection.heldout": ["-0.1", "0.6", "0.1"],
     "collection.checkins": ["0", "1.5"],
     "collection.evaluators": ["-0.1", "1"],
+    "collection.counters": ["-0.1", "1"],
     "optimizer.kind": ["magic"],
     "optimizer.rate": ["magic"],
     "optimizer.c": ["0"],
@@ -280,9 +283,9 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         for part in (
             task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
             "One check-in is about 25 minutes", "Still, Walking, Jogging",
-            "Whatever you contribute, in all: ε = 4.",
-            "A guess about you can become much better", terms_hash(task.terms.text),
-            " ".join(task.terms.text.split()), "everything that a person contributes",
+            "ε = 4, for everything that you send to this task.",
+            "right 98 times in 100. We call that moderate.", terms_hash(task.terms.text),
+            " ".join(task.terms.text.split()), "Moderate privacy ε = 4",
             "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
         ):  # fmt: skip
             assert part in words
@@ -296,19 +299,19 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
             [
-                "Samples, one at a time (laplace)",
-                "For each sample: ε = 1.",
+                "in each of 20 check-ins, and ε = 1 for a single sample. (laplace)",
+                "Very weak privacy ε = 20",
                 "Of ε, the gradient takes 0.9,",
             ],
         ),
         (
             {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},
-            ["For each sample: ε = 2, with δ = 1e-06.", "Of ρ, the gradient takes "],
+            ["With a chance of one in 1,000,000, more can be learnt", "Of ρ, the gradient takes "],
         ),
         (
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
             [
-                "Each of 4 check-ins costs 1.",
+                "With one check-in instead of 4 it would be 73 times in 100.",
                 "One check-in is about 25 minutes",
                 "about 100 minutes",
             ],
@@ -317,7 +320,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         ({"stop.updates": "10"}, ["In the end its error will hardly be known"]),
         (
             {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"},
-            ["THIS TASK IS NOT PRIVATE", "Nobody (laplace)", "everything leaves as it is"],
+            ["THIS TASK IS NOT PRIVATE", "Not private ε = ∞", "everything leaves as it is"],
         ),
     ],
 )
@@ -384,7 +387,7 @@ def test_a_created_task_is_live_at_once(portal: Portal) -> None:
         assert "there is a task 'live' already. Choose another name." in text_of(again)
     with portal.store() as store:
         action = store.accounts.actions("live")[0]
-        assert (action.owner, action.action, action.task) == ("ana", "created", "live")
+        assert (action.owner, str(action.action), action.task) == ("ana", "created", "live")
 
 
 def test_a_task_file_can_be_pasted(portal: Portal) -> None:

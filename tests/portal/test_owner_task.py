@@ -13,6 +13,7 @@ from crowdml.learnt import read_model
 from crowdml.portal.owner.session import csrf_token
 from crowdml.portal.owner.task_page import Invite
 from crowdml.protocol import EDITABLE
+from crowdml.server.service import ENDED
 from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of, wrong_inputs
 from tests.servers import (
     Reply,
@@ -36,6 +37,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "states": {},
     "invited": {"enrolment__mode": "invite"},
     "devices": {},
+    "german": {},
     "other": {},
     "many": {},
     "short": {"stop__updates": 1},
@@ -75,7 +77,7 @@ def send(owner: Browser, task: str, token: str, seed: int = 0) -> Reply:
 
 def log(portal: Portal, task: str) -> list[tuple[str, str, str]]:
     with portal.store() as store:
-        return [(a.owner, a.action, a.detail) for a in store.accounts.actions(task)]
+        return [(str(a.owner), str(a.action), str(a.detail)) for a in store.accounts.actions(task)]
 
 
 def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
@@ -83,11 +85,11 @@ def test_nobody_counts_the_samples_of_whole_people(owner: Browser) -> None:
     body = directed(TASKS["people"], device)
     assert owner.wire.call("POST", "/v1/tasks/people/checkins", body, token).status == 200
     page = text_of(owner.get("/owner/tasks/people"))
-    assert "ε = 4 in all" in page
+    assert "Moderate privacy ε = 4" in page
     assert device in page
     assert "Samples" not in page
     assert "Samples used" in text_of(owner.get("/owner/tasks/activity"))
-    assert "ε = 4 in all" in text_of(owner.get("/owner?q=people"))
+    assert "Moderate privacy, ε = 4" in text_of(owner.get("/owner?q=people"))
 
 
 def test_pause_resume_and_stop_take_effect_at_once(portal: Portal, owner: Browser) -> None:
@@ -233,6 +235,40 @@ def test_the_owner_reads_german(owner: Browser) -> None:
     assert "Für Betreiber von Aufgaben." in pages["/owner/sign-in"]
 
 
+def test_the_log_and_refusals_are_said_in_german(portal: Portal, owner: Browser) -> None:
+    german = {"Accept-Language": "de"}
+    device, token = enrolled(owner.wire, "german").values()
+    with portal.store() as store:
+        store.create_invite(store.task("german").id, 1200, by=NAME)
+    assert owner.send("/owner/tasks/german/revoke", {"device": "0"}).status == 303
+    words = text_of(owner.get("/owner/tasks/german", **german))
+    assert f"ausgeschlossen Gerät {device}" in words
+    assert "eingeladen eine Einladung für 1.200" in words
+    assert "Kommandozeile angelegt" in words
+    assert f"{device[:8]}… {device} ausgeschlossen" in words
+    english = text_of(owner.get("/owner/tasks/german"))
+    assert "command line created" in english
+    assert "invited an invite for 1,200" in english
+    gone = owner.get("/tasks/nowhere", **german | {"Accept": "text/html"})
+    assert (gone.status, "Es gibt keine Aufgabe 'nowhere'." in text_of(gone)) == (404, True)
+    wrong = owner.send("/owner/tasks/german/revoke", {"device": "0"}, **german)
+    assert "Diese Aufgabe hat kein solches aktives Gerät." in text_of(wrong)
+    refused = send(owner, "german", token).json()
+    assert refused["detail"] == refused["template"]
+    assert (refused["template"], refused["values"]) == (str(ENDED["revoked"]), {})
+
+
+def test_what_a_person_wrote_is_escaped_in_the_log(portal: Portal, owner: Browser) -> None:
+    title = "<b>{n} paused</b>"
+    with portal.store() as store:
+        store.edit_task("german", {"title": title}, by=NAME)
+    for language in ("de", "en"):
+        page = owner.get("/owner/tasks/german", **{"Accept-Language": language}).body.decode()
+        assert "title: " in page
+        assert "→ &lt;b&gt;{n} paused&lt;/b&gt;" in page
+        assert "<b>{n}" not in page
+
+
 def test_a_revoked_device_is_out_at_once(portal: Portal, owner: Browser) -> None:
     tokens = [enrol(owner.wire, "devices") for _ in range(3)]
     stranger = enrol(owner.wire, "other")
@@ -328,7 +364,7 @@ def test_the_dashboard_and_the_ended(owner: Browser) -> None:
     assert send(owner, "short", token).status == 200
     page = owner.get("/owner?q=short")
     words = text_of(page)
-    assert "Finished ε = 1 1 1 " in words
+    assert "Finished Very weak privacy, ε = 20 1 1 " in words
     assert 'href="/tasks/short/join"' in page.body.decode()
     ended = owner.get("/owner/tasks/short")
     assert "The task has ended (Finished)" in text_of(ended)

@@ -1,6 +1,8 @@
 """One number of k: hidden whatever the samples are, read without bias, and hard to abuse."""
 
 import math
+import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,34 +16,50 @@ from hypothesis.extra import numpy as hnp
 from crowdml.checks.mechanisms import Alike
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
+    ALL_TRAIN,
+    Choice,
     Codebook,
     Directed,
     DirectionEvent,
     DirectionMechanism,
     Implausible,
+    NoiseEvent,
     Place,
     Reading,
+    Role,
+    Roles,
     Unit,
     best_closest,
     codebook,
+    role_of,
 )
 from crowdml.privacy.choice import COIN
-from crowdml.privacy.direction import FINE
+from crowdml.privacy.direction import FIELDS, FINE
 from crowdml.types import Array
 from tests.privacy.pseudo import Pseudo
 
 TERMS = "5e" * 32
+EACH = Roles(evaluators=0.3, counters=0.3)
+NO_COUNTERS = Roles(evaluators=0.5)
+RESPONSES = (Role.EVALUATE, Role.COUNT)
 ANYTHING = st.floats(allow_nan=True, allow_infinity=True)
 
 
 def mechanism(epsilon: float = 1.3, k: int = 16, **more: Any) -> DirectionMechanism:
-    fields = {"size": 6, "n_classes": 3, "batch": 5} | more
+    n_classes = more.get("n_classes", 3)
+    roles = EACH if n_classes else NO_COUNTERS
+    fields = {"size": 6, "n_classes": n_classes, "batch": 5, "roles": roles} | more
     return DirectionMechanism(epsilon, k, best_closest(k, epsilon), **fields)
 
 
-def place(door: DirectionMechanism, evaluates: bool, number: int = 1) -> Place:
+def place(door: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) -> Place:
     places = (Place(TERMS, f"device-{i}", number) for i in range(10**6))
-    return next(each for each in places if door.evaluates(each) == evaluates)
+    return next(each for each in places if door.roles.of(each) is role)
+
+
+def responses(door: DirectionMechanism, role: Role) -> int:
+    """How many numbers a check-in of this role can send, from the definition of the role."""
+    return 2 if role is Role.EVALUATE else door.n_classes
 
 
 def samples(g: Array, n: int = 5, label: int = 0, wrong: bool = False, classes: int = 3) -> Alike:
@@ -72,14 +90,20 @@ def tell(door: DirectionMechanism, minibatch: Alike, where: Place, chance: Any) 
 
 
 def number(told: Directed) -> int:
-    (found,) = (n for n in (told.direction, told.report) if n is not None)
+    (found,) = (n for n in (told.direction, told.wrong, told.answer) if n is not None)
     return found
+
+
+def sent(role: Role, value: int) -> Directed:
+    return Directed(1, **{FIELDS[role]: value})
 
 
 def law(door: DirectionMechanism, minibatch: Alike, where: Place, **more: int) -> list[Fraction]:
     """The probability of each number, from every outcome of the coin and the uniform choices."""
-    k, t = (door.reports, 1) if door.evaluates(where) else (door.directions, door.closest)
-    coin = (door._evaluating if door.evaluates(where) else door.choice).coin
+    role = door.roles.of(where)
+    trains = role is Role.TRAIN
+    k, t = (door.directions, door.closest) if trains else (responses(door, role), 1)
+    coin = door.choice_of(role).coin
     law = [Fraction(0)] * k
     for falls, n, share in ((coin - 1, t, coin), (coin, k - t, COIN - coin)):
         for i in range(n):
@@ -106,7 +130,8 @@ def test_every_number_has_one_of_two_probabilities(
     """Whatever the samples, the parameters and the codebook are: this is the whole proof."""
     door, where = mechanism(regularization=0.1), Place(TERMS, device, 1)
     minibatch = Alike(g, w, 5, label, wrong, 3)
-    k, t = (6, 1) if door.evaluates(where) else (16, door.closest)
+    numbers = {Role.TRAIN: (16, door.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
+    k, t = numbers[door.roles.of(where)]
     with np.errstate(all="ignore"):
         found = law(door, minibatch, where, turn=turn)
     assert sum(found) == 1
@@ -118,44 +143,82 @@ def test_every_number_has_one_of_two_probabilities(
     assert math.log(often / seldom) == pytest.approx(1.3, abs=1e-12)
 
 
-def test_a_report_is_the_label_and_whether_it_was_wrong() -> None:
+@pytest.mark.parametrize("epsilon", [0.3, 1.3, 4.0])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("role", RESPONSES)
+def test_the_truth_has_the_probability_of_randomised_response(
+    role: Role, n_classes: int, epsilon: float
+) -> None:
+    """e^ε/(e^ε + k − 1) for the truth and 1/(e^ε + k − 1) for each other number."""
+    door = mechanism(epsilon, n_classes=n_classes)
+    where, k = place(door, role), responses(door, role)
+    for truth in range(k):
+        about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
+        found = law(door, samples(np.zeros(6), classes=n_classes, **about), where)
+        weights = np.where(np.arange(k) == truth, math.exp(epsilon), 1.0)
+        assert [float(p) for p in found] == pytest.approx(weights / weights.sum(), rel=1e-12)
+
+
+def test_an_evaluation_says_nothing_about_the_label() -> None:
+    """And an answer nothing about the prediction: the laws are the same, exactly."""
     door = mechanism()
-    where = place(door, evaluates=True)
+    evaluates, counts = (place(door, role) for role in RESPONSES)
+    for wrong in (False, True):
+        laws = [law(door, samples(np.zeros(6), label=k, wrong=wrong), evaluates) for k in range(3)]
+        assert laws[0] == laws[1] == laws[2]
+        assert laws[0].index(max(laws[0])) == wrong
     for label in range(3):
-        for wrong in (False, True):
-            found = law(door, samples(np.zeros(6), label=label, wrong=wrong), where)
-            assert found.index(max(found)) == 2 * label + wrong
+        right, wrong_too = (
+            law(door, samples(np.zeros(6), label=label, wrong=wrong), counts)
+            for wrong in (False, True)
+        )
+        assert right == wrong_too
+        assert right.index(max(right)) == label
 
 
-def test_a_real_target_is_reported_as_within_the_tolerance_or_not() -> None:
+def test_a_real_target_is_within_the_tolerance_or_not() -> None:
     door = mechanism(n_classes=0)
-    where = place(door, evaluates=True)
-    assert door.reports == 2
+    where = place(door, Role.EVALUATE)
+    assert door.choice_of(Role.EVALUATE).k == 2
     for wrong in (False, True):
         found = law(door, samples(np.zeros(6), wrong=wrong, classes=0), where)
         assert found.index(max(found)) == wrong
 
 
-def test_which_sample_is_reported_is_drawn() -> None:
+LABELS, MISTAKES = (0, 1, 2, 2, 1), (False, True, False, True, True)
+
+
+class Mixed(Alike):
+    """Five samples that differ in their labels and in whether they are predicted rightly."""
+
+    @property
+    def labels(self) -> Any:
+        return np.array(LABELS if self.n_classes else [], dtype=np.int64)
+
+    def mistakes(self) -> Any:
+        return np.array(MISTAKES)
+
+
+def mixed(n_classes: int = 3) -> Mixed:
+    return Mixed(np.zeros(6), np.zeros(6), 5, 0, False, n_classes)
+
+
+@pytest.mark.parametrize(
+    ("role", "truths"), [(Role.EVALUATE, MISTAKES), (Role.COUNT, LABELS)], ids=RESPONSES
+)
+def test_which_sample_is_used_is_drawn(role: Role, truths: tuple[int, ...]) -> None:
     door = mechanism()
-    where = place(door, evaluates=True)
-
-    class Two(Alike):
-        @property
-        def labels(self) -> Any:
-            return np.array([0, 1, 2, 2, 1])
-
-    minibatch = Two(np.zeros(6), np.zeros(6), 5, 0, False, 3)
-    for i, label in enumerate((0, 1, 2, 2, 1)):
+    where = place(door, role)
+    for i, truth in enumerate(truths):
         chance = Script(0, 0, sample=i)
-        assert tell(door, minibatch, where, chance).report == 2 * label
+        assert tell(door, mixed(), where, chance) == sent(role, int(truth))
         assert chance.asked == [5, COIN, 1]
 
 
 def test_a_direction_is_near_the_gradient() -> None:
     """The best by the codebook's own inner products, for a gradient longer than S."""
     door = mechanism(k=256)
-    where, g = place(door, evaluates=False), np.linspace(-1, 2, 6)
+    where, g = place(door), np.linspace(-1, 2, 6)
     found = law(door, samples(g), where)
     scores = Codebook(6, *where).scores(g, 256)
     often = [j for j in range(256) if found[j] == max(found)]
@@ -166,7 +229,7 @@ def test_a_direction_is_near_the_gradient() -> None:
 def test_a_short_gradient_is_turned_round_so_often(share: float) -> None:
     """With probability (1 − ‖u‖/S)/2: half the time for none at all, never from S on."""
     door = mechanism(k=64)
-    where = place(door, evaluates=False)
+    where = place(door)
     g = share * door.length * np.array([0.6, 0, 0, -0.8, 0, 0]) + 1e-12 * np.ones(6)
     often = math.ceil((1 - min(1.0, share)) / 2 * FINE)
     near, far = (
@@ -185,7 +248,7 @@ def test_a_short_gradient_is_turned_round_so_often(share: float) -> None:
 def test_the_decay_is_part_of_the_gradient() -> None:
     w = np.linspace(-1, 2, 6)
     plain, decayed = mechanism(k=64), mechanism(k=64, regularization=0.5)
-    where = place(plain, evaluates=False)
+    where = place(plain)
     minibatch = Alike(np.zeros(6), w, 5, 0, False, 3)
     assert law(decayed, minibatch, where) == law(plain, samples(0.5 * w), where)
 
@@ -194,7 +257,7 @@ def test_the_decay_is_part_of_the_gradient() -> None:
 def test_how_likely_a_direction_was(share: float) -> None:
     """Against the law of every draw, for a gradient turned round or not."""
     door = mechanism(k=32)
-    where = place(door, evaluates=False)
+    where = place(door)
     minibatch = samples(share * door.length * np.array([0.6, 0, 0, -0.8, 0, 0]))
     turned = (1 - min(1.0, share)) / 2
     here, there = (law(door, minibatch, where, turn=turn) for turn in (FINE - 1, 0))
@@ -204,24 +267,16 @@ def test_how_likely_a_direction_was(share: float) -> None:
         assert found == pytest.approx(expected if share else (here[j] + there[j]) / 2)
 
 
-@pytest.mark.parametrize("n_classes", [0, 3])
-def test_how_likely_a_report_was(n_classes: int) -> None:
+@pytest.mark.parametrize(
+    ("role", "n_classes"), [(Role.EVALUATE, 0), (Role.EVALUATE, 3), (Role.COUNT, 3)]
+)
+def test_how_likely_a_response_was(role: Role, n_classes: int) -> None:
     door = mechanism(n_classes=n_classes)
-    where = place(door, evaluates=True)
-
-    class Mixed(Alike):
-        @property
-        def labels(self) -> Any:
-            return np.array([0, 1, 2, 2, 1]) if n_classes else np.zeros(0, dtype=np.int64)
-
-        def mistakes(self) -> Any:
-            return np.array([False, True, False, True, True])
-
-    minibatch = Mixed(np.zeros(6), np.zeros(6), 5, 0, False, n_classes)
+    where, minibatch = place(door, role), mixed(n_classes)
     laws = [law(door, minibatch, where, sample=i) for i in range(5)]
-    for report in range(door.reports):
-        found = door.probability(Directed(1, report=report), minibatch, where)
-        assert found == pytest.approx(float(sum(each[report] for each in laws) / 5))
+    for value in range(responses(door, role)):
+        found = door.probability(sent(role, value), minibatch, where)
+        assert found == pytest.approx(float(sum(each[value] for each in laws) / 5))
 
 
 def test_nothing_is_clipped() -> None:
@@ -233,68 +288,82 @@ def test_nothing_is_clipped() -> None:
 
     door = mechanism()
     minibatch = Asked(np.ones(6), np.zeros(6), 5, 0, False, 3)
-    tell(door, minibatch, place(door, evaluates=False), Pseudo())
+    tell(door, minibatch, place(door), Pseudo())
 
 
 # Events, roles and numbers
 
 
-def test_cost_is_for_the_whole_checkin() -> None:
+@pytest.mark.parametrize("role", Role)
+def test_cost_is_for_the_whole_checkin(role: Role) -> None:
     door = mechanism(epsilon=0.5, checkins=3)
-    for evaluates, what in ((False, "direction"), (True, "report")):
-        where = place(door, evaluates, number=2)
-        event = door.event(999, where)
-        assert event == DirectionEvent(2, what, 0.5)
-        assert (event.unit, door.unit) == (Unit.CHECKIN, Unit.CHECKIN)
+    event = door.event(999, place(door, role, number=2))
+    assert event == DirectionEvent(2, role, 0.5)
+    assert (event.unit, door.unit) == (Unit.CHECKIN, Unit.CHECKIN)
 
 
 def test_an_event_of_another_checkin_is_refused() -> None:
     door = mechanism(checkins=5)
-    where = place(door, evaluates=False, number=2)
+    where = place(door, number=2)
     own = door.event(5, where)
     chance = Script(0, 0)
-    for change in ({"number": 1}, {"number": 3}, {"what": "report"}, {"epsilon": 1.2999}):
-        other = DirectionEvent(**({"number": 2, "what": "direction", "epsilon": 1.3} | change))  # type: ignore[arg-type]
-        with pytest.raises(InvalidInput, match=r"the check-in's own, .*, found DirectionEvent"):
-            door.tell(samples(np.ones(6)), other, where, chance)
+    for change in ({"number": 1}, {"number": 3}, {"epsilon": 1.2999}):
+        with pytest.raises(InvalidInput, match=r"for check-in 2 with ε = 1\.3, found Direction"):
+            door.tell(samples(np.ones(6)), replace(own, **change), where, chance)
+    noise = NoiseEvent(5, 0, ())
+    with pytest.raises(InvalidInput, match=r"for check-in 2 with ε = 1\.3, found NoiseEvent"):
+        door.tell(samples(np.ones(6)), noise, where, chance)
     assert chance.asked == []
     door.tell(samples(np.ones(6)), own, where, chance)
 
 
-def test_roles_are_public_and_nobodys_choice() -> None:
-    """A hash of the place against the share: the same for the server, and fixed for ever."""
-    door = mechanism(evaluators=0.2, checkins=9)
-    names = [f"device-{i}" for i in range(20_000)]
-    roles = [door.evaluates(Place(TERMS, name, 1)) for name in names]
-    assert np.mean(roles) == pytest.approx(0.2, abs=0.01)
-    for other in ([Place(TERMS, name, 2) for name in names], [Place("", n, 1) for n in names]):
-        agree = np.mean([door.evaluates(each) for each in other] == np.array(roles))
-        assert agree == pytest.approx(0.2**2 + 0.8**2, abs=0.02)
-    assert [name for name, role in zip(names, roles, strict=True) if role][:3] == [
-        "device-0",
-        "device-9",
-        "device-17",
-    ]
-    assert not any(mechanism(evaluators=0.0).evaluates(Place(TERMS, n, 1)) for n in names)
+def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The role is in the event that the ledger approved: it is not drawn again to spend it."""
+    door = mechanism()
+    events = [door.event(5, place(door, role)) for role in Role]
+    places = [place(door, role) for role in Role]
+    monkeypatch.delattr(Roles, "of")
+    for event, where in zip(events, places, strict=True):
+        told = door.tell(samples(np.ones(6)), event, where, Pseudo())
+        assert role_of(told) is event.role
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [(), ("direction",), ("wrong",), ("answer",), ("direction", "wrong"), tuple(FIELDS.values())],
+    ids=str,
+)
+def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
+    """The server finds any other set of fields in every role, and says which one is right."""
+    door, told = mechanism(), Directed(1, **dict.fromkeys(fields, 0))
+    for role in Role:
+        where = place(door, role)
+        if fields == (FIELDS[role],):
+            door.check(told, where)
+            continue
+        found = " and ".join(f"`{field}`" for field in fields) or "nothing"
+        must = f"must {role} and carry `{FIELDS[role]}` alone, found {found}."
+        with pytest.raises(Implausible, match=re.escape(must)):
+            door.check(told, where)
 
 
 def test_the_role_does_not_depend_on_the_samples() -> None:
-    door = mechanism(evaluators=0.5)
+    door = mechanism()
     for i in range(50):
         where = Place(TERMS, f"device-{i}", 1)
         for minibatch in (samples(np.zeros(6)), samples(np.full(6, 1e9), n=77, wrong=True)):
             told = tell(door, minibatch, where, Pseudo())
-            assert (told.report is not None) == door.evaluates(where)
-            assert (told.direction is None) == door.evaluates(where)
+            fields = [name for name in FIELDS.values() if getattr(told, name) is not None]
+            assert fields == [FIELDS[door.roles.of(where)]]
             assert told.number == 1
 
 
 def test_no_more_checkins_than_agreed() -> None:
     door = mechanism(checkins=3)
     for n in (1, 2, 3):
-        where = place(door, evaluates=False, number=n)
+        where = place(door, number=n)
         door.check(tell(door, samples(np.ones(6)), where, Pseudo()), where)
-    where = place(door, evaluates=False, number=4)
+    where = place(door, number=4)
     with pytest.raises(InvalidInput, match="must lie in 1 … 3, found 4"):
         tell(door, samples(np.ones(6)), where, Pseudo())
     with pytest.raises(Implausible, match="at most 3, found 4") as refusal:
@@ -303,25 +372,37 @@ def test_no_more_checkins_than_agreed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluates", "told", "kind"),
+    ("role", "told", "kind"),
     [
-        (False, Directed(1, direction=0), None),
-        (False, Directed(1, direction=15), None),
-        (False, Directed(1, direction=16), "implausible"),
-        (False, Directed(1, report=0), "wrong-role"),
-        (False, Directed(1, direction=0, report=0), "wrong-role"),
-        (False, Directed(1), "wrong-role"),
-        (True, Directed(1, report=0), None),
-        (True, Directed(1, report=5), None),
-        (True, Directed(1, report=6), "implausible"),
-        (True, Directed(1, direction=0), "wrong-role"),
-        (True, Directed(1, direction=0, report=0), "wrong-role"),
-        (True, Directed(1), "wrong-role"),
+        (Role.TRAIN, Directed(1, direction=0), None),
+        (Role.TRAIN, Directed(1, direction=15), None),
+        (Role.TRAIN, Directed(1, direction=16), "implausible"),
+        (Role.TRAIN, Directed(1, wrong=0), "wrong-role"),
+        (Role.TRAIN, Directed(1, answer=0), "wrong-role"),
+        (Role.TRAIN, Directed(1, direction=0, wrong=0), "wrong-role"),
+        (Role.TRAIN, Directed(1, direction=0, answer=0), "wrong-role"),
+        (Role.TRAIN, Directed(1), "wrong-role"),
+        (Role.EVALUATE, Directed(1, wrong=0), None),
+        (Role.EVALUATE, Directed(1, wrong=1), None),
+        (Role.EVALUATE, Directed(1, wrong=2), "implausible"),
+        (Role.EVALUATE, Directed(1, direction=0), "wrong-role"),
+        (Role.EVALUATE, Directed(1, answer=0), "wrong-role"),
+        (Role.EVALUATE, Directed(1, wrong=0, direction=0), "wrong-role"),
+        (Role.EVALUATE, Directed(1, wrong=0, answer=0), "wrong-role"),
+        (Role.EVALUATE, Directed(1), "wrong-role"),
+        (Role.COUNT, Directed(1, answer=0), None),
+        (Role.COUNT, Directed(1, answer=2), None),
+        (Role.COUNT, Directed(1, answer=3), "implausible"),
+        (Role.COUNT, Directed(1, direction=0), "wrong-role"),
+        (Role.COUNT, Directed(1, wrong=0), "wrong-role"),
+        (Role.COUNT, Directed(1, answer=0, wrong=0), "wrong-role"),
+        (Role.COUNT, Directed(1, answer=0, direction=0), "wrong-role"),
+        (Role.COUNT, Directed(1), "wrong-role"),
     ],
 )
-def test_the_gate(evaluates: bool, told: Directed, kind: str | None) -> None:
+def test_the_gate(role: Role, told: Directed, kind: str | None) -> None:
     door = mechanism()
-    where = place(door, evaluates)
+    where = place(door, role)
     if kind is None:
         door.check(told, where)
         return
@@ -343,16 +424,21 @@ def test_refused_at_once(change: dict[str, Any]) -> None:
         DirectionMechanism(**fields)
 
 
+def test_counters_need_answers_to_count() -> None:
+    with pytest.raises(InvalidInput, match=r"counters must be 0 where a number .*, found 0\.3"):
+        mechanism(n_classes=0, roles=EACH)
+
+
 # Reading
 
 
-def expected_reading(door: DirectionMechanism, truth: int) -> tuple[Array, Array]:
-    """The mean and the variance of (errors, labels …), summed over every report."""
-    where = place(door, evaluates=True)
-    label, wrong = divmod(truth, 2)
-    minibatch = samples(np.zeros(6), label=label, wrong=bool(wrong), classes=door.n_classes)
+def expected_reading(door: DirectionMechanism, role: Role, truth: int) -> tuple[Array, Array]:
+    """The mean and the variance of (errors, labels …), summed over every number."""
+    where = place(door, role)
+    about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
+    minibatch = samples(np.zeros(6), classes=door.n_classes, **about)
     chances = np.array([float(p) for p in law(door, minibatch, where)])
-    readings = [door.read(Directed(1, report=r), where) for r in range(door.reports)]
+    readings = [door.read(sent(role, n), where) for n in range(responses(door, role))]
     values = np.array([[reading.errors, *reading.labels] for reading in readings])
     mean = chances @ values
     return mean, chances @ (values - mean) ** 2
@@ -360,28 +446,73 @@ def expected_reading(door: DirectionMechanism, truth: int) -> tuple[Array, Array
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.3, 4.0])
 @pytest.mark.parametrize("n_classes", [0, 2, 3, 10])
-def test_reports_are_read_without_bias(epsilon: float, n_classes: int) -> None:
+def test_responses_are_read_without_bias(epsilon: float, n_classes: int) -> None:
     """With the variances that are said beforehand; nothing here is left to chance."""
     door = mechanism(epsilon, n_classes=n_classes)
+    for wrong in (0, 1):
+        mean, variance = expected_reading(door, Role.EVALUATE, wrong)
+        assert mean == pytest.approx([wrong])
+        assert variance == pytest.approx([door.error_variance])
     largest = 0.0
-    for truth in range(door.reports):
-        label, wrong = divmod(truth, 2)
-        mean, variance = expected_reading(door, truth)
-        assert mean == pytest.approx([wrong, *np.eye(n_classes)[label]] if n_classes else [wrong])
-        assert variance[0] == pytest.approx(door.error_variance)
-        largest = max(largest, *variance[1:], 0.0)
+    for label in range(n_classes):
+        mean, variance = expected_reading(door, Role.COUNT, label)
+        assert mean == pytest.approx([0.0, *np.eye(n_classes)[label]], abs=1e-12)
+        largest = max(largest, *variance[1:])
     assert door.label_variance == pytest.approx(largest)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "n_classes", "expected", "with_the_label"),
+    [
+        (1.0, 3, 0.92, 4.8),
+        (1.0, 10, 0.92, 40),
+        (1.0, 40, 0.92, 565),
+        (4.0, 3, 0.019, 0.059),
+        (4.0, 10, 0.019, 0.22),
+        (4.0, 40, 0.019, 1.3),
+    ],
+)
+def test_the_variance_of_an_error_report(
+    epsilon: float, n_classes: int, expected: float, with_the_label: float
+) -> None:
+    """e^ε/(e^ε − 1)², whatever C is: not that of one of 2C, which would carry the label too."""
+    both = Choice(2 * n_classes, 1, epsilon)
+    seldom = n_classes * both.unlikely
+    carried = seldom * (1 - seldom) / (both.likely - both.unlikely) ** 2
+    assert carried == pytest.approx(with_the_label, rel=0.03)
+    door = mechanism(epsilon, n_classes=n_classes)
+    exact = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
+    assert door.error_variance == pytest.approx(exact, rel=1e-9)
+    assert door.error_variance == pytest.approx(expected, rel=0.01)
+    for wrong in (0, 1):
+        _, variance = expected_reading(door, Role.EVALUATE, wrong)
+        assert variance[0] == pytest.approx(exact, rel=1e-9)
+
+
+def test_what_is_counted_at_an_error() -> None:
+    """The mean and the variance of how many of n people send "wrong", from the exact law."""
+    door = mechanism(1.3)
+    where = place(door, Role.EVALUATE)
+    right, wrong = (
+        float(law(door, samples(np.zeros(6), wrong=w), where)[1]) for w in (False, True)
+    )
+    for error in (0.0, 0.2, 1.0):
+        says_wrong = (1 - error) * right + error * wrong
+        expected = (50 * says_wrong, 50 * says_wrong * (1 - says_wrong))
+        assert door.counted_at(error, 50) == pytest.approx(expected)
+
+
 def test_what_a_reading_counts() -> None:
+    """Each role moves its own sums, and no other."""
     door = mechanism()
-    report = door.read(Directed(1, report=3), place(door, evaluates=True))
-    assert (report.g, report.evaluated, report.labelled) == (None, 1, 1)
-    trained = door.read(Directed(1, direction=3), place(door, evaluates=False))
+    evaluated = door.read(Directed(1, wrong=1), place(door, Role.EVALUATE))
+    assert evaluated == Reading(evaluated=1, errors=evaluated.errors, counted=1)
+    counted = door.read(Directed(1, answer=2), place(door, Role.COUNT))
+    assert counted == Reading(labels=counted.labels, labelled=1)
+    assert len(counted.labels) == 3
+    assert sum(counted.labels) == pytest.approx(1.0)
+    trained = door.read(Directed(1, direction=3), place(door))
     assert trained == Reading(g=trained.g)
-    real = mechanism(n_classes=0)
-    report = real.read(Directed(1, report=1), place(real, evaluates=True))
-    assert (report.labels, report.labelled) == ((), 0)
 
 
 def readings(door: DirectionMechanism, g: Array, n: int) -> Array:
@@ -408,7 +539,7 @@ def test_directions_are_read_without_bias(epsilon: float, k: int, a: float, leng
     2 % of S for codewords that are only nearly normal.
     """
     n, d = 3000, 50
-    door = mechanism(epsilon, k, size=d, evaluators=0.0, scale=2.0)
+    door = mechanism(epsilon, k, size=d, roles=ALL_TRAIN, scale=2.0)
     assert door.length == pytest.approx(0.3 * 2.0 / 5)
     u = np.random.default_rng(4).normal(size=d)
     u /= np.linalg.norm(u)
@@ -433,7 +564,7 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     computation. The mean of so many lies 0.02/m off at most of times; 0.05/m is allowed.
     """
     d = 99
-    door = mechanism(epsilon, 1024, size=d, evaluators=0.0)
+    door = mechanism(epsilon, 1024, size=d, roles=ALL_TRAIN)
     m = door.choice.pull
     assert door.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
@@ -452,7 +583,7 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
 def test_no_direction_is_longer_than_this() -> None:
     """Never, in any codebook: the ones in a byte less 4 lie in −4 … 4."""
     door = mechanism(4.0, 1024, size=40)
-    where = place(door, evaluates=False)
+    where = place(door)
     longest = max(
         float(np.abs(door.read(Directed(1, direction=j), where).g).max())  # type: ignore[arg-type]
         for j in range(1024)
@@ -478,14 +609,11 @@ def test_a_codebook_belongs_to_a_place() -> None:
 
 def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bit for bit, however many fit into memory at once: the fold must not depend on groups."""
-    door = mechanism(evaluators=0.3)
+    door = mechanism()
     places = [Place(TERMS, f"device-{i}", 1) for i in range(40)]
-    told = [
-        Directed(1, report=i % door.reports)
-        if door.evaluates(place)
-        else Directed(1, direction=i % 16)
-        for i, place in enumerate(places)
-    ]
+    roles = [door.roles.of(place) for place in places]
+    assert set(roles) == set(Role)
+    told = [sent(role, i % door.choice_of(role).k) for i, role in enumerate(roles)]
     alone = [door.read(one, place) for one, place in zip(told, places, strict=True)]
     for rows in (1, 7, 1000):
         monkeypatch.setattr(codebook, "CHUNK", rows * door.size)

@@ -12,6 +12,7 @@ from crowdml.privacy import (
     NoiseEvent,
     Part,
     Release,
+    Role,
     Unit,
     epsilon_of,
 )
@@ -77,16 +78,16 @@ def test_no_noise_costs_everything(delta: float) -> None:
     assert event.loss.total == event.whole_loss.total == math.inf
 
 
-@pytest.mark.parametrize("what", ["direction", "report"])
-def test_cost_of_a_direction_is_for_everything(what: str) -> None:
-    event = DirectionEvent(3, what, 0.7)
+@pytest.mark.parametrize("role", Role)
+def test_cost_of_a_direction_is_for_everything(role: Role) -> None:
+    event = DirectionEvent(3, role, 0.7)
     assert event.unit is Unit.CHECKIN
     assert event.loss == event.whole_loss == Loss(epsilon=0.7)
 
 
 @pytest.mark.parametrize(
     "fact",
-    [noisy(Part.TRAINING), noisy(Part.TRAINING).releases[0], DirectionEvent(1, "report", 1.0)],
+    [noisy(Part.TRAINING), noisy(Part.TRAINING).releases[0], DirectionEvent(1, Role.EVALUATE, 1.0)],
 )
 def test_facts_do_not_change(fact: CheckinEvent | Release) -> None:
     for field in dataclasses.fields(fact):

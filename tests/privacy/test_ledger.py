@@ -13,6 +13,7 @@ from crowdml.privacy import (
     NoiseEvent,
     Part,
     Release,
+    Role,
     epsilon_of,
 )
 
@@ -26,37 +27,45 @@ def checkin(level: float, n: int = 20, delta: float = 0.0) -> NoiseEvent:
 
 def test_empty() -> None:
     ledger = Ledger()
-    assert (ledger.per_sample, ledger.per_device, ledger.whole_device) == (0.0, 0.0, 0.0)
+    assert (ledger.epsilon_per_sample, ledger.epsilon_spent, ledger.epsilon_per_person) == (
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 def test_composition() -> None:
     """Disjoint minibatches: the dearest for a sample, the sum for the device."""
     ledger = Ledger.of([checkin(0.5, n=20), checkin(2.0, n=3), checkin(0.25, n=100)])
-    assert ledger.per_sample == 2.0
-    assert ledger.per_device == 2.75
-    assert ledger.whole_device == 20 * 0.5 + 3 * 2.0 + 100 * 0.25
+    assert ledger.epsilon_per_sample == 2.0
+    assert ledger.epsilon_spent == 2.75
+    assert ledger.epsilon_per_person == 20 * 0.5 + 3 * 2.0 + 100 * 0.25
 
 
 def test_composition_of_gaussian() -> None:
     """ρ adds up, and is told as ε at δ once: far less than the ε of each, added up."""
     ledger = Ledger.of([checkin(0.05, delta=DELTA)] * 20)
-    assert ledger.per_sample == pytest.approx(epsilon_of(0.05, DELTA))
-    assert ledger.per_device == pytest.approx(epsilon_of(1.0, DELTA))
-    assert ledger.per_device < 20 * ledger.per_sample / 3
-    assert ledger.whole_device == pytest.approx(epsilon_of(20 * 20**2 * 0.05, DELTA))
+    assert ledger.epsilon_per_sample == pytest.approx(epsilon_of(0.05, DELTA))
+    assert ledger.epsilon_spent == pytest.approx(epsilon_of(1.0, DELTA))
+    assert ledger.epsilon_spent < 20 * ledger.epsilon_per_sample / 3
+    assert ledger.epsilon_per_person == pytest.approx(epsilon_of(20 * 20**2 * 0.05, DELTA))
 
 
 def test_composition_of_directions() -> None:
     """K·ε for the whole person: no number of samples enters."""
-    ledger = Ledger.of(DirectionEvent(i, "direction", 0.5) for i in range(1, 9))
-    assert (ledger.per_sample, ledger.per_device, ledger.whole_device) == (0.5, 4.0, 4.0)
+    ledger = Ledger.of(DirectionEvent(i, Role.TRAIN, 0.5) for i in range(1, 9))
+    assert (ledger.epsilon_per_sample, ledger.epsilon_spent, ledger.epsilon_per_person) == (
+        0.5,
+        4.0,
+        4.0,
+    )
 
 
 def test_composition_of_all_kinds() -> None:
     ledger = Ledger.of([checkin(0.5), checkin(0.05, delta=DELTA)])
-    ledger = ledger.charge(DirectionEvent(1, "report", 2.0))
-    assert ledger.per_sample == 2.0
-    assert ledger.per_device == pytest.approx(2.5 + epsilon_of(0.05, DELTA))
+    ledger = ledger.charge(DirectionEvent(1, Role.EVALUATE, 2.0))
+    assert ledger.epsilon_per_sample == 2.0
+    assert ledger.epsilon_spent == pytest.approx(2.5 + epsilon_of(0.05, DELTA))
 
 
 def test_gaussian_limit_is_on_the_sum() -> None:
@@ -82,7 +91,7 @@ def test_charge_appends_and_changes_nothing_old() -> None:
 def test_require_charges_nothing() -> None:
     ledger = Ledger.of([checkin(0.5)])
     ledger.require(checkin(0.5), OPEN)
-    assert ledger.per_device == 0.5
+    assert ledger.epsilon_spent == 0.5
 
 
 def test_per_sample_limit() -> None:
@@ -124,7 +133,7 @@ def test_no_noise_fits_no_finite_limit() -> None:
             Ledger().require(checkin(math.inf), limits)
     ledger = Ledger.of([checkin(math.inf)])
     ledger.require(checkin(math.inf), OPEN)
-    assert ledger.per_device == math.inf
+    assert ledger.epsilon_spent == math.inf
     with pytest.raises(LimitReached, match="inf is spent"):
         ledger.require(checkin(0.1), Limits(1.0, 1.0))
 

@@ -22,6 +22,7 @@ from crowdml.privacy import (
     Noisy,
     Part,
     Place,
+    Role,
     Unit,
 )
 from crowdml.types import Array, Ints
@@ -249,7 +250,7 @@ def others(law: Law) -> Iterator[object]:
     yield mechanism(law, clip=1.5).event(20)
     yield mechanism(law, size=1).event(20)
     yield mechanism(GAUSSIAN if law is LAPLACE else LAPLACE).event(20)
-    yield DirectionEvent(1, "direction", 0.7)
+    yield DirectionEvent(1, Role.TRAIN, 0.7)
 
 
 @LAW

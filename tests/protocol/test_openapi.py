@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from starlette.routing import Route
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import (
     MEDIA_TYPE,
     PROBLEMS,
@@ -133,7 +134,8 @@ def _view() -> TaskView:
 
 MESSAGES: list[Any] = [
     DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=1, direction=1023),
-    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, report=5),
+    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=2, wrong=1),
+    DirectedCheckin(id="a" * 16, version=1, terms="0" * 64, number=3, answer=9),
     NoisyCheckin(
         id="a" * 16, version=1, terms="0" * 64, samples=20, heldout=0, errors=-1, labels=(1, 2),
         grid=-20, gradient=b"1234",
@@ -145,7 +147,7 @@ MESSAGES: list[Any] = [
     Enrolled("d1", "secret"),
     Statistics(
         State.RUNNING, 3, 2, 1, 60, Estimate(0.5, 0.1), None, (Estimate(0.3, 0.2),), 0.5, 2, 3.0,
-        None, 100, None,
+        None, 1.0, 4.0, 100, None,
     ),
     TaskList((_view(),)),
     _view(),
@@ -167,8 +169,17 @@ def test_messages_fit_their_schema(message: Any) -> None:
 
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_problems_fit_their_schema(kind: str) -> None:
-    document = json.loads(problem_document(rejected(kind, "No.", version=3)))
-    validator("Problem").validate(document)
+    words = Phrase("{n} samples, found {found}.", n=3, found=Phrase("{n} too few", n=1.5))
+    for detail in ("No.", words):
+        document = json.loads(problem_document(rejected(kind, detail, version=3)))
+        validator("Problem").validate(document)
+
+
+@pytest.mark.parametrize("value", [None, True, [], {"n": 3}, {"template": "x", "values": [1]}])
+def test_values_are_texts_numbers_or_phrases(value: Any) -> None:
+    problem = json.loads(problem_document(rejected("fault", Phrase("{n}", n=3))))
+    with pytest.raises(jsonschema.ValidationError):
+        validator("Problem").validate({**problem, "values": {"n": value}})
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import crowdml.privacy
 import crowdml.server
 from crowdml.errors import Rejected
+from crowdml.phrase import Phrase, Plain
 from crowdml.protocol import PROBLEMS, problem_document, read_problem, rejected
 
 SERVER = Path(crowdml.server.__file__).parent
@@ -31,6 +32,62 @@ def test_round_trip(kind: str) -> None:
     found = read_problem(error.status, problem_document(error))
     assert (found.kind, found.status, found.detail) == (kind, error.status, error.detail)
     assert found.extra["state"] == "paused"
+
+
+WORDS = Phrase("{n} samples, found {found}.", n=1200, found=Phrase("none"))
+
+
+def test_a_phrase_travels_beside_its_english_text() -> None:
+    body = problem_document(rejected("too-few-samples", WORDS))
+    document = json.loads(body)
+    assert document["detail"] == "1,200 samples, found none."
+    assert document["template"] == "{n} samples, found {found}."
+    assert document["values"] == {"n": 1200, "found": {"template": "none", "values": {}}}
+    found = read_problem(422, body)
+    assert (found.detail, found.phrase, found.extra.keys() & {"template", "values"}) == (
+        "1,200 samples, found none.",
+        WORDS,
+        set(),
+    )
+
+
+HOSTILE: list[tuple[object, object]] = [
+    ("{n} samples", {"n": 3}),
+    ("{n.__class__} samples, found none.", {"n": 1200}),
+    ("{n:999999999} samples, found none.", {"n": 1200}),
+    ("{n} samples, found none.", {"n": "1,200", "more": 1}),
+    ("{n} samples, found none.", {"n": [1200]}),
+    ("{n} samples, found none.", {"n": True}),
+    ("{n} samples, found none.", {"n": 10**40}),
+    ("{n} samples, found none.", []),
+    ("{n} samples, found none.", None),
+    ({"n": 1}, {"n": 1200}),
+    ("a" * 20_000, {}),
+    (None, {}),
+]
+
+
+@pytest.mark.parametrize(("template", "values"), HOSTILE)
+def test_a_template_that_does_not_make_the_detail_is_ignored(
+    template: object, values: object
+) -> None:
+    problem = {"type": "urn:crowdml:problem:fault", "detail": "1,200 samples, found none."}
+    body = json.dumps(problem | {"template": template, "values": values}).encode()
+    found = read_problem(500, body)
+    assert found.detail == str(found.phrase) == "1,200 samples, found none."
+    assert isinstance(found.phrase, Plain)
+    assert not found.extra.keys() & {"template", "values"}
+
+
+def test_nothing_in_a_phrase_steers_a_terminal() -> None:
+    sent = rejected("fault", Phrase("found {found}.", found="\x1b[8m\n"))
+    found = read_problem(500, problem_document(sent))
+    assert found.detail == str(found.phrase) == r"found \x1b[8m\n."
+
+
+def test_a_plain_detail_has_no_template() -> None:
+    document = json.loads(problem_document(rejected("fault", "{n} is no template.")))
+    assert document.keys() == {"type", "title", "status", "detail"}
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidTask, Mistake
+from crowdml.phrase import Phrase
 from crowdml.protocol import NoisyCheckin, Review, Task, Terms, fields_of, rule
 from crowdml.protocol.task import TaskFile
 from tests.protocol.files import FIELDS, task_file
@@ -90,6 +91,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     "collection.heldout": ("must be a number from 0 to 0.5", ["0.6", "-0.1"]),
     "collection.checkins": ("must be a whole number from 1 to 1,000,000", ["0", "1000001"]),
     "collection.evaluators": ("must be a number from 0 to 0.9", ["-0.1", "1.0"]),
+    "collection.counters": ("must be a number from 0 to 0.9", ["-0.1", "0.91"]),
     "optimizer.kind": ("must be sgd, adagrad, dual-averaging or average-gradient", ['"adam"']),
     "optimizer.rate": ("must be planned, sqrt, constant or inverse", ['"fast"']),
     "optimizer.c": (BILLION, ["0", "inf", "1e308", "1.001e9"]),
@@ -128,7 +130,7 @@ def test_wrong_field(name: str) -> None:
     for value in values:
         changes = (SENSOR if ".sensor." in name else {}) | {name: value}
         (mistake,) = mistakes_in(task_file(changes))
-        assert (mistake.field, mistake.rule) == (name, words)
+        assert (mistake.field, str(mistake.rule)) == (name, words)
         assert str(mistake).startswith(f"{name} {words}, found ")
         assert len(str(mistake)) < 300
 
@@ -215,7 +217,7 @@ def test_a_value_in_place_of_a_table(table: str) -> None:
 def test_further_rules_speak_at_once_with_the_others() -> None:
     @rule("name", "title")
     def differ(name: str, title: str) -> list[Mistake]:
-        return [Mistake("title", "must say more than the name", f'"{title}"')]
+        return [Mistake("title", Phrase("must say more than the name"), f'"{title}"')]
 
     with pytest.raises(InvalidTask) as error:
         Task.from_toml(task_file({"stop.window": "1"}), differ)

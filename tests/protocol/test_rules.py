@@ -12,7 +12,19 @@ GRADIENT = "must leave a part of privacy.epsilon for the gradient, found"
 ELEVEN = str([str(i) for i in range(11)])
 LEFT_OUT = "must be left out where privacy.epsilon is inf, which means no noise at all, found 0.1"
 
+WHOLE = {"privacy.mechanism": '"direction"', "privacy.epsilon": "4.0", "model.clip": None}
+TEN = "must be at most 0.9 together with collection.counters, found"
+
 CASES: list[tuple[dict[str, str | None], str]] = [
+    (
+        {**WHOLE, "collection.evaluators": "0.5", "collection.counters": "0.41"},
+        f"collection.evaluators {TEN} 0.91. Lower one of them.",
+    ),
+    (
+        {**WHOLE, **REGRESSION, "collection.counters": "0.05"},
+        "collection.counters must be 0 where a number is predicted: there are no answers "
+        "to count, found 0.05. Remove it.",
+    ),
     (
         {"privacy.epsilon_e": "0.5", "privacy.epsilon_y": "0.5"},
         f"privacy.epsilon_e {GRADIENT} 0.5 for errors and 0.5 for labels of 1 in all. Lower it.",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crowdml.errors import InvalidTask
 from crowdml.models import Hinge, Huber, Ridge, Softmax
 from crowdml.optim import OPTIMIZERS, RATES, planned_rate
-from crowdml.privacy import NoiseEvent, NoiseMechanism
+from crowdml.privacy import DirectionMechanism, NoiseEvent, NoiseMechanism
 from crowdml.protocol import Task, Terms
 from crowdml.protocol.mechanisms import LaplaceTerms
 from crowdml.protocol.task import OptimizerSpec
@@ -52,6 +52,47 @@ def test_largest_numbers_are_taken(name: str, changes: dict[str, str | None]) ->
     task.make_optimizer()
 
 
+WHOLE: dict[str, str | None] = {"privacy.mechanism": '"direction"', "optimizer.rate": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "evaluators", "counters"),
+    [
+        ({}, 0.15, 0.05),
+        (REGRESSION, 0.15, 0.0),
+        ({"collection.evaluators": "0"}, 0.0, 0.05),
+        ({"collection.evaluators": "0", "collection.counters": "0"}, 0.0, 0.0),
+        ({"collection.counters": "0"}, 0.15, 0.0),
+        ({"collection.evaluators": "0.9"}, 0.9, 0.0),
+        ({"collection.evaluators": "0.88"}, 0.88, 0.02),
+        ({"collection.counters": "0.9"}, 0.0, 0.9),
+        ({"collection.evaluators": "0.6", "collection.counters": "0.3"}, 0.6, 0.3),
+    ],
+)
+def test_shares_of_the_roles(
+    changes: dict[str, str | None], evaluators: float, counters: float
+) -> None:
+    """What a task leaves open leaves one check-in in ten for training, and devices take it."""
+    task = Task.from_toml(task_file({**WHOLE, **changes}))
+    roles = task.terms.collection.roles
+    assert (roles.evaluators, roles.counters) == pytest.approx((evaluators, counters))
+    assert Terms.parse(task.terms.text) == task.terms
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    assert mechanism.roles == roles
+
+
+def test_the_rate_is_planned_for_those_who_train() -> None:
+    """Those who evaluate and those who count take steps away alike."""
+    steps = []
+    for evaluators, counters in (("0.4", "0"), ("0", "0.4"), ("0", "0")):
+        shares = {"collection.evaluators": evaluators, "collection.counters": counters}
+        task = Task.from_toml(task_file({**WHOLE, **shares}))
+        optimizer, w = task.make_optimizer(), np.zeros(2)
+        steps.append(optimizer.update(optimizer.init(w), w, np.ones(2), 0)[1].tolist())
+    assert steps[0] == steps[1] != steps[2]
+
+
 def test_defaults() -> None:
     task = Task.from_toml(task_file())
     assert (task.name, task.title) == ("activity", "Activity")
@@ -85,7 +126,7 @@ def test_epsilon_is_split(
     assert isinstance(terms.privacy, LaplaceTerms)
     assert terms.privacy.levels == pytest.approx(levels)
     total = float(terms.privacy.epsilon)
-    assert terms.epsilon_per_sample == pytest.approx(total)
+    assert terms.loss.total == pytest.approx(total)
     assert terms.private == math.isfinite(total)
 
 
@@ -112,7 +153,7 @@ def test_what_a_file_may_say_a_device_can_do(changes: dict[str, str | None]) -> 
     except InvalidTask:
         return
     assert Terms.parse(task.terms.text) == task.terms
-    assert task.terms.epsilon_per_sample <= float(task.terms.privacy.epsilon) * (1 + 1e-9)
+    assert task.terms.loss.total <= float(task.terms.privacy.epsilon) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("heldout", ["0.0", "0.05", "0.1", "0.3", "0.5"])

@@ -87,7 +87,7 @@ def test_claimed_epsilon_is_not_believed() -> None:
     """What a device charges is computed from the noise that it will really add."""
     terms = Terms.parse(changed("privacy.epsilon_g", 0.5))
     assert terms.privacy.epsilon == 1.0
-    assert terms.epsilon_per_sample == pytest.approx(0.6)
+    assert terms.loss.total == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(("part", "value"), [("g", 5.0), ("e", "inf"), ("y", 0.06)])
@@ -139,6 +139,10 @@ def test_claimed_clip_is_capped_by_the_models_own_bound() -> None:
         changed("collection.heldout", 0.9),
         changed("collection.evaluators", 0.2),
         changed("collection.evaluators", 0.2, GAUSSIAN),
+        changed("collection.counters", 0.05),
+        changed("collection.counters", 0.05, GAUSSIAN),
+        changed("collection.counters", 0.76, DIRECTION),
+        changed("collection.evaluators", 0.86, DIRECTION),
         changed("collection.heldout", 0.2, DIRECTION),
         changed("collection.checkins", None, DIRECTION),
         changed("privacy.closest", 1024, DIRECTION),
@@ -171,15 +175,15 @@ def test_a_mechanism_that_cannot_be_made_is_no_task(monkeypatch: pytest.MonkeyPa
 
 
 def test_check_ins_add_up_as_their_ledger_adds_them() -> None:
-    assert TERMS.epsilon_after(20) == pytest.approx(20 * TERMS.epsilon_per_sample)
+    assert TERMS.loss.times(20).total == pytest.approx(20 * TERMS.loss.total)
     every = Loss.sum([GAUSSIAN.event(10).loss] * 20)
-    assert GAUSSIAN.epsilon_after(20) == pytest.approx(every.total)
-    assert GAUSSIAN.epsilon_after(20) < 10 * GAUSSIAN.epsilon_per_sample
+    assert GAUSSIAN.loss.times(20).total == pytest.approx(every.total)
+    assert GAUSSIAN.loss.times(20).total < 10 * GAUSSIAN.loss.total
 
 
 def test_a_direction_hides_at_any_small_epsilon() -> None:
     text = task_file({"privacy.mechanism": '"direction"', "privacy.epsilon": "1e-6"})
-    assert Task.from_toml(text).terms.epsilon_in_all == pytest.approx(1e-6)
+    assert Task.from_toml(text).terms.promise.epsilon_per_person == pytest.approx(1e-6)
 
 
 def sensed(every: float, epsilon: float, **changes: Any) -> Terms:
@@ -194,7 +198,7 @@ def sensed(every: float, epsilon: float, **changes: Any) -> Terms:
 def test_readings_that_are_in_several_samples(every: float, shared: int) -> None:
     """64 readings in a window, 20 a second, of which one may stand for the ticks of a second."""
     terms = sensed(every, 0.125)
-    assert (terms.shared, terms.epsilon_per_reading) == (shared, 0.125 * shared)
+    assert (terms.shared, terms.promise.epsilon_per_reading) == (shared, 0.125 * shared)
     changing = {"features__sensor.trigger": "label-change"}
     assert sensed(every, 0.125, **changing).shared == 1
 
@@ -203,9 +207,9 @@ def test_too_much_for_a_reading_is_not_private() -> None:
     assert sensed(1, 4.0).private
     terms = sensed(1, 4.1)
     assert not terms.private
-    assert "It has ε = 20.5 for a reading" in terms.why_not_private
+    assert "It has ε = 20.5 for a reading" in str(terms.promise.sentences["not_private"])
     whole = sensed(1, 4.1, privacy__mechanism="direction")
     assert whole.private, "a person's ε is for all readings"
     spread = sensed(1, 1.0, privacy__mechanism="gaussian")
     rho = spread.event(3).loss.rho
-    assert spread.epsilon_per_reading == pytest.approx(epsilon_of(25 * rho, 1e-6))
+    assert spread.promise.epsilon_per_reading == pytest.approx(epsilon_of(25 * rho, 1e-6))

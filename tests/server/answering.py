@@ -5,7 +5,7 @@ import math
 import msgspec
 import numpy as np
 
-from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place, Role
 from crowdml.protocol import DirectedCheckin, Task
 from crowdml.server.learner import Arrival
 from crowdml.server.store import DeviceRow
@@ -44,23 +44,29 @@ def responding(
     rng: np.random.Generator,
     shares: tuple[float, ...] = (1 / 3, 1 / 3, 1 / 3),
 ) -> list[Arrival]:
-    """The first check-ins of so many people, in their roles; reports by randomised response.
+    """The first check-ins of n people, in their roles, by randomised response.
 
-    That is written here from its definition: the truth with probability e^ε/(e^ε + R − 1), each
-    of the R − 1 other reports with an equal share of the rest.
+    That is written here from its definition: the truth with probability e^ε/(e^ε + k − 1), each
+    of the k − 1 other numbers with an equal share of the rest.
     """
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
-    n_reports = 2 * max(task.terms.n_classes, 1)
-    honest = math.exp(mechanism.epsilon) / (math.exp(mechanism.epsilon) + n_reports - 1)
+
+    def respond(truth: int, k: int) -> int:
+        honest = math.exp(mechanism.epsilon) / (math.exp(mechanism.epsilon) + k - 1)
+        shift = 0 if rng.random() < honest else int(rng.integers(1, k))
+        return (truth + shift) % k
+
     made = []
     for i, device in enumerate(people(task, n)):
         checkin = message(task, device.name, 1, seed=i)
         assert isinstance(checkin, DirectedCheckin)
-        if mechanism.evaluates(Place(checkin.terms, device.name, 1)):
-            label = int(rng.choice(len(shares), p=shares)) if task.terms.n_classes else 0
-            truth = 2 * label + int(rng.random() < error)
-            shift = 0 if rng.random() < honest else int(rng.integers(1, n_reports))
-            checkin = msgspec.structs.replace(checkin, report=(truth + shift) % n_reports)
+        role = mechanism.roles.of(Place(checkin.terms, device.name, 1))
+        if role is Role.EVALUATE:
+            wrong = respond(int(rng.random() < error), 2)
+            checkin = msgspec.structs.replace(checkin, wrong=wrong)
+        elif role is Role.COUNT:
+            answer = respond(int(rng.choice(len(shares), p=shares)), task.terms.n_classes)
+            checkin = msgspec.structs.replace(checkin, answer=answer)
         made.append(Arrival(device, checkin))
     return made

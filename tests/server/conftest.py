@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         process.database,
         make_task("activity"),
         make_task("other"),
-        make_directed("people", collection__evaluators=0.5),
+        make_directed("people", collection__evaluators=0.3, collection__counters=0.3),
         make_directed("numbers", model__kind="ridge", target__labels=None),
         make_task("heldout", collection__heldout=0.34),
         make_task("noiseless", privacy__epsilon=float("inf")),

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from crowdml.errors import InvalidInput, Rejected
+from crowdml.phrase import Phrase
 from crowdml.server import Store
-from crowdml.server.accounts import SESSION_SECONDS
+from crowdml.server.accounts import SESSION_SECONDS, record
 from crowdml.server.passwords import LONGEST, password_matches
 from tests.servers import make_task
 
@@ -117,15 +118,25 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
     store.set_device_status(device.name, "revoked", by="ana")
     store.create_task(make_task("other"))
     actions = store.accounts.actions()
-    assert [(a.owner, a.action, a.task, a.detail) for a in actions] == [
+    assert [(str(a.owner), str(a.action), a.task, str(a.detail)) for a in actions] == [
         ("command line", "created", "other", ""),
         ("ana", "revoked", "activity", f"device {device.name}"),
         ("ana", "invited", "activity", "an invite for 3"),
         ("bob", "paused", "activity", ""),
         ("ana", "created", "activity", ""),
     ]
-    assert [a.action for a in store.accounts.actions("activity", most=2)] == ["revoked", "invited"]
+    newest = store.accounts.actions("activity", most=2)
+    assert [str(a.action) for a in newest] == ["revoked", "invited"]
+    assert newest[1].detail == Phrase("an invite for {n}", n=3)
     assert store.count_invites(row.id) == 3
+
+
+@pytest.mark.parametrize("text", ["an invite for 3", "", "{", '{"template": "{n.real}"}', "{}"])
+def test_details_that_are_no_phrases_are_shown_as_they_are(store: Store, text: str) -> None:
+    """Older versions wrote English sentences, and a name is no phrase at all."""
+    with store._database.writing() as connection:
+        record(connection, "ana", Phrase("invited"), "activity", text)
+    assert store.accounts.actions()[0].detail == text
 
 
 def test_what_fails_is_not_logged(store: Store) -> None:

@@ -61,13 +61,16 @@ def test_what_a_hub_reads(store: Store) -> None:
 
 
 def test_what_people_read(store: Store) -> None:
-    task = make_directed(privacy__epsilon=300.0, collection__checkins=30)
+    task = make_directed(
+        privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
+    )
     text = parts(model_card(learner_of(store, task, 90)))[1]
     for told in (
-        "learnt from 90 check-ins of 3 devices. The samples stayed on the devices",
+        "learnt from 90 check-ins of 3 devices.",
+        "Your device sends numbers from which your samples can be worked out.",
         task.terms.owner, task.terms.contact, task.terms.purpose, "- **Answer**: still, walk, run.",
-        "with 95 % confidence", "That is a wide band.", "everything that they contributed",
-        "**ε** = 300.0, **δ** = 0, for the unit above", terms_hash(task.terms.text),
+        "with 95 % confidence", "That is a wide band.", "ε = 300, for everything that you send",
+        "**ε** = 300.0, **δ** = 0, for one person.", terms_hash(task.terms.text),
         "## Limits of use", 'load_model("activity.npz")',
     ):  # fmt: skip
         assert told in text
@@ -80,14 +83,18 @@ def test_numbers_and_no_privacy(store: Store) -> None:
     assert head["pipeline_tag"] == "tabular-regression"
     assert head["metrics"] == ["within-tolerance"]
     assert head["crowdml"]["epsilon"] == "inf"
-    assert "**NOT PRIVATE.** It adds no noise" in text
+    assert "**NOT PRIVATE.** It sends numbers from which your samples can be worked out" in text
+    assert "never leave" not in text
     assert "are off by more than 0.25" in text
     assert "- **Answer**: a number." in text
 
 
 def test_an_error_that_is_not_known(store: Store) -> None:
     """Nobody has counted, or so few have that the band reaches from all to nothing."""
-    for task in (make_directed(collection__evaluators=0.0), make_task("noisy")):
+    for task in (
+        make_directed(collection__evaluators=0.0, collection__counters=0.0),
+        make_task("noisy"),
+    ):
         head, text = parts(model_card(learner_of(store, task)))
         assert not {"metrics", "model-index"} & set(head)
         assert "Not known: too few check-ins have counted errors" in text

@@ -1,5 +1,6 @@
 """The fold: no database behind it, and no memory for those who never spoke."""
 
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,7 +39,7 @@ def test_a_snapshot_is_as_large_for_the_last_of_many_as_for_the_first(
 
 def test_the_terms_that_devices_pinned_decide() -> None:
     """Not how this version would write them: codebooks and roles hang on every byte."""
-    task = make_directed(collection__evaluators=0.0)
+    task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
     learnt = []
     for text in (task.terms.text, task.terms.text + " "):
         fold = Fold(task, terms_hash(text))
@@ -84,3 +85,16 @@ def test_a_large_crowd_takes_little_room() -> None:
     for device in range(100_000):
         active.add(device)
     assert active.to_array().nbytes < 30_000
+
+
+def test_totals_of_another_shape_are_not_misread() -> None:
+    """A snapshot with one number fewer, as older servers wrote it, would shift all of them."""
+    task = make_task()
+    fold = Fold(task, terms_hash(task.terms.text))
+    fold.apply(entry(task, 1))
+    with np.load(io.BytesIO(fold.to_bytes())) as arrays:
+        older = dict(arrays) | {"totals": np.delete(arrays["totals"], 5)}
+    buffer = io.BytesIO()
+    np.savez(buffer, **older)
+    with pytest.raises(ValueError, match="totals must count 3 labels, found 2"):
+        Fold.from_bytes(task, terms_hash(task.terms.text), buffer.getvalue())

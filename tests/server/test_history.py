@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -58,18 +59,20 @@ def test_points_tell_what_the_log_tells() -> None:
     assert sum(fold.history.by_minute.values()) == 700
 
 
-def test_points_tell_what_people_report() -> None:
-    task = make_directed(collection__checkins=1000, collection__evaluators=0.5, stop__window=50)
+def test_points_tell_what_people_evaluate() -> None:
+    """Answers that are counted are no evaluations."""
+    shares: dict[str, Any] = {"collection__evaluators": 0.5, "collection__counters": 0.3}
+    task = make_directed(collection__checkins=1000, stop__window=50, **shares)
     fold = Fold(task, terms_hash(task.terms.text))
     log = [entry(task, seq, device=seq % 7, number=1 + seq // 7) for seq in range(1, 401)]
     for line in log:
         fold.apply(line)
-    evaluates = ["report" in msgspec.msgpack.decode(line.told) for line in log]
+    evaluates = ["wrong" in msgspec.msgpack.decode(line.told) for line in log]
     assert 100 < sum(evaluates) < 300
     for point in fold.history.points:
-        reports = sum(evaluates[: point.version])
-        assert point.evaluated == point.evaluations == reports
-        assert point.recent_evaluated == point.recent_checkins == min(50, reports)
+        evaluated = sum(evaluates[: point.version])
+        assert point.evaluated == point.evaluations == evaluated
+        assert point.recent_evaluated == point.recent_checkins == min(50, evaluated)
 
 
 @pytest.mark.parametrize("make", [make_task, make_directed])

@@ -82,7 +82,7 @@ def test_the_order_of_the_log_matters_and_its_grouping_does_not(
 
 def test_the_fold_reads_names_from_the_devices(store: Store) -> None:
     """A codebook belongs to a device's name, which stands in one place."""
-    task = make_directed(collection__evaluators=0.0)
+    task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 6))
     row = store.task(task.name)

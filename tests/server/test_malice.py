@@ -38,7 +38,9 @@ def task_of(epsilon: float, **changes: Any) -> Task:
         "collection__checkins": 1,
         "features__count": 40,
     }
-    return make_directed(**(settings | {"collection__evaluators": 0.0} | changes))
+    return make_directed(
+        **(settings | {"collection__evaluators": 0.0, "collection__counters": 0.0} | changes)
+    )
 
 
 def mechanism_of(task: Task) -> DirectionMechanism:
@@ -145,13 +147,26 @@ def test_a_device_pushes_k_times_and_not_once_more(store: Store) -> None:
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], list("abcdefghij"), None])
-def test_a_report_moves_the_error_by_one_prediction(labels: list[str] | None) -> None:
-    """Between the two most different reports lies one error, magnified as honest ones are."""
+def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | None) -> None:
+    """Between right and wrong lies one error, magnified as honest ones are, whatever C is."""
     kind = "softmax" if labels else "ridge"
     mechanism = mechanism_of(task_of(4.0, target__labels=labels, model__kind=kind))
     place = Place("0" * 64, "ana", 1)
-    errors = [mechanism.read(Directed(1, report=r), place).errors for r in range(mechanism.reports)]
-    honest = math.exp(4.0) / (math.exp(4.0) + mechanism.reports - 1)
-    others = (1 - honest) / (mechanism.reports - 1)
-    assert max(errors) - min(errors) == pytest.approx(1 / (honest - others))
-    assert len(set(errors)) == 2
+    right, wrong = (mechanism.read(Directed(1, wrong=n), place).errors for n in (0, 1))
+    honest = math.exp(4.0) / (math.exp(4.0) + 1)
+    assert wrong - right == pytest.approx(1 / (2 * honest - 1))
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_an_answer_moves_the_labels_by_one_sample(n: int) -> None:
+    """From one label to another, magnified as honest answers are; the error is left alone."""
+    mechanism = mechanism_of(task_of(4.0, target__labels=list("abcdefghij")[:n]))
+    place = Place("0" * 64, "ana", 1)
+    honest = math.exp(4.0) / (math.exp(4.0) + n - 1)
+    others = (1 - honest) / (n - 1)
+    readings = [mechanism.read(Directed(1, answer=k), place) for k in range(n)]
+    for k, reading in enumerate(readings):
+        expected = np.where(np.arange(n) == k, 1 - others, -others) / (honest - others)
+        assert reading.labels == pytest.approx(expected)
+        assert sum(reading.labels) == pytest.approx(1.0)
+        assert (reading.evaluated, reading.errors, reading.g) == (0, 0.0, None)

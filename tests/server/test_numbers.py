@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from crowdml.errors import Rejected
-from crowdml.privacy import DirectionMechanism, Place
+from crowdml.privacy import Place, Role, role_of
+from crowdml.privacy.direction import FIELDS
 from crowdml.protocol import CheckinAnswer, DirectedCheckin, Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.admission import Gate
@@ -165,28 +166,27 @@ def test_no_more_than_k(task: Task) -> None:
 
 
 def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
-    """Every number has one role, both come about, and only that one is taken."""
-    mechanism = task.terms.mechanism()
-    assert isinstance(mechanism, DirectionMechanism)
-    roles = set()
-    for i in range(30):
+    """Every number has one role, all three come about, and only that one is taken."""
+    roles = task.terms.collection.roles
+    found = set()
+    for i in range(60):
         device = f"device-{i}"
         made = sent(task, 1, device)
-        evaluates = mechanism.evaluates(Place(made.terms, device, 1))
-        roles.add(evaluates)
+        role = roles.of(Place(made.terms, device, 1))
+        found.add(role)
         gate(task).check(made, device)
-        swapped = msgspec.structs.replace(
-            made, direction=0 if evaluates else None, report=None if evaluates else 0
-        )
-        both = msgspec.structs.replace(made, direction=0, report=0)
-        neither = msgspec.structs.replace(made, direction=None, report=None)
-        for wrong in (swapped, both, neither):
-            refused = refusal(task, wrong, device)
+        nothing = dict.fromkeys(FIELDS.values())
+        others = [field for each, field in FIELDS.items() if each is not role]
+        changes: list[dict[str, int | None]] = [nothing, dict.fromkeys(FIELDS.values(), 0)]
+        changes += [nothing | {other: 0} for other in others]
+        changes += [{other: 0} for other in others]
+        for change in changes:
+            refused = refusal(task, msgspec.structs.replace(made, **change), device)
             assert (refused.kind, refused.status) == ("wrong-role", 422)
-            assert ("report alone" if evaluates else "direction alone") in refused.detail
-    assert roles == {True, False}
+            assert f"must {role} and carry `{FIELDS[role]}` alone, found" in refused.detail
+    assert found == set(Role)
 
 
 def test_the_role_of_one_number_is_not_that_of_another(task: Task) -> None:
-    roles = [sent(task, number).report is not None for number in range(1, 41)]
-    assert set(roles) == {True, False}
+    found = {role_of(sent(task, number)) for number in range(1, 61)}
+    assert found == set(Role)

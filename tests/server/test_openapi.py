@@ -135,12 +135,12 @@ def test_every_answer_is_as_described(contract: Contract, wire: Wire) -> None:
 
 
 def test_answers_about_people_are_as_described(contract: Contract, wire: Wire) -> None:
-    task = make_directed("people", collection__evaluators=0.5)
+    task = make_directed("people", collection__evaluators=0.3, collection__counters=0.3)
     joined = enrolled(wire, "people")
     path = "/v1/tasks/{task}/checkins"
     first = directed(task, joined["device"])
     again, last = directed(task, joined["device"]), directed(task, joined["device"], number=11)
-    both = directed(task, joined["device"], number=2, direction=0, report=0)
+    both = directed(task, joined["device"], number=2, direction=0, wrong=0)
     for body, status in ((first, 200), (first, 200), (again, 409), (last, 409), (both, 422)):
         address = path.replace("{task}", "people")
         reply = wire.call("POST", address, body, joined["token"])
@@ -176,12 +176,16 @@ def test_the_schema_refuses_what_the_server_refuses(contract: Contract) -> None:
 
 def test_the_schema_of_one_small_number(contract: Contract) -> None:
     validator = contract.validator({"$ref": "#/components/schemas/DirectedCheckin"})
-    message = json.loads(directed(make_directed(collection__evaluators=0.0), "ana"))
+    all_train = make_directed(collection__evaluators=0.0, collection__counters=0.0)
+    message = json.loads(directed(all_train, "ana"))
     validator.validate(message)
-    report = {k: v for k, v in message.items() if k != "direction"} | {"report": 3}
-    validator.validate(report)
+    others = {k: v for k, v in message.items() if k != "direction"}
+    for field in ("wrong", "answer"):
+        validator.validate(others | {field: 1})
+    assert not validator.is_valid(others | {"report": 3})
     for field, value in {
-        "id": "short", "version": -1, "terms": "x", "number": 0, "direction": -1, "report": "3",
+        "id": "short", "version": -1, "terms": "x", "number": 0, "direction": -1, "wrong": "1",
+        "answer": -1,
     }.items():  # fmt: skip
         assert not validator.is_valid(message | {field: value}), field
     for field in ("id", "version", "terms", "number"):

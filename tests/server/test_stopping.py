@@ -172,14 +172,15 @@ def test_people_with_a_low_error_stop_a_task(store: Store) -> None:
 
 def test_the_window_is_of_reports_and_not_of_check_ins(store: Store) -> None:
     """People who train tell nothing of the error, and push nothing out of the window."""
-    task = evaluated(0.9, collection__evaluators=0.1, stop__window=10)
+    task = evaluated(0.9, collection__evaluators=0.1, collection__counters=0.1, stop__window=10)
     learner = new_learner(store, task, n=400)
     incoming = responding(task, 400, 0.0, np.random.default_rng(0))
     learner.ingest(incoming)
     assert learner.state is State.REACHED
-    reports = [entry for entry in store.log(learner.id) if b"report" in entry.told]
-    assert len(reports) == 10 == len(learner.settled().window)
-    assert learner.version > 50, "nine of ten train"
+    told = [entry.told for entry in store.log(learner.id)]
+    assert sum(b"wrong" in each for each in told) == 10 == len(learner.settled().window)
+    assert any(b"answer" in each for each in told), "an answer says nothing about the error"
+    assert learner.version > 50, "eight of ten train"
 
 
 def test_a_window_that_never_holds_enough_is_refused() -> None:
@@ -196,8 +197,8 @@ def test_one_person_cannot_stop_a_task(store: Store) -> None:
     learner = new_learner(store, task, n=1)
     for arrival in arrivals(task, 10, store.devices(learner.id)):
         assert isinstance(arrival.checkin, DirectedCheckin)
-        trains = arrival.checkin.report is None
-        learner.ingest([arrival if trains else changed(arrival, report=0)])
+        evaluates = arrival.checkin.wrong is not None
+        learner.ingest([changed(arrival, wrong=0) if evaluates else arrival])
     assert learner.version == 10
     assert learner.state is State.RUNNING
 
@@ -213,9 +214,8 @@ def test_a_false_stop_is_as_rare_as_the_confidence_says(
     task = evaluated(error, privacy__epsilon=epsilon, target__labels=labels)
     mechanism, n, liars = task.terms.mechanism(), 200, 10
     assert isinstance(mechanism, DirectionMechanism)
-    honest = math.exp(epsilon) / (math.exp(epsilon) + 2 * len(labels) - 1)
-    others = (1 - honest) / (2 * len(labels) - 1)
-    wrong = len(labels) * others + error * (honest - others)
+    honest = math.exp(epsilon) / (math.exp(epsilon) + 1)
+    wrong = 1 - honest + error * (2 * honest - 1)
     evidence, false_stop, truthful = Evidence(task, mechanism), 0.0, n - liars
     for device in range(n):
         evidence.add(device, 0, 1)

@@ -106,7 +106,7 @@ def test_decentralized_is_a_loop_over_devices(
             state, w = optimizer.update(state, w, g + 0.01 * w, 0)
         errors.append(error_rate(model, optimizer.model(state, w), data.x_test, data.y_test))
     assert curve.final == pytest.approx(np.mean(errors), abs=0.002)
-    assert (curve.epsilon_per_sample, curve.epsilon_per_device, curve.checkins) == (0, 0, 0)
+    assert (curve.epsilon_per_sample, curve.epsilon_spent, curve.checkins) == (0, 0, 0)
 
 
 def test_orderings_of_the_paper_on_toy_data() -> None:
@@ -123,7 +123,7 @@ def test_orderings_of_the_paper_on_toy_data() -> None:
 def test_central_approaches_cost_epsilon_once_whatever_the_passes(approach: str) -> None:
     plan = Plan(Crowd(devices=30, passes=3), Learning(epsilon=4.0, regularization=0.01), approach)
     curve = simulate(classes(), [plan])[0]
-    assert (curve.epsilon_per_sample, curve.epsilon_per_device) == (4.0, 40.0)
+    assert (curve.epsilon_per_sample, curve.epsilon_spent) == (4.0, 40.0)
     assert curve.checkins == 300
     assert curve.samples[-1] == 900
 

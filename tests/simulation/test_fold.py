@@ -218,7 +218,11 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     learning = Learning(mechanism=mechanism, epsilon=2.0, regularization=0.01, radius=1000.0)
     schedule = prepare(data, crowd, np.random.default_rng(0))
     rule = learning.rule(data, schedule)
-    more = f", checkins = {schedule.checkins}, evaluators = 0" if mechanism == "direction" else ""
+    more = (
+        f", checkins = {schedule.checkins}, evaluators = 0, counters = 0"
+        if mechanism == "direction"
+        else ""
+    )
     task = Task.from_toml(TASK.format(mechanism=mechanism, more=more, updates=schedule.n_checkins))
     theirs = task.terms.mechanism()
     if mechanism == "direction":

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from scipy.stats import beta
 
 from crowdml.models import Huber, Minibatch
-from crowdml.privacy import Choice, DirectionMechanism, Place
+from crowdml.privacy import ALL_TRAIN, Choice, DirectionMechanism, Place
 from crowdml.simulation import Dataset, Learning
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.hiding import draw_pulls, hiding_of
@@ -82,7 +82,7 @@ def simulated(length: float, fast: bool) -> Array:
 @functools.cache
 def real(length: float) -> Array:
     """−ĝ of N check-ins of devices with codebooks, as the server reads them."""
-    mechanism = replace(mechanism_of(learning_of(length)), evaluators=0.0)
+    mechanism = replace(mechanism_of(learning_of(length)), roles=ALL_TRAIN)
     minibatch = Minibatch(Huber(SIZE, delta=length), np.zeros(SIZE), U[None], np.array([1e6]))
     chance, found = Seeded(np.random.default_rng(6)), []
     for number in range(N):

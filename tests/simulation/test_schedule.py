@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy import Roles
 from crowdml.simulation.arrivals import Arrivals, Presence, arrive
 from crowdml.simulation.delays import (
     Delay,
@@ -117,12 +118,18 @@ def test_samples_are_used_once_per_arrival_on_a_version_that_existed(case: Case)
 
 @settings(deadline=None, max_examples=60)
 @given(cases, st.floats(0.01, 0.9))
-def test_check_ins_that_evaluate_leave_no_trace_in_training(case: Case, share: float) -> None:
+def test_check_ins_of_other_roles_leave_no_trace_in_training(case: Case, share: float) -> None:
     """A version counts the check-ins before it that train; what it is computed on is the same."""
     arrivals, _ = case.run()
     rng = np.random.default_rng(case.seed)
     everyone = make_schedule(
-        arrivals, case.size[0], case.batch, case.delay, case.room, rng, evaluators=share
+        arrivals,
+        case.size[0],
+        case.batch,
+        case.delay,
+        case.room,
+        rng,
+        roles=Roles(share / 2, share / 2),
     )
     kept = everyone.trains.tolist()
     expected = [
@@ -135,10 +142,10 @@ def test_check_ins_that_evaluate_leave_no_trace_in_training(case: Case, share: f
     assert everyone.training.trains.all()
 
 
-def test_the_share_of_evaluators_is_kept() -> None:
+def test_the_share_that_trains_is_kept() -> None:
     """Hoeffding: off by more than 0.033 with probability ≤ 2e-9."""
     arrivals = arrive(np.arange(10_000, dtype=np.int32), 1, np.random.default_rng(0))
-    schedule = make_schedule(arrivals, 10_000, 1, evaluators=0.2)
+    schedule = make_schedule(arrivals, 10_000, 1, roles=Roles(0.15, 0.05))
     assert abs(schedule.trains.mean() - 0.8) < 0.033
 
 

@@ -77,7 +77,7 @@ def test_every_pass_costs_epsilon_again() -> None:
         curve = simulate(classes(), [Plan(crowd, NOISY)])[0]
         assert curve.epsilon_per_sample == 5.0 * passes
         # 10 samples a pass in minibatches of 2, each a check-in that costs ε.
-        assert curve.epsilon_per_device == 5.0 * 5 * passes
+        assert curve.epsilon_spent == 5.0 * 5 * passes
         assert curve.epsilon_per_person == 5.0 * 10 * passes
         assert curve.checkins == 150 * passes
 
@@ -87,7 +87,7 @@ def test_a_person_loses_epsilon_in_all_by_directions() -> None:
     crowd, learning = Crowd(devices=30, batch=2, passes=2), Learning(epsilon=5.0)
     curve = simulate(classes(), [Plan(crowd, learning)])[0]
     assert curve.epsilon_per_sample == pytest.approx(1.0)
-    assert curve.epsilon_per_device == curve.epsilon_per_person == pytest.approx(5.0)
+    assert curve.epsilon_spent == curve.epsilon_per_person == pytest.approx(5.0)
     assert curve.checkins == 300
     few = simulate(classes(), [Plan(replace(crowd, checkins=2), learning)])[0]
     assert few.checkins == 60
@@ -104,16 +104,17 @@ def test_gaussian_noise_adds_up_as_concentrated_privacy() -> None:
     plan = Plan(Crowd(devices=30, batch=2, passes=3), Learning(mechanism="gaussian", epsilon=2.0))
     curve = simulate(classes(), [plan])[0]
     assert curve.epsilon_per_sample == pytest.approx(epsilon_of(3 * rho, delta))
-    assert curve.epsilon_per_device == pytest.approx(epsilon_of(15 * rho, delta))
+    assert curve.epsilon_spent == pytest.approx(epsilon_of(15 * rho, delta))
     assert curve.epsilon_per_person == pytest.approx(epsilon_of(15 * 2**2 * rho, delta))
 
 
-def test_some_check_ins_may_evaluate() -> None:
+@pytest.mark.parametrize("role", ["evaluators", "counters"])
+def test_some_check_ins_may_do_something_else(role: str) -> None:
     """They cost as much, and leave fewer to learn from."""
     crowd, learning = Crowd(devices=150, batch=2), Learning(epsilon=5.0)
-    everyone, some = simulate(
-        classes(), [Plan(replace(crowd, evaluators=share), learning) for share in (0.0, 0.5)]
-    )
+    half: dict[str, Any] = {role: 0.5}
+    plans = [Plan(crowd, learning), Plan(replace(crowd, **half), learning)]
+    everyone, some = simulate(classes(), plans)
     assert everyone.checkins == some.checkins
     assert some.epsilon_per_person == 5.0
     assert some.left_over == 0
@@ -134,9 +135,9 @@ def test_directions_learn_untuned_what_noise_cannot() -> None:
 
 def test_no_noise_is_an_infinite_epsilon_unless_nothing_is_sent() -> None:
     curve = simulate(classes(), [Plan(Crowd(devices=30), Learning())])[0]
-    assert curve.epsilon_per_sample == curve.epsilon_per_device == math.inf
+    assert curve.epsilon_per_sample == curve.epsilon_spent == math.inf
     silent = simulate(classes(), [Plan(Crowd(devices=30, batch=100), Learning())])[0]
-    assert (silent.checkins, silent.epsilon_per_sample, silent.epsilon_per_device) == (0, 0, 0)
+    assert (silent.checkins, silent.epsilon_per_sample, silent.epsilon_spent) == (0, 0, 0)
     assert (silent.errors == silent.errors[:, :1]).all()
 
 

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from crowdml.models import MODELS
+from crowdml.privacy import Place, Role
+from crowdml.protocol import Terms, terms_hash
 from tests.vectors.compute import Case
+from tests.vectors.promises import promised, sent_before
 from tests.vectors.tasks import TASKS
 
 
@@ -141,14 +144,15 @@ def ledger() -> list[Case]:
             "delta": delta,
         }
 
-    def number(epsilon: float, number: int = 1, what: str = "direction") -> Case:
-        return {"number": number, "what": what, "epsilon": epsilon}
+    def number(epsilon: float, number: int = 1, role: str = "train") -> Case:
+        return {"number": number, "role": role, "epsilon": epsilon}
 
     tenth, small = noise(0.09, 0.005, 0.005), noise(0.1, 0.2, 0.3, n=7)
     aside, open_ = noise(0.5, 0.25, 0.125, h=4), noise("inf", "inf", "inf")
     gauss, wide = noise(0.02, 0.001, 0.001, delta=1e-6), noise(0.1, 0.2, 0.3, n=3, delta=1e-3)
     exposed = noise("inf", "inf", "inf", delta=1e-6)
-    third, report = number(4 / 3), number(4 / 3, 2, "report")
+    third, report = number(4 / 3), number(4 / 3, 2, "evaluate")
+    count = number(4 / 3, 3, "count")
     return [
         {"events": events, "next": following, "limits": {"per_sample": one, "per_device": all_}}
         for events, following, one, all_ in (
@@ -171,7 +175,7 @@ def ledger() -> list[Case]:
             ([gauss, wide], gauss, 3.0, 100.0),
             ([gauss], exposed, 1e308, 1e308),
             ([third, report], third, 4 / 3, 4.0),
-            ([third, report, third], third, 4 / 3, 4.0),
+            ([third, report, count], third, 4 / 3, 4.0),
             ([third], report, 1.33, 4.0),
             ([third, gauss, tenth], report, 2.0, 10.0),
         )
@@ -220,20 +224,20 @@ def letters() -> list[Case]:
                     "noise": noise,
                 })  # fmt: skip
                 if directed:
-                    cases[-1]["draws"] = _draws(rng, n, classes, collection["evaluators"] > 0)
+                    cases[-1]["draws"] = _draws(rng, n, classes, cases[-1])
     return cases
 
 
-def _draws(rng: np.random.Generator, n: int, classes: int, evaluates: bool) -> list[int | str]:
+def _draws(rng: np.random.Generator, n: int, classes: int, case: Case) -> list[int | str]:
     """A sample or a turn, the coin, and one of the best or of the others."""
+    agreed = Terms.parse(case["terms"])
+    place = Place(terms_hash(case["terms"]), case["device"], case["number"])
+    role = agreed.collection.roles.of(place)
     high, small = bool(rng.integers(2)), int(rng.integers(2**60))
     coin = str(2**64 - 1 - small if high else small)
-    if evaluates:
-        return [
-            int(rng.integers(n)),
-            coin,
-            int(rng.integers(2 * classes - 1)) if high and classes else 0,
-        ]
+    if role is not Role.TRAIN:
+        others = classes - 1 if role is Role.COUNT else 1
+        return [int(rng.integers(n)), coin, int(rng.integers(others)) if high else 0]
     return [int(rng.integers(2**53)), coin, int(rng.integers(237 if high else 19))]
 
 
@@ -253,8 +257,10 @@ def _promises(classes: int) -> list[tuple[Case, Case]]:
         (laplace, {"heldout": 0.3}),
         (gaussian, {"heldout": 0.0}),
         (gaussian, {"heldout": 0.3}),
-        (direction, {"checkins": 5, "evaluators": 0.0}),
-        (direction, {"checkins": 5, "evaluators": 0.9}),
+        (direction, {"checkins": 5, "evaluators": 0.0, "counters": 0.0}),
+        (direction, {"checkins": 5, "evaluators": 0.9, "counters": 0.0}),
+        (direction, {"checkins": 5, "evaluators": 0.0, "counters": 0.9 if classes else 0.0}),
+        (direction, {"checkins": 5, "evaluators": 0.3, "counters": 0.3 if classes else 0.0}),
     ]
 
 
@@ -295,7 +301,8 @@ def codebooks() -> list[Case]:
 
 
 def roles() -> list[Case]:
-    return [{**place, "evaluators": share} for place in PLACES for share in (0.0, 0.2, 0.5, 0.9)]
+    shares = ((0.0, 0.0), (0.15, 0.05), (0.3, 0.6), (0.9, 0.0), (0.0, 0.9))
+    return [{**place, "evaluators": e, "counters": c} for place in PLACES for e, c in shares]
 
 
 def choice() -> list[Case]:
@@ -345,6 +352,11 @@ def sensing() -> list[Case]:
               "every": 0.0, "fields": ["a", "b", "c"]}, 3, walk[:30]),
         )
     ]  # fmt: skip
+
+
+def promise() -> list[Case]:
+    every = [*((*each, []) for each in promised()), *sent_before()]
+    return [{"terms": text, "checkins": n, "sent": sent} for text, n, sent in every]
 
 
 def terms() -> list[Case]:

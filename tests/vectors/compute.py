@@ -23,18 +23,31 @@ from crowdml.privacy import (
     Ledger,
     Levels,
     Limits,
+    Loss,
     NoiseEvent,
     NoiseMechanism,
     Part,
     Place,
     Release,
+    Role,
+    Roles,
     bound_features,
     choose_grid,
     epsilon_of,
     quantize,
     sensitivity_steps,
 )
-from crowdml.protocol import Checkout, Sensor, State, Task, Terms, encode_parameters, terms_hash
+from crowdml.protocol import (
+    Checkout,
+    Promise,
+    Sensor,
+    State,
+    Task,
+    Terms,
+    encode_parameters,
+    terms_hash,
+)
+from crowdml.protocol.figures import percent_sure
 from crowdml.protocol.messages import checkin_type
 from crowdml.types import Array, Flags, Ints
 
@@ -49,6 +62,7 @@ __all__ = [
     "ledger",
     "letters",
     "noisy",
+    "promise",
     "quantisation",
     "roles",
     "sensing",
@@ -106,9 +120,10 @@ def choice(case: Case) -> Case:
 
 
 def roles(case: Case) -> Case:
-    mechanism = DirectionMechanism(4.0, 8, 1, size=1, evaluators=case["evaluators"])
+    shares = Roles(case["evaluators"], case["counters"])
+    mechanism = DirectionMechanism(4.0, 8, 1, size=3, n_classes=3, roles=shares)
     place = Place(case["terms_sha256"], case["device"], case["number"])
-    return {"what": mechanism.event(1, place).what}
+    return {"role": mechanism.event(1, place).role.value}
 
 
 def noisy(case: Case) -> Case:
@@ -155,9 +170,9 @@ def ledger(case: Case) -> Case:
     else:
         allowed = True
     return {
-        "per_sample": _number(account.per_sample),
-        "per_device": _number(account.per_device),
-        "whole_device": _number(account.whole_device),
+        "epsilon_per_sample": _number(account.epsilon_per_sample),
+        "epsilon_spent": _number(account.epsilon_spent),
+        "epsilon_per_person": _number(account.epsilon_per_person),
         "allowed": allowed,
     }
 
@@ -175,6 +190,30 @@ def letters(case: Case) -> Case:
     head = {"id": case["id"], "version": case["version"], "terms": sha256}
     message = checkin_type(mechanism)(**head, **fields)
     return {"message": _written(message), "loss": _number(event.loss.total)}
+
+
+def promise(case: Case) -> Case:
+    sent = [Loss(**each) for each in case["sent"]]
+    found = Promise.of(Terms.parse(case["terms"]), case["checkins"], sent)
+    return {
+        "private": found.private,
+        "whom": found.whom,
+        "level": found.level.key,
+        "pill": str(found.level.pill),
+        "checkins": found.checkins,
+        "epsilon": _number(found.epsilon),
+        "epsilon_per_sample": _number(found.epsilon_per_sample),
+        "epsilon_per_checkin": found.epsilon_per_checkin,
+        "epsilon_per_person": found.epsilon_per_person,
+        "epsilon_per_reading": _number(found.epsilon_per_reading),
+        "certainty": found.certainty,
+        "sure": str(percent_sure(found.epsilon)),
+        "roles": [
+            {"role": share.role.value, "n": share.n, "of": share.of, "truth": share.truth}
+            for share in found.roles
+        ],
+        "sentences": {name: str(phrase) for name, phrase in found.sentences.items()},
+    }
 
 
 def sensing(case: Case) -> Case:
@@ -239,7 +278,7 @@ class _Looked:
 
 def _event(event: Case) -> CheckinEvent:
     if "epsilon" in event:
-        return DirectionEvent(event["number"], event["what"], event["epsilon"])
+        return DirectionEvent(event["number"], Role(event["role"]), event["epsilon"])
     releases = tuple(
         Release(r["what"], Part(r["part"]), r["sensitivity"], float(r["level"]))
         for r in event["releases"]

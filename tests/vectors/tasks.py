@@ -1,6 +1,6 @@
 """Task files, for the vectors of terms: every mechanism, and every field of the terms."""
 
-__all__ = ["TASKS"]
+__all__ = ["LEAST", "TASKS"]
 
 LEAST = """\
 name = "activity"
@@ -104,7 +104,7 @@ TASKS = [
     LEAST.replace("count = 64", ENTERED),
     DIRECTION,
     DIRECTION.replace("epsilon = 4.0", "epsilon = 6.5\ndirections = 256").replace(
-        "batch = 20", "batch = 20\ncheckins = 4\nevaluators = 0.5"
+        "batch = 20", "batch = 20\ncheckins = 4\nevaluators = 0.3\ncounters = 0.2"
     ),
     MOST.replace('"laplace"', '"direction"')
     .replace("epsilon_e = 0.25\n", "")

@@ -12,6 +12,7 @@ import {
   TermsChanged,
   Unreachable,
 } from "../../crowdml/web/index.js";
+import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { vectors } from "./vectors.js";
 
 /** @import { Amount, Chance as AnyChance } from "../../crowdml/web/types.js" */
@@ -39,7 +40,8 @@ function agree(terms, limits) {
 async function write(n, ledger, from = chance, by = agreement, asked = ledger) {
   const x = Array.from({ length: n }, () => new Float64Array(64).fill(1 / 64));
   const y = x.map((_, i) => i % 3);
-  return by.write(3, new Float64Array(192), x, y, ledger, await by.next(asked), from);
+  const approval = await by.approve(asked, x.length);
+  return by.write(approval, 3, new Float64Array(192), x, y, ledger, from);
 }
 
 test("fewer than b samples are never written", async () => {
@@ -101,6 +103,15 @@ test("the noise is that of the event which is approved and booked, and of no oth
   assert.ok(event?.unit === "sample" && asked[0] === event);
   assert.equal(spent.length, 3);
   spent.forEach((amount, i) => assert.ok(amount === event.releases[i]));
+});
+
+test("the event of a check-in is made once, and spent as it is", async (context) => {
+  const described = TERMS.find(({ text }) => JSON.parse(text).collection.checkins === 4);
+  const made = context.mock.method(DirectionMechanism.prototype, "event");
+  const four = await agree(described.text, { perSample: Infinity, perDevice: Infinity });
+  const written = await write(20, new Ledger(), chance, four);
+  assert.equal(made.mock.callCount(), 1);
+  assert.ok(written && written.event === made.mock.calls[0]?.result);
 });
 
 test("the noise differs from letter to letter, and so does the id", async () => {

@@ -8,10 +8,10 @@ import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { FALSE_ALARM, chiSquareP } from "./statistics.js";
 import { GivenChance } from "./vectors.js";
 
-/** @import { DirectionEvent, DirectionSettings } from "../../crowdml/web/types.js" */
+/** @import { Directed, DirectionEvent, DirectionSettings } from "../../crowdml/web/types.js" */
 
 const SETTINGS = { epsilon: 1.5, directions: 16, closest: 3, size: 15, nClasses: 3, batch: 4,
-  evaluators: 0, scale: 1, regularization: 0 }; // prettier-ignore
+  evaluators: 0, counters: 0, scale: 1, regularization: 0 }; // prettier-ignore
 const spec = { intercept: false, tolerance: 1, delta: 1 };
 const model = MODELS.softmax.make(spec, 5, 3);
 const place = await placeOf("ab", "ana", 1);
@@ -52,7 +52,8 @@ function checkOdds(minibatch, changes, numbers) {
   const odds = new Array(numbers).fill(NaN);
   for (let i = 0; i < 40_000; i++) {
     const { told, truth } = tell(minibatch, changes, chance);
-    const number = ("report" in told ? told.report : told.direction) ?? NaN;
+    const { direction, wrong, answer } = /** @type {Directed} */ (told);
+    const number = direction ?? wrong ?? answer ?? NaN;
     counts[number]++;
     odds[number] = truth.chance;
     assert.ok(truth.chance >= truth.unlikely * (1 - 1e-12));
@@ -69,7 +70,11 @@ test("directions of a short gradient, which is turned round now and then", () =>
   checkOdds(samples(0.05), {}, 16);
 });
 
-test("reports of samples that differ", () => checkOdds(samples(1), { evaluators: 0.9999 }, 6));
+test("right or wrong about samples that differ", () => {
+  checkOdds(samples(1), { evaluators: 0.9999 }, 2);
+});
+
+test("answers of samples that differ", () => checkOdds(samples(1), { counters: 0.9999 }, 3));
 
 test("how likely a gradient is turned round", () => {
   const short = samples(0.02);
@@ -101,7 +106,7 @@ test("whatever a gradient is, one number of each rank is told", () => {
 test("an event of another check-in is not spent", () => {
   const chance = new Chance();
   assert.equal(tell(samples(1), {}, chance).told.number, 1);
-  for (const other of [{ number: 2 }, { epsilon: 1 }, { what: "report" }, { unit: "sample" }]) {
+  for (const other of [{ number: 2 }, { epsilon: 1 }, { unit: "sample" }]) {
     const event = /** @type {Partial<DirectionEvent>} */ (other);
     assert.throws(() => tell(samples(1), {}, chance, event), InvalidInput);
   }

@@ -40,7 +40,7 @@ const WRONG = [
   ["", { purpose: undefined }, /purpose must be a text, found nothing/],
   ["", { sensors: 5 }, /sensors must be a text, found 5/],
   ["features", { cuont: 3 }, /features has the unknown field cuont/],
-  ["features", { count: 0 }, /features.count must be a number 1 … 100000, found 0/],
+  ["features", { count: 0 }, /features.count must be a number 1 … 100,000, found 0/],
   ["features", { count: 2.5 }, /whole number, found 2.5/],
   ["features", { count: "64" }, /features.count/],
   ["features", { sensor: { kind: "camera" } }, /one of light, manual/],
@@ -95,6 +95,12 @@ const WRONG = [
   ["collection", { checkins: 1.5 }, /collection.checkins/, DIRECTION],
   ["collection", { evaluators: 0.95 }, /collection.evaluators/, DIRECTION],
   ["collection", { evaluators: -0.1 }, /collection.evaluators/, DIRECTION],
+  ["collection", { counters: 0.95 }, /collection.counters/, DIRECTION],
+  ["collection", { counters: -0.1 }, /collection.counters/, DIRECTION],
+  ["collection", { evaluators: 0.5, counters: 0.5 }, /evaluators and counters must be at most 0.9 together, found 1/, DIRECTION],
+  ["", { collection: { batch: 20, buffer: 200, checkins: 1, counters: 0.05 }, target: {}, model: { kind: "huber" } }, /collection.counters must be 0 without labels, found 0.05/, DIRECTION],
+  ["collection", { counters: 0.05 }, /collection.counters must be 0 for this mechanism/],
+  ["collection", { counters: 0.05 }, /collection.counters must be 0 for this mechanism/, GAUSSIAN],
   ["collection", { heldout: 0.2 }, /collection.heldout must be 0 for this mechanism/, DIRECTION],
   ["collection", { evaluators: 0.2 }, /collection.evaluators must be 0 for this mechanism/],
   ["target", { scale: 0 }, /target.scale/, DIRECTION],
@@ -126,9 +132,9 @@ test("prototypes are no fields", () => {
 
 test("what a check-in costs is computed", () => {
   const all = TEXTS.map((text) => Terms.parse(text));
-  const costs = all.map((terms) => Number(terms.epsilonPerSample.toPrecision(9)));
+  const costs = all.map((terms) => Number(terms.loss.total.toPrecision(9)));
   assert.deepEqual(costs, [1, 2.5, Infinity, 1, 1, 4, 1.625, 2.5, 1, Infinity, 2.5]);
-  const inAll = all.map((terms) => terms.epsilonInAll);
+  const inAll = all.map((terms) => terms.promise().epsilonPerPerson);
   assert.deepEqual(inAll, [null, null, null, null, null, 4, 6.5, 2.5, null, null, null]);
   assert.deepEqual(all.map((terms) => terms.private), costs.map((cost) => cost < Infinity));
 });
@@ -152,9 +158,9 @@ test("check-ins with Gaussian noise cost less together than one by one", () => {
   assert.ok(limits.perDevice > 5 * limits.perSample && limits.perDevice < 6 * limits.perSample);
   for (const terms of [laplace, direction, gaussian]) {
     for (const n of [1, 2, 7, 20, 1000]) {
-      assert.equal(terms.checkinsWithin(terms.epsilonAfter(n)), n);
+      assert.equal(terms.checkinsWithin(terms.loss.times(n).total), Math.min(n, terms.mostCheckins));
     }
-    assert.equal(terms.checkinsWithin(terms.epsilonPerSample * 0.99), 0);
+    assert.equal(terms.checkinsWithin(terms.loss.total * 0.99), 0);
   }
 });
 

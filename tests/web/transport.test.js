@@ -107,9 +107,47 @@ test("a refusal is a Rejected with its kind", async () => {
   }
   assert.ok(kinds.every((error) => error instanceof Rejected));
   assert.deepEqual(kinds.map((error) => error.kind), ["too-frequent", "unknown", "unknown"]);
-  assert.equal(kinds[0]?.detail, "slowly");
+  assert.equal(kinds[0]?.message, "slowly");
   assert.equal(kinds[0]?.extra["retry_after"], 2.5);
 });
+
+const NESTED = { template: "found {what}", values: { what: "x" } };
+/** @type {(depth: number) => unknown} */
+const nested = (depth) => (depth ? { template: "{in}", values: { in: nested(depth - 1) } } : NESTED);
+const SAID = { template: "at most {n}, {why}.", values: { n: 1200, why: NESTED } };
+
+/** @type {[string, object, object][]} What a problem says beside "slowly", and what is read of it. */
+const SENTENCES = [
+  ["a phrase", { ...SAID, detail: "at most 1,200, found x." }, SAID],
+  ["a phrase that says something else", SAID, { template: "slowly", values: {} }],
+  [
+    "a name twice",
+    { template: "{n} {n}", values: { n: 1 }, detail: "1 1" },
+    { template: "1 1", values: {} },
+  ],
+  ["no phrase", {}, { template: "slowly", values: {} }],
+  ["no values", { template: "a" }, { template: "slowly", values: {} }],
+  ["no template", { values: {} }, { template: "slowly", values: {} }],
+  ["null", { template: "a", values: null }, { template: "slowly", values: {} }],
+  ["a list in it", { template: "{n}", values: { n: [1] }, detail: "1" }, { template: "1", values: {} }],
+  ["true", { template: "a", values: { n: true } }, { template: "slowly", values: {} }],
+  ["a number for a template", { template: 1, values: {} }, { template: "slowly", values: {} }],
+  ["too deep", { template: "{n}", values: { n: nested(9) }, detail: "found x" }, { template: "found x", values: {} }],
+  ["too long", { template: "a".repeat(5000), values: {} }, { template: "slowly", values: {} }],
+];
+for (const [name, members, read] of SENTENCES) {
+  test(`a problem with ${name}`, async () => {
+    const problem = { type: "urn:crowdml:problem:revoked", detail: "slowly", ...members };
+    replies = [json(problem, {}, 403), json(problem, {}, 503)];
+    const refused = await transport().checkin("s", body).catch((error) => error);
+    assert.ok(refused instanceof Rejected);
+    assert.deepEqual(refused.phrase, read);
+    assert.deepEqual(refused.extra, {});
+    const failed = await transport().checkin("s", body).catch((error) => error);
+    assert.ok(failed instanceof Unreachable);
+    assert.deepEqual(failed.phrase, read);
+  });
+}
 
 /** @type {[string, Reply][]} */
 const FAILURES = [

@@ -8,6 +8,7 @@ import {
   Agreement,
   LimitReached,
   Ledger,
+  Loss,
   MECHANISMS,
   MODELS,
   Sensing,
@@ -21,7 +22,9 @@ import {
   sensitivitySteps,
   termsHash,
   wholeLossOf,
+  write,
 } from "../../crowdml/web/index.js";
+import { percentSure } from "../../crowdml/web/figures.js";
 import { Choice } from "../../crowdml/web/mechanisms/choice.js";
 import { Codebook } from "../../crowdml/web/mechanisms/codebook.js";
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
@@ -33,7 +36,7 @@ import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
 const CHECKS = { checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
-  quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
+  promise, quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
   vectors(name).forEach(({ input, output }, i) => {
@@ -44,7 +47,8 @@ for (const [name, check] of Object.entries(CHECKS)) {
 test("no vector is left out", () => {
   const files = readdirSync(new URL("../vectors", import.meta.url));
   const names = files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -5));
-  assert.deepEqual(names.sort(), Object.keys(CHECKS).sort());
+  // What a device does is for a whole one in a browser: tests/conformance.
+  assert.deepEqual(names.sort(), [...Object.keys(CHECKS), "behaviour"].sort());
 });
 
 test("every kind of model and of mechanism has vectors", () => {
@@ -117,12 +121,12 @@ function choice({ k, t, epsilon }, output) {
 }
 
 /** @param {any} input @param {any} output */
-async function roles({ terms_sha256, device, number, evaluators }, { what }) {
-  const settings = { epsilon: 4, directions: 8, closest: 1, size: 1, nClasses: 0, batch: 1, scale: 1,
-    regularization: 0, evaluators }; // prettier-ignore
+async function roles({ terms_sha256, device, number, evaluators, counters }, { role }) {
+  const settings = { epsilon: 4, directions: 8, closest: 1, size: 3, nClasses: 3, batch: 1, scale: 1,
+    regularization: 0, evaluators, counters }; // prettier-ignore
   const place = await placeOf(terms_sha256, device, number);
   const event = new DirectionMechanism(settings).event(1, place);
-  assert.deepEqual(event, { unit: "check-in", number, what, epsilon: 4 });
+  assert.deepEqual(event, { unit: "check-in", number, role, epsilon: 4 });
 }
 
 /** @param {any} input @param {any} output */
@@ -186,9 +190,9 @@ function ledger(input, output) {
   const account = new Ledger(input.events.map(eventOf));
   const pure = input.events.every((/** @type {any} */ event) => !event.delta);
   const same = pure ? assert.equal : near;
-  same(account.perSample, asNumber(output.per_sample));
-  same(account.perDevice, asNumber(output.per_device));
-  same(account.wholeDevice, asNumber(output.whole_device));
+  same(account.epsilonPerSample, asNumber(output.epsilon_per_sample));
+  same(account.epsilonSpent, asNumber(output.epsilon_spent));
+  same(account.epsilonPerPerson, asNumber(output.epsilon_per_person));
   const limits = { perSample: input.limits.per_sample, perDevice: input.limits.per_device };
   const ask = () => account.require(eventOf(input.next), limits);
   if (output.allowed) ask();
@@ -205,13 +209,41 @@ async function letters(input, output) {
   const chance = new GivenChance(input.noise, input.draws, input.id);
   const x = input.x.map((/** @type {number[]} */ row) => Float64Array.from(row));
   const w = Float64Array.from(input.w);
-  const place = await agreement.next(ledger);
-  const written = agreement.write(version, w, x, y, ledger, place, chance);
+  const approval = await agreement.approve(ledger, x.length);
+  const written = agreement.write(approval, version, w, x, y, ledger, chance);
   assert.ok(written);
   assert.deepEqual(JSON.parse(new TextDecoder().decode(written.letter.body)), output.message);
   near(lossOf(written.event).total, output.loss);
   assert.equal(chance.left, 0);
 }
+
+/** @param {any} input @param {any} output */
+function promise({ terms, checkins, sent }, { roles, sentences, ...output }) {
+  const found = Terms.parse(terms).promise(checkins, sent.map((/** @type {any} */ each) => new Loss(each)));
+  const { epsilonPerCheckin, epsilonPerPerson } = found;
+  near(found.epsilon, asNumber(output.epsilon));
+  near(found.epsilonPerSample, asNumber(output.epsilon_per_sample));
+  near(epsilonPerCheckin ?? 0, output.epsilon_per_checkin ?? 0);
+  near(epsilonPerPerson ?? 0, output.epsilon_per_person ?? 0);
+  near(found.epsilonPerReading, asNumber(output.epsilon_per_reading));
+  near(found.certainty, output.certainty);
+  const exact = {
+    private: found.private,
+    whom: found.whom,
+    level: found.level.key,
+    pill: write(found.level.pill),
+    checkins: found.checkins,
+    sure: percentSure(found.epsilon),
+  };
+  for (const [name, value] of Object.entries(exact)) assert.equal(value, output[name], name);
+  assert.deepEqual(found.roles.map(({ truth, ...share }) => share), roles.map(shareOf));
+  found.roles.forEach(({ truth }, i) => near(truth, roles[i].truth));
+  const said = Object.entries(found.sentences).map(([name, phrase]) => [name, write(phrase)]);
+  assert.deepEqual(said, Object.entries(sentences));
+}
+
+/** @param {any} share */
+const shareOf = ({ truth, ...share }) => share;
 
 /** @param {any} input @param {any} output */
 function sensing({ sensor, count, readings }, output) {

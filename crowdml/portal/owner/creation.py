@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.errors import InvalidTask, Mistake
+from crowdml.phrase import Phrase
 from crowdml.portal.consent import Consent
 from crowdml.portal.context import portal_of, service_of
 from crowdml.portal.description import Description
-from crowdml.portal.language import say
 from crowdml.portal.owner.advice import advice
 from crowdml.portal.owner.document import task_toml
 from crowdml.portal.owner.fields import DEFAULTS, FIELDS, STEPS
@@ -51,7 +51,7 @@ async def submit(request: Request, posted: Posted) -> Response:
     except InvalidTask as error:
         return _page(request, posted, error.mistakes, status=400)
     forecast = None
-    if posted.get("do") == "plan" and task.terms.hides:
+    if posted.get("do") == "plan" and not task.terms.promise.exact:
         forecast = await portal_of(request).planner.plan(task, text, service.closing)
     return _page(request, posted, text=text, task=task, forecast=forecast)
 
@@ -86,11 +86,11 @@ def _rules(names: Set[str], confirmed: bool) -> tuple[Rule, ...]:
     @rule("privacy.epsilon")
     def no_privacy_is_meant(epsilon: float) -> Iterator[Mistake]:
         if epsilon > PRIVATE_UP_TO and not confirmed:
-            must = say(
+            must = Phrase(
                 "must be ticked where ε is above {n}, for then nothing is protected",
-                n=f"{PRIVATE_UP_TO:g}",
+                n=PRIVATE_UP_TO,
             )
-            yield Mistake(CONSENT, must, remedy=say("Tick it, or choose a smaller ε."))
+            yield Mistake(CONSENT, must, remedy=Phrase("Tick it, or choose a smaller ε."))
 
     return name_is_new, no_privacy_is_meant
 

@@ -60,7 +60,7 @@ STEPS = [
     ),
     Step(
         "What is measured",
-        "A sample is one measurement with its answer. Samples never leave a device.",
+        "A sample is one measurement with its answer.",
         (
             Field(
                 "features.sensor.kind",
@@ -178,8 +178,14 @@ STEPS = [
                     ),
                     Field(
                         "collection.evaluators",
-                        "Share of check-ins that only measure the error",
-                        "For direction, 0 … 0.9. Empty: 0.2.",
+                        "Share of check-ins that only send right or wrong",
+                        "They measure the error. For direction, 0 … 0.9. Empty: 0.15.",
+                    ),
+                    Field(
+                        "collection.counters",
+                        "Share of check-ins that only send one answer",
+                        "They count the answers. For direction, 0 … 0.9. Empty: 0.05, or 0 for a "
+                        "number.",
                     ),
                     Field(
                         "collection.heldout",

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
+from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.body import read_body
 
@@ -20,7 +21,12 @@ LARGEST = 256 * 1024
 async def read_form(request: Request, limit: int = LARGEST) -> Posted:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent != MEDIA_TYPE:
-        raise rejected("invalid-request", f"a form must be {MEDIA_TYPE}, found {sent[:80]!r}.")
+        raise rejected(
+            "invalid-request",
+            Phrase(
+                "a form must be {kind}, found {found}.", kind=MEDIA_TYPE, found=f"{sent[:80]!r}"
+            ),
+        )
     return parse_form(await read_body(request.scope, request.receive, limit))
 
 
@@ -36,6 +42,6 @@ def parse_form(body: bytes) -> Posted:
         )
     except ValueError as error:
         raise rejected(
-            "invalid-request", f"a form may have at most {MOST_FIELDS} fields."
+            "invalid-request", Phrase("a form may have at most {n} fields.", n=MOST_FIELDS)
         ) from error
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}

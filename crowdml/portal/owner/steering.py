@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
 from crowdml.portal.context import learner_of, service_of
 from crowdml.portal.language import say
 from crowdml.portal.owner.posted import Posted
@@ -80,7 +81,7 @@ async def revoke(request: Request, posted: Posted) -> Response:
     def exclude(store: Store) -> None:
         found = [] if number is None else store.devices(learner.id, number, 1)
         if not found or found[0].number != number or found[0].status != "active":
-            raise InvalidInput(say("this task has no such active device."))
+            raise InvalidInput(Phrase("this task has no such active device."))
         store.set_device_status(found[0].name, "revoked", by=by)
 
     return await _steer(request, exclude, "revoked")
@@ -90,5 +91,6 @@ async def _steer(request: Request, change: Callable[[Store], None], done: str) -
     try:
         await service_of(request).steer(change)
     except InvalidInput as error:
-        return await task_page(request, 400, wrong=str(error)[:1].upper() + str(error)[1:])
+        wrong = say(error.phrase)
+        return await task_page(request, 400, wrong=wrong[:1].upper() + wrong[1:])
     return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?done={done}")

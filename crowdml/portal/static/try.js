@@ -2,7 +2,7 @@
 
 import { boundFeatures } from "../web/features.js";
 import { MODELS } from "../web/models/index.js";
-import { language, say } from "../web/page/say.js";
+import { language, phraseOf, say } from "../web/page/say.js";
 import { Sensing, featuresOf } from "../web/sensing.js";
 import { sourceOf } from "../web/sensors/index.js";
 
@@ -17,7 +17,7 @@ export async function predict(form, output, checkins) {
     if (sensor && sensor.kind !== "manual") await sense(form, output, sensor);
     else output.replaceChildren(...answer(await learntModel(form), entered(form, sensor)));
   } catch (trouble) {
-    output.replaceChildren(paragraph(trouble.message));
+    output.replaceChildren(paragraph(say(phraseOf(trouble))));
   }
 }
 

@@ -29,18 +29,22 @@ export class Choice {
    */
   constructor(k, t, epsilon) {
     if (!(Number.isInteger(k) && Number.isInteger(t) && t >= 1 && t < k)) {
-      throw new InvalidInput(`t must lie in 1 … ${k - 1}, found ${t}.`);
+      throw new InvalidInput("t must lie in 1 … {most}, found {t}.", { most: k - 1, t });
     }
     if (!(epsilon > 0 && epsilon <= LARGEST_EPSILON)) {
       throw new InvalidInput(
-        `epsilon of a check-in must lie in 0 … ${LARGEST_EPSILON} for this mechanism, found ` +
-          `${epsilon}.`,
+        "epsilon of a check-in must lie in 0 … {most} for this mechanism, found {epsilon}.",
+        { most: LARGEST_EPSILON, epsilon },
       );
     }
     this.k = k;
     this.t = t;
     /** p in 2⁻⁶⁴, rounded down, so that the true ε is at most what is charged. */
     this.coin = coinOf(BigInt(t), BigInt(k - t), epsilon);
+  }
+
+  get p() {
+    return Number(this.coin) / Number(COIN);
   }
 
   /**
@@ -50,7 +54,7 @@ export class Choice {
    * @param {number} share
    */
   odds(share) {
-    const p = Number(this.coin) / Number(COIN);
+    const { p } = this;
     const likely = p / this.t;
     const unlikely = (1 - p) / (this.k - this.t);
     const chance = likely * share + unlikely * (1 - share);

@@ -22,9 +22,9 @@ const FINE = 2 ** 53;
 /**
  * Rank k public directions by the gradient, and name one of the best, or of the others.
  *
- * A check-in either trains or evaluates, by a public rule, and spends all of its ε on that. One
- * that evaluates draws one of its samples, predicts it, and tells (label, right or wrong) by
- * randomised response, which is the same choice with one best number.
+ * A public rule gives each check-in one role, and the check-in spends all of its ε on it. To
+ * evaluate, it draws one of its samples, predicts it, and sends right or wrong; to count, it draws
+ * one and sends its label. Both are randomised response: the same choice with one best number.
  *
  * Isik, Chen, Özgür, Weissman, No, NeurIPS 2023 (k-closest encoding).
  *
@@ -36,15 +36,17 @@ export class DirectionMechanism {
   /** @readonly @type {2} */
   norm = 2;
   #settings;
-  #training;
-  #evaluating;
 
   /** @param {DirectionSettings} settings */
   constructor(settings) {
     const { directions, closest, epsilon, nClasses } = settings;
     this.#settings = settings;
-    this.#training = new Choice(directions, closest, epsilon);
-    this.#evaluating = new Choice(2 * Math.max(nClasses, 1), 1, epsilon);
+    /** What decides the number that is sent, for each role. */
+    this.choices = {
+      train: new Choice(directions, closest, epsilon),
+      evaluate: new Choice(2, 1, epsilon),
+      count: new Choice(Math.max(nClasses, 2), 1, epsilon),
+    };
   }
 
   /**
@@ -53,8 +55,10 @@ export class DirectionMechanism {
    * @returns {DirectionEvent}
    */
   event(_, place) {
-    const what = place.lot < this.#settings.evaluators * WORD ? "report" : "direction";
-    return { unit: this.unit, number: place.number, what, epsilon: this.#settings.epsilon };
+    const { epsilon, evaluators, counters } = this.#settings;
+    const others = place.lot < (evaluators + counters) * WORD ? "count" : "train";
+    const role = place.lot < evaluators * WORD ? "evaluate" : others;
+    return { unit: this.unit, number: place.number, role, epsilon };
   }
 
   cost() {
@@ -68,16 +72,18 @@ export class DirectionMechanism {
    * @param {Chance} chance
    */
   tell(minibatch, event, place, chance) {
-    const { number, what, epsilon } = this.event(minibatch.nSamples, place);
-    const own = event.unit === "check-in" && event.number === number && event.what === what;
-    if (!own || event.epsilon !== epsilon) {
-      throw new InvalidInput(
-        `an event must be that of the check-in itself, found ${JSON.stringify(event)}.`,
-      );
+    const { number } = place;
+    const own = event.unit === "check-in" && event.number === number;
+    if (!own || event.epsilon !== this.#settings.epsilon) {
+      throw new InvalidInput("an event must be for check-in {n} itself, found {found}.", {
+        n: number,
+        found: JSON.stringify(event),
+      });
     }
-    return what === "report"
-      ? this.#report(minibatch, number, chance)
-      : this.#direct(minibatch, place, chance);
+    if (event.role === "train") return this.#direct(minibatch, place, chance);
+    const truths = event.role === "count" ? minibatch.labels : minibatch.mistakes().map(Number);
+    const { sent, truth } = respond(truths, this.choices[event.role], chance);
+    return { told: { number, [event.role === "count" ? "answer" : "wrong"]: sent }, truth };
   }
 
   /**
@@ -93,11 +99,11 @@ export class DirectionMechanism {
     const back = closestFirst(scores.map((score) => -score), closest);
     const turning = this.#turning(u);
     const turned = chance.below(FINE) < turning * FINE;
-    const direction = this.#training.tell(turned ? back : ahead, chance);
+    const direction = this.choices.train.tell(turned ? back : ahead, chance);
     const fits = ahead.indexOf(direction) < closest;
     const fitsBack = back.indexOf(direction) < closest;
     const share = Number(fits) * (1 - turning) + Number(fitsBack) * turning;
-    return { told: { number, direction }, truth: { fits, ...this.#training.odds(share) } };
+    return { told: { number, direction }, truth: { fits, ...this.choices.train.odds(share) } };
   }
 
   /** @param {Minibatch} minibatch */
@@ -117,22 +123,21 @@ export class DirectionMechanism {
     const length = (LENGTH * this.#settings.scale) / this.#settings.batch;
     return (1 - Math.min(1, lengthOf(u, this.norm) / length)) / 2;
   }
+}
 
-  /**
-   * @param {Minibatch} minibatch
-   * @param {number} number
-   * @param {Chance} chance
-   */
-  #report(minibatch, number, chance) {
-    const { labels, nSamples } = minibatch;
-    const answers = minibatch.mistakes().map((wrong, i) => 2 * (labels[i] ?? 0) + Number(wrong));
-    const answer = /** @type {number} */ (answers[chance.below(nSamples)]);
-    const reports = Array.from({ length: this.#evaluating.k }, (_, r) => r);
-    const order = [answer, ...reports.filter((r) => r !== answer)];
-    const report = this.#evaluating.tell(order, chance);
-    const share = answers.filter((each) => each === report).length / nSamples;
-    return { told: { number, report }, truth: { answer, ...this.#evaluating.odds(share) } };
-  }
+/**
+ * The truth about one sample, or by chance another number.
+ *
+ * @param {readonly number[]} truths For each sample.
+ * @param {Choice} choice
+ * @param {Chance} chance
+ */
+function respond(truths, choice, chance) {
+  const answer = /** @type {number} */ (truths[chance.below(truths.length)]);
+  const numbers = Array.from({ length: choice.k }, (_, n) => n);
+  const sent = choice.tell([answer, ...numbers.filter((n) => n !== answer)], chance);
+  const share = truths.filter((each) => each === sent).length / truths.length;
+  return { sent, truth: { answer, ...choice.odds(share) } };
 }
 
 /**

@@ -53,9 +53,20 @@ export const MECHANISMS = Object.freeze({
     terms: directionTerms,
     /** @type {MechanismKind<typeof directionTerms>["make"]} */
     make({ epsilon, directions, closest }, terms, model) {
-      const { batch, heldout, checkins, evaluators } = terms.collection;
+      const { batch, heldout, checkins, evaluators, counters } = terms.collection;
       if (checkins === null) throw new InvalidInput("collection.checkins must be there.");
-      allow("collection.heldout", "0 for this mechanism", heldout === 0, heldout);
+      allow("collection.heldout must be 0 for this mechanism, found {found}.", heldout === 0, heldout);
+      const others = evaluators + counters;
+      allow(
+        "evaluators and counters must be at most 0.9 together, found {found}.",
+        others <= 0.9 * (1 + 1e-9),
+        others,
+      );
+      allow(
+        "collection.counters must be 0 without labels, found {found}.",
+        !counters || model.nClasses > 0,
+        counters,
+      );
       return new DirectionMechanism({
         epsilon: epsilon / checkins,
         directions,
@@ -64,6 +75,7 @@ export const MECHANISMS = Object.freeze({
         nClasses: model.nClasses,
         batch,
         evaluators,
+        counters,
         scale: terms.target.scale,
         regularization: terms.model.regularization,
       });
@@ -94,10 +106,19 @@ export const MECHANISMS = Object.freeze({
  */
 function noise(law, [gradient, errors, labels], terms, model, delta = 0) {
   const { clip, regularization, radius } = terms.model;
-  const { heldout, evaluators } = terms.collection;
-  allow("collection.evaluators", "0 for this mechanism", evaluators === 0, evaluators);
+  const { heldout, evaluators, counters } = terms.collection;
+  allow(
+    "collection.evaluators must be 0 for this mechanism, found {found}.",
+    evaluators === 0,
+    evaluators,
+  );
+  allow("collection.counters must be 0 for this mechanism, found {found}.", counters === 0, counters);
   const suits = (labels !== 0) === model.nClasses > 0;
-  allow("the level of labels", "positive with labels and 0 without", suits, labels);
+  allow(
+    "the level of labels must be positive with labels and 0 without, found {found}.",
+    suits,
+    labels,
+  );
   return new NoiseMechanism({
     law,
     levels: { gradient: read(gradient), errors: read(errors), labels: read(labels) },
@@ -117,11 +138,10 @@ function read(level) {
 }
 
 /**
- * @param {string} path
- * @param {string} rule
+ * @param {string} template The rule.
  * @param {boolean} kept
- * @param {unknown} found
+ * @param {string | number} found
  */
-function allow(path, rule, kept, found) {
-  if (!kept) throw new InvalidInput(`${path} must be ${rule}, found ${found}.`);
+function allow(template, kept, found) {
+  if (!kept) throw new InvalidInput(template, { found });
 }

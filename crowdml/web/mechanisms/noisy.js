@@ -38,8 +38,9 @@ export class NoiseMechanism {
     const { clip, levels } = settings;
     if (!(clip > 0 && clip < Infinity)) {
       throw new InvalidInput(
-        `the bound S on a sample's gradient must be positive and finite, found ${clip}. ` +
-          "Set a clip for this model.",
+        "the bound S on a sample's gradient must be positive and finite, found {clip}. Set a clip " +
+          "for this model.",
+        { clip },
       );
     }
     checkLevels(levels);
@@ -91,8 +92,8 @@ export class NoiseMechanism {
     const { nSamples: samples, w } = minibatch;
     if (event.unit !== "sample" || event.nTraining + event.nHeldout !== samples) {
       throw new InvalidInput(
-        `an event must be for the minibatch's own ${samples} samples, found ` +
-          `${JSON.stringify(event)}.`,
+        "an event must be for the minibatch's own {samples} samples, found {found}.",
+        { samples, found: JSON.stringify(event) },
       );
     }
     const truth = this.#look(minibatch, event, choose(samples, event.nHeldout, chance));
@@ -124,8 +125,9 @@ export class NoiseMechanism {
     const length = lengthOf(g, this.norm);
     if (g.length !== size || !(length <= clip)) {
       throw new InvalidInput(
-        `an average gradient must be ${size} numbers with an L${this.norm} norm of at most ` +
-          `${clip}, found ${g.length} with ${length}. Clip each sample first.`,
+        "an average gradient must be {size} numbers with an L{norm} norm of at most {clip}, found " +
+          "{n} with {length}. Clip each sample first.",
+        { size, norm: this.norm, clip, n: g.length, length },
       );
     }
     const evaluated = event.nHeldout ? heldout : training;
@@ -183,8 +185,8 @@ function checkLevels(levels) {
     const nothingSent = name === "labels" && value === 0;
     if (!((value >= SMALLEST && value <= LARGEST) || value === Infinity || nothingSent)) {
       throw new InvalidInput(
-        `the level for the ${name} must lie in ${SMALLEST} … ${LARGEST}, found ${value}. ` +
-          'Use "inf" for no noise.',
+        'the level for the {name} must lie in {low} … {high}, found {value}. Use "inf" for no noise.',
+        { name, low: SMALLEST, high: LARGEST, value },
       );
     }
   }

@@ -1,19 +1,19 @@
 /** The privacy ledger: what was told so far, and how much more may be. */
 
-import { limitsOf } from "../index.js";
+import { limitsOf, lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
-import { any, element, epsilon, input, put, sure, time } from "./elements.js";
-import { levelOf, showLevel } from "./level.js";
+import { any, element, epsilon, input, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
-/** @import { Device } from "../index.js" */
+/** @import { Device, Loss } from "../index.js" */
 
 const MORE = 10;
-const MOST = 1_000_000;
 
 export class Budget {
   #device;
   #edited = false;
+  /** @type {Loss[]} What the check-ins so far have cost. */
+  #sent = [];
 
   /**
    * @param {Device} device
@@ -52,7 +52,7 @@ export class Budget {
 
   /** The most check-ins by the terms. */
   get #most() {
-    return this.#device.terms.collection.checkins ?? MOST;
+    return this.#device.terms.mostCheckins;
   }
 
   /** By the participant's limit. */
@@ -62,27 +62,27 @@ export class Budget {
 
   async render() {
     const ledger = await this.#device.ledger();
-    const { total: cost, delta } = this.#device.terms.loss;
+    const { terms } = this.#device;
+    this.#sent = ledger.events.map(lossOf);
+    const promise = terms.promise(this.#allowed, this.#sent);
     const { perDevice: limit } = this.#device.identity.limits;
-    const used = ledger.perDevice;
-    put("per-sample", `ε = ${epsilon(ledger.perSample)}`);
+    const used = ledger.epsilonSpent;
+    put("per-sample", `ε = ${epsilon(ledger.epsilonPerSample)}`);
     put("per-device", say("ε = {used} of {limit}", { used: epsilon(used), limit: epsilon(limit) }));
-    put("whole-device", `ε = ${epsilon(ledger.wholeDevice)}`);
-    put("sure", sure(cost, delta));
-    for (const part of document.querySelectorAll(".sure-in-all")) {
-      part.textContent = sure(limit, delta);
-    }
-    showLevel("limit-level", limit);
+    put("whole-device", `ε = ${epsilon(ledger.epsilonPerPerson)}`);
+    putAll("limit-said", promise.whatIsLost);
+    showLevel("limit-level", promise);
     const bar = element("spent", HTMLProgressElement);
     bar.max = limit === Infinity ? 1 : limit;
     bar.value = Math.min(used, bar.max);
-    any("limit-form").hidden = cost === Infinity || this.#most === 1;
-    if (cost < Infinity) await this.#renderLimit(used);
+    any("limit-form").hidden = promise.exact || this.#most === 1;
+    if (!promise.exact) await this.#renderLimit(used);
   }
 
   /** The limit if more is allowed: from what was made, if that is more than was allowed. */
   async #raised() {
-    const made = this.#device.terms.checkinsWithin((await this.#device.ledger()).perDevice);
+    const { terms } = this.#device;
+    const made = terms.checkinsWithin((await this.#device.ledger()).epsilonSpent);
     return Math.min(Math.max(this.#allowed, made) + MORE, this.#most);
   }
 
@@ -99,10 +99,7 @@ export class Budget {
 
   /** What the number in the field would cost. */
   #renderCost() {
-    const { terms } = this.#device;
-    const lost = terms.epsilonAfter(Math.max(1, input("limit").valueAsNumber || 1));
-    const words = { epsilon: epsilon(lost), level: levelOf(lost).name, sure: sure(lost, terms.loss.delta) };
-    put("limit-cost", say("In all: ε = {epsilon}. {level}: {sure}.", words));
+    put("limit-cost", this.#loss(Math.max(1, Math.floor(input("limit").valueAsNumber) || 1)));
   }
 
   /**
@@ -110,14 +107,22 @@ export class Budget {
    * @param {number} checkins
    */
   #price(used, checkins) {
-    const { terms } = this.#device;
-    const lost = terms.epsilonAfter(checkins);
-    return say("More would cost more: from ε = {used} to {epsilon} in all. {level}: {sure}.", {
+    const values = {
       used: epsilon(used),
-      epsilon: epsilon(lost),
-      level: levelOf(lost).name,
-      sure: sure(lost, terms.loss.delta),
-    });
+      epsilon: epsilon(limitsOf(this.#device.terms, checkins).perDevice),
+    };
+    const costs = say("More would cost more: from ε = {used} to {epsilon} in total.", values);
+    return `${costs} ${this.#loss(checkins)}`;
+  }
+
+  /**
+   * The level, and what it means.
+   *
+   * @param {number} checkins
+   */
+  #loss(checkins) {
+    const { level, sentences } = this.#device.terms.promise(checkins, this.#sent);
+    return `${say(level.pill)}. ${say(sentences.loss)}`;
   }
 
   /** @param {number} checkins */

@@ -1,10 +1,12 @@
 /** Old and new terms side by side: what would change if the participant agreed. */
 
+import { lossOf } from "../index.js";
 import { secondsOf } from "./effort.js";
-import { any, certainty, complain, count, element, make, number, put, row, time } from "./elements.js";
+import { any, complain, count, element, epsilon, make, number, put, row, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
+/** @import { PrivacyPromise } from "../promise.js" */
 /** @import { Terms } from "../terms.js" */
 
 export class Comparison {
@@ -22,7 +24,7 @@ export class Comparison {
       try {
         const terms = await device.agree(this.#shown);
         // The new cost of a sample was on the screen: agreeing to it is allowing it.
-        await device.setLimits({ ...device.identity.limits, perSample: terms.epsilonPerSample });
+        await device.setLimits({ ...device.identity.limits, perSample: terms.loss.total });
         agreed();
       } catch (error) {
         complain(error);
@@ -44,7 +46,16 @@ export class Comparison {
         names
           .filter((name) => (old.get(name) === asked.get(name)) === same)
           .map((name) => row(name, words(old.get(name)), words(asked.get(name))));
-      const sentences = [...changes(this.#device.terms, terms)];
+      const { perDevice } = this.#device.identity.limits;
+      const sent = (await this.#device.ledger()).events.map(lossOf);
+      // As many check-ins for both, unless the terms say how many.
+      const allowed = this.#device.terms.checkinsWithin(perDevice);
+      const promised = (/** @type {Terms} */ each) =>
+        each.promise(each.collection.checkins ?? allowed, sent);
+      const sentences = [
+        ...privacy(promised(this.#device.terms), promised(terms)),
+        ...changes(this.#device.terms, terms),
+      ];
       any("changes").replaceChildren(...sentences.map((sentence) => make("li", sentence)));
       any("changed").replaceChildren(...rows(false));
       any("unchanged").replaceChildren(...rows(true));
@@ -66,7 +77,6 @@ export class Comparison {
  * @param {Terms} asked
  */
 function* changes(old, asked) {
-  yield* privacy(old, asked);
   /** @type {[string, (terms: Terms) => unknown][]} */
   const facts = [
     [say("Time for a check-in"), (terms) => time(secondsOf(terms) ?? 0)],
@@ -91,18 +101,25 @@ function* changes(old, asked) {
 }
 
 /**
- * @param {Terms} old
- * @param {Terms} asked
+ * @param {PrivacyPromise} before
+ * @param {PrivacyPromise} after
  */
-function* privacy(old, asked) {
-  const [was, is] = [old, asked].map((terms) => terms.epsilonInAll !== null);
+function* privacy(before, after) {
+  const [was, is] = [before.whom === "person", after.whom === "person"];
   if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
   if (is && !was) yield say("The promise would be for all that you contribute, not for samples only.");
-  const lost = (/** @type {Terms} */ terms) => terms.epsilonInAll ?? terms.epsilonPerSample;
-  const shares = { old: certainty(lost(old)), new: certainty(lost(asked)) };
-  if (!asked.private && old.private) yield say("The task would no longer be private.");
-  if (lost(asked) > lost(old)) yield say("Privacy becomes weaker: at most {old} → {new} sure.", shares);
-  if (lost(asked) < lost(old)) yield say("Privacy becomes stronger: at most {old} → {new} sure.", shares);
+  if (!after.private && before.private) yield say("The task would no longer be private.");
+  const values = { name: say("Privacy"), old: pillOf(before), new: pillOf(after) };
+  if (values.old === values.new && was === is) return;
+  if (was !== is) yield say("{name}: {old} → {new}", values);
+  else if (after.epsilon > before.epsilon) yield say("Privacy becomes weaker: {old} → {new}.", values);
+  else yield say("Privacy becomes stronger: {old} → {new}.", values);
+  yield say(after.sentences.loss);
+}
+
+/** @param {PrivacyPromise} promise */
+function pillOf({ level, epsilon: lost }) {
+  return `${say(level.pill)}, ε = ${epsilon(lost)}`;
 }
 
 /**

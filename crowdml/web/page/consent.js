@@ -1,10 +1,9 @@
 /** Consent: nothing is pinned but the very text on the page. */
 
-import { Device, Terms, TermsChanged, defaultCheckins, limitsOf, termsHash } from "../index.js";
+import { Device, Terms, TermsChanged, limitsOf, termsHash } from "../index.js";
 import { sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
-import { any, complain, element, epsilon, put, sure, time } from "./elements.js";
-import { showLevel } from "./level.js";
+import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
 
 /** @param {string} task */
@@ -15,7 +14,7 @@ export async function consent(task) {
   const source = kind === "manual" ? undefined : sourceOf(kind);
   const agree = element("agree", HTMLButtonElement);
   const checkins = field("checkins");
-  const usual = defaultCheckins(terms);
+  const usual = terms.promise().checkins;
   const count = () => Math.max(1, Math.floor(checkins?.valueAsNumber || usual));
   const show = () => showLoss(terms, count());
   checkins?.addEventListener("input", show);
@@ -57,11 +56,12 @@ export async function consent(task) {
  * @param {number} checkins
  */
 function showLoss(terms, checkins) {
-  const lost = terms.epsilonAfter(checkins);
-  if (lost === Infinity) return;
-  put("checkins-epsilon", `ε = ${epsilon(lost)}`);
-  put("lose-sure", sure(lost, terms.loss.delta));
-  showLevel("lose-level", lost);
+  const promise = terms.promise(checkins);
+  if (promise.exact) return;
+  showLevel("lose-level", promise);
+  put("checkins-epsilon", `ε = ${epsilon(promise.epsilon)}`);
+  putAll("leaves-said", promise.whatLeaves);
+  putAll("lose-said", promise.whatIsLost);
   const seconds = secondsOf(terms);
   if (seconds && document.getElementById("time-in-all")) {
     put("time-in-all", time(seconds * checkins));

@@ -1,6 +1,10 @@
 /** The page's elements, by their ids, and numbers as people read them. */
 
-import { language, say, understood } from "./say.js";
+import { shown } from "../figures.js";
+import { language, phraseOf, say } from "./say.js";
+
+/** @import { PrivacyPromise } from "../promise.js" */
+/** @import { Phrase } from "../types.js" */
 
 /**
  * @template {HTMLElement} T
@@ -83,33 +87,30 @@ export function number(value, digits) {
 export const count = (value) => value.toLocaleString(language);
 
 /** @param {number} value ε. */
-export function epsilon(value) {
-  return value === Infinity ? "∞" : number(value, 4);
+export const epsilon = (value) =>
+  shown(value).toLocaleString(language, { maximumSignificantDigits: 4 });
+
+/**
+ * Show the level of a promise, in its colour.
+ *
+ * @param {string} id
+ * @param {PrivacyPromise} promise
+ */
+export function showLevel(id, { level: { key, pill } }) {
+  put(id, say(pill));
+  any(id).className = `level level-${key}`;
 }
 
 /**
- * How sure someone with a fifty-fifty guess can become.
+ * Write sentences, a paragraph each, unless they are there already.
  *
- * @param {number} epsilon ε.
- * @param {number} delta δ.
+ * @param {string} id
+ * @param {readonly Phrase[]} phrases
  */
-export function sure(epsilon, delta) {
-  if (epsilon === Infinity) return say("entirely sure");
-  const text = say("at most {share} sure", { share: certainty(epsilon) });
-  const odds = count(Math.round(1 / delta));
-  return text + (delta ? say(", but for a chance of one in {n}", { n: odds }) : "");
-}
-
-/**
- * The same as a share, never rounded to less than it is.
- *
- * @param {number} epsilon ε.
- */
-export function certainty(epsilon) {
-  const share = 100 / (1 + Math.exp(-epsilon));
-  const style = { minimumFractionDigits: share < 99.9 ? 1 : 0, maximumFractionDigits: 2 };
-  const shown = share < 99.9 ? Math.round(share * 10) / 10 : Math.ceil(share * 100) / 100;
-  return `${shown.toLocaleString(language, style)}\u00a0%`;
+export function putAll(id, phrases) {
+  const paragraphs = phrases.map((phrase) => make("p", say(phrase)));
+  const texts = paragraphs.map(({ textContent }) => textContent).join("");
+  if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
 }
 
 /**
@@ -132,6 +133,6 @@ export function time(seconds, display = "long") {
 
 /** @param {unknown} error */
 export function complain(error) {
-  put("trouble", understood(error instanceof Error ? error.message : String(error)));
+  put("trouble", say(phraseOf(error)));
   any("trouble").hidden = false;
 }

@@ -6,7 +6,7 @@ import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
 import { any, complain, element, put, show } from "./elements.js";
 import { Panel } from "./panel.js";
-import { understood } from "./say.js";
+import { say } from "./say.js";
 import { Participation } from "./participation.js";
 import { SentList } from "./sent.js";
 import { Signal } from "./signal.js";
@@ -46,7 +46,7 @@ async function takePart(device, fresh) {
 
   const refresh = oneAtATime(async () => {
     if (left) return;
-    if (device.ended === "left") return bye();
+    if (device.ended?.code === "left") return bye();
     // Another tab has agreed to other terms: labels and numbers here belong to the old ones.
     if (device.termsSha256 !== agreed) return location.reload();
     await part.weigh();
@@ -54,7 +54,7 @@ async function takePart(device, fresh) {
     await Promise.all([sent.render(), budget.render()]);
     panel.render();
     const over = device.ended ?? part.over;
-    put("ended-why", understood(over));
+    put("ended-why", over ? say(over.phrase) : "");
     show(over ? "ended" : part.termsChanged ? "terms" : "part");
     if (part.termsChanged && !over && !compared) {
       compared = true;
@@ -89,7 +89,7 @@ async function takePart(device, fresh) {
     clearInterval(timer);
     await part.close();
     part.forget();
-    put("bye-note", understood(device.said));
+    put("bye-note", say(device.said));
     show("bye");
   }
 

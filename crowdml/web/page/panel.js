@@ -1,7 +1,7 @@
 /** The controls: labels or a form, pause and resume, the state line. */
 
 import { any, element, input, make, put } from "./elements.js";
-import { say, understood } from "./say.js";
+import { say } from "./say.js";
 import { keepOn } from "./screen.js";
 import { outlook, statusOf } from "./status.js";
 
@@ -65,7 +65,8 @@ export class Panel {
   }
 
   #thinks() {
-    const { crowd, x, manual, sensing } = this.#part;
+    const { crowd, x, manual, sensing, answered } = this.#part;
+    if (!manual && !answered) return say("waits for your answer");
     if (!manual) return x && sensing ? crowd.thinks(x) : say("no full window yet");
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
@@ -82,10 +83,7 @@ export class Panel {
     const part = this.#part;
     const { labels, description } = part.device.terms.target;
     const answer = (/** @type {number | null} */ y) => {
-      part.label = y;
-      part.away = 0;
-      // Whoever answers wants to take part.
-      if (!part.running && y !== null) part.run(true);
+      part.answer(y);
       this.render();
     };
     put("question", labels.length ? say("What is true now?") : say("What is the number now?"));
@@ -126,7 +124,7 @@ export class Panel {
       }
       const why = await part.enter(values, part.label);
       const kept = say("Kept on this device.");
-      put("manual-note", why ? say("Not kept: {why}", { why: understood(why) }) : kept);
+      put("manual-note", why ? say("Not kept: {why}", { why }) : kept);
       if (!why) {
         part.label = null;
         form.reset();

@@ -11,13 +11,16 @@ import {
   boundFeatures,
   checkTarget,
   featuresOf,
+  phrase,
 } from "../index.js";
 import { SensorTrouble, sourceOf } from "../sensors/index.js";
 import { Crowd } from "./crowd.js";
+import { phraseOf } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 /** @import { OutcomeName } from "../outcome.js" */
 /** @import { Sensor } from "../sensor.js" */
+/** @import { End, Phrase } from "../types.js" */
 
 /** @type {readonly OutcomeName[]} */
 const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
@@ -33,10 +36,14 @@ export class Participation extends EventTarget {
   label = null;
   running = false;
   limited = false;
-  over = "";
+  /** Whether there was an answer in this visit: the sensor is not read before. */
+  answered = false;
+  /** @type {End | null} */
+  over = null;
   termsChanged = false;
   taskPaused = false;
-  trouble = "";
+  /** @type {Phrase | null} */
+  trouble = null;
   /** Seconds in the background. */
   away = 0;
   /** @type {OutcomeName} */
@@ -99,9 +106,23 @@ export class Participation extends EventTarget {
   /** @param {boolean} running */
   run(running) {
     this.running = running;
-    this.trouble = "";
+    this.trouble = null;
     this.away = 0;
     return this.settle();
+  }
+
+  /**
+   * Say what is true now, which starts the sensor: whoever answers wants to take part.
+   *
+   * @param {number | null} label
+   */
+  answer(label) {
+    this.label = label;
+    this.away = 0;
+    if (label === null) return;
+    this.answered = true;
+    if (this.running) this.settle();
+    else this.run(true);
   }
 
   /** Make the sensor follow what is wanted, one change at a time. */
@@ -115,21 +136,21 @@ export class Participation extends EventTarget {
    *
    * @param {number[]} values
    * @param {number} y
-   * @returns {Promise<string>} Why they were not kept, or nothing.
+   * @returns {Promise<Phrase | null>} Why they were not kept, or nothing.
    */
   async enter(values, y) {
-    if (!this.open) return "nothing is collected now.";
+    if (!this.open) return phrase("nothing is collected now.");
     const { terms } = this.device;
     try {
       boundFeatures(this.features(values), values.length, terms.mechanism().norm);
       checkTarget(y, terms.nClasses);
     } catch (error) {
-      if (error instanceof InvalidSample) return error.message;
+      if (error instanceof InvalidSample) return error.phrase;
       throw error;
     }
     await this.#keep(this.features(values), y);
-    if (this.outcome === Outcome.FULL) return "the buffer is full.";
-    return this.over || this.trouble;
+    if (this.outcome === Outcome.FULL) return phrase("the buffer is full.");
+    return this.over?.phrase ?? this.trouble;
   }
 
   /** @param {number[]} values */
@@ -160,13 +181,14 @@ export class Participation extends EventTarget {
   }
 
   close() {
-    this.over ||= "left";
+    this.over ??= { code: "left", phrase: phrase("nothing is collected now.") };
     return this.settle();
   }
 
   async #follow() {
-    if (this.manual || this.open === this.sensing) return;
-    if (!this.open) {
+    const wanted = this.open && this.answered;
+    if (this.manual || wanted === this.sensing) return;
+    if (!wanted) {
       this.#stop?.();
       this.#stop = undefined;
       this.#sensing.interrupt();
@@ -262,28 +284,30 @@ export class Participation extends EventTarget {
     } catch (error) {
       if (error instanceof TermsChanged) this.termsChanged = true;
       else if (error instanceof Rejected) this.#refused(error);
-      else if (!(error instanceof Unreachable)) this.#halt(String(error));
+      else if (!(error instanceof Unreachable)) this.#halt(phraseOf(error));
       this.#update();
     }
   }
 
   /** @param {Rejected} error */
-  #refused({ kind, detail }) {
+  #refused({ kind, phrase }) {
     if (kind === "task-paused") this.taskPaused = true;
-    if (GIVE_UP_ON.includes(kind)) this.over = detail;
+    if (GIVE_UP_ON.includes(kind)) this.over = { code: kind, phrase };
   }
 
-  /** @param {string} why */
+  /** @param {Phrase} why */
   #halt(why) {
     if (this.over) return;
-    this.trouble = why.replace(/^\w+: /, "");
+    this.trouble = why;
     this.running = false;
     this.settle();
   }
 
   #look() {
     if (document.hidden) this.#hidden = performance.now();
-    else if (this.running) this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
+    else if (this.running && this.answered) {
+      this.away = Math.ceil((performance.now() - this.#hidden) / 1000);
+    }
     this.settle();
     this.#update();
     if (!document.hidden) this.sync();

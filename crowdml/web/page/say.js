@@ -3,47 +3,34 @@
  * catalogue of them in its element #catalogue.
  */
 
-/** @type {Record<string, string>} */
-const catalogue = JSON.parse(document.getElementById("catalogue")?.textContent ?? "{}");
+import { phrase, write } from "../phrase.js";
 
-const NAMES = /\{(\w+)\}/g;
-/** A text with fewer letters of its own fits anything. */
-const TELLING = 14;
+/** @import { Phrase } from "../types.js" */
+
+/** @type {Map<string, string>} */
+const catalogue = new Map(
+  Object.entries(JSON.parse(document.getElementById("catalogue")?.textContent ?? "{}")),
+);
 
 /** The language of the page, for numbers. */
 export const language = document.documentElement.lang || "en";
 
 /**
- * A text in the language of the page, with its {names} replaced.
+ * Write a phrase, or a text with its {names} replaced, in the language of the page.
  *
- * @param {string} text
- * @param {Record<string, string | number>} values
+ * @param {string | Phrase} text
+ * @param {Phrase["values"]} [values]
  */
-export function say(text, values = {}) {
-  const found = catalogue[text] ?? text;
-  return found.replace(NAMES, (name, key) => String(values[key] ?? name));
+export function say(text, values) {
+  return write(typeof text === "string" ? phrase(text, values) : text, catalogue, language);
 }
 
 /**
- * What the device or the server says, which know English only: told by the texts that it fits.
+ * What an error says: a phrase if it is one of ours, otherwise the browser's own words.
  *
- * @param {string} message
- * @returns {string}
+ * @param {any} error
+ * @returns {Phrase}
  */
-export function understood(message) {
-  if (catalogue[message] !== undefined) return say(message);
-  for (const text of Object.keys(catalogue)) {
-    const found = text.replace(NAMES, "").length > TELLING && pattern(text).exec(message)?.groups;
-    if (found) {
-      const values = Object.entries(found).map(([name, part]) => [name, understood(part)]);
-      return say(text, Object.fromEntries(values));
-    }
-  }
-  return message;
-}
-
-/** @param {string} text */
-function pattern(text) {
-  const escaped = text.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${escaped.replace(NAMES, "(?<$1>.+)")}$`);
+export function phraseOf(error) {
+  return error?.phrase ?? phrase(String(error?.message ?? error));
 }

@@ -2,7 +2,7 @@
 
 import { decodeGradient } from "../index.js";
 import { any, count, make, number, put, row } from "./elements.js";
-import { language, say, understood } from "./say.js";
+import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
 /** @import { DirectionTruth, NoiseTruth, Sent } from "../types.js" */
@@ -36,7 +36,7 @@ export class SentList {
         this.#answers.set(sent.id, answer);
         any("sent").prepend(this.#entry(sent, answer));
       }
-      answer.textContent = ANSWERS[sent.answer] ?? understood(sent.answer);
+      answer.textContent = ANSWERS[sent.answer] ?? refusal(sent.answer);
     }
   }
 
@@ -95,11 +95,12 @@ export class SentList {
   }
 
   /**
-   * @param {{direction: number, report: number}} message
+   * @param {{direction: number, wrong?: number, answer?: number}} message
    * @param {DirectionTruth} truth
    */
-  #chosen({ direction, report }, { answer, fits, best, numbers }) {
-    if (answer !== undefined) return row(say("one sample"), this.#report(answer), this.#report(report));
+  #chosen({ direction, wrong, answer }, { answer: truth, fits, best, numbers }) {
+    if (wrong !== undefined) return row(say("the model about one sample"), judged(truth), judged(wrong));
+    if (answer !== undefined) return row(say("the answer of one sample"), this.#label(truth), this.#label(answer));
     const values = { n: direction, best: count(best), numbers: count(numbers) };
     return row(
       say("direction"),
@@ -110,12 +111,20 @@ export class SentList {
     );
   }
 
-  /** @param {number} report */
-  #report(report) {
-    const label = this.#device.terms.target.labels[Math.floor(report / 2)];
-    const judged = report % 2 ? say("predicted wrongly") : say("predicted rightly");
-    return label ? `${label}, ${judged}` : judged;
+  /** @param {number | undefined} answer */
+  #label(answer) {
+    return this.#device.terms.target.labels[answer ?? 0] ?? "";
   }
+}
+
+/** @param {number | undefined} wrong */
+function judged(wrong) {
+  return wrong ? say("wrong") : say("right");
+}
+
+/** @param {string} answer `refused: KIND`. */
+function refusal(answer) {
+  return say("refused: {kind}", { kind: answer.replace("refused: ", "") });
 }
 
 /** @param {DirectionTruth} truth */

@@ -94,7 +94,7 @@ export class Signal {
     const last = readings.at(-1);
     if (!last) return;
     this.#told = now;
-    const shown = { value: number(last.reading, 3), unit: say(this.#unit) };
+    const shown = { value: number(last.reading, 3), unit: this.#unit };
     let text = say("Now {value} {unit}.", shown);
     if (x && sensor.transform !== "summary" && x.length > 1) {
       // Beyond the middle a spectrum is its own mirror image.

@@ -3,7 +3,7 @@
 import { Outcome } from "../index.js";
 import { sensorOf } from "../sensors/index.js";
 import { time } from "./elements.js";
-import { say, understood } from "./say.js";
+import { say } from "./say.js";
 
 /** @import { Participation } from "./participation.js" */
 
@@ -14,7 +14,7 @@ export function statusOf(part) {
       ? `${say("Your privacy limit is reached. Nothing is collected.")} ${waiting(part)}`
       : say("Your privacy limit is reached. Nothing is collected or sent any more.");
   }
-  if (part.trouble) return understood(part.trouble);
+  if (part.trouble) return say(part.trouble);
   if (!part.running) {
     const paused = say("Paused. Nothing is collected.");
     return part.waiting ? `${paused} ${waiting(part)}` : paused;
@@ -49,13 +49,13 @@ export function outlook(part, nSamples) {
 
 /** @param {Participation} part */
 function collecting(part) {
-  const name = part.manual ? "" : say(sensorOf(part.sensor.kind).name);
-  if (name && !part.sensing) {
-    return say("Starting the {sensor}. Allow it if the browser asks.", { sensor: name });
+  const sensor = part.manual ? "" : sensorOf(part.sensor.kind).name;
+  if (part.answered && sensor && !part.sensing) {
+    return say("Starting the {sensor}. Allow it if the browser asks.", { sensor });
   }
   if (part.silent) {
     return say("No readings come from the {sensor}. If this device has none, take part with a phone.", {
-      sensor: name,
+      sensor,
     });
   }
   const full = part.outcome === Outcome.FULL;
@@ -64,6 +64,7 @@ function collecting(part) {
     return full ? `${say("The buffer is full, so nothing more is kept.")} ${why}` : why;
   }
   if (part.manual) return say("Ready for the next sample.");
+  if (!part.answered) return say("Nothing is read until you answer.");
   if (part.label === null) return say("Nothing is collected until you say what is true now.");
   const answer = part.device.terms.target.labels[part.label] ?? part.label;
   return say("Collecting: {answer}.", { answer });

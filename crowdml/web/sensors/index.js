@@ -5,6 +5,9 @@ import * as motion from "./motion.js";
 import * as sound from "./sound.js";
 import * as speed from "./speed.js";
 import { SensorTrouble } from "./trouble.js";
+import { phrase } from "../phrase.js";
+
+/** @import { Phrase } from "../types.js" */
 
 /**
  * The time is in seconds.
@@ -17,18 +20,18 @@ import { SensorTrouble } from "./trouble.js";
  *   Reads until the function that it promises is called.
  */
 
-/** @type {Record<string, {source: Source, name: string, unit: string}>} */
+/** @type {Record<string, {source: Source, name: Phrase, unit: string | Phrase}>} */
 const SENSORS = {
-  light: { source: light, name: "light sensor", unit: "lx" },
-  motion: { source: motion, name: "motion sensor", unit: "m/s²" },
-  sound: { source: sound, name: "microphone", unit: "of full level" },
-  speed: { source: speed, name: "location service", unit: "m/s" },
+  light: { source: light, name: phrase("light sensor"), unit: "lx" },
+  motion: { source: motion, name: phrase("motion sensor"), unit: "m/s²" },
+  sound: { source: sound, name: phrase("microphone"), unit: phrase("of full level") },
+  speed: { source: speed, name: phrase("location service"), unit: "m/s" },
 };
 
 /** @param {string} kind */
 export function sensorOf(kind) {
   const known = SENSORS[kind];
-  if (!known) throw new SensorTrouble(`A browser has no sensor for ${kind}.`);
+  if (!known) throw new SensorTrouble("A browser has no sensor for {kind}.", { kind });
   return known;
 }
 
@@ -37,7 +40,8 @@ export function sourceOf(kind) {
   const { source, name } = sensorOf(kind);
   if (source.supported()) return source;
   throw new SensorTrouble(
-    `This browser has no ${name}. Try another browser, or a phone, over https.`,
+    "This browser has no {name}. Try another browser, or a phone, over https.",
+    { name },
   );
 }
 

@@ -1,5 +1,6 @@
 /** Light: the illuminance in lux, where the browser has a light sensor. */
 
+import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
 
 /** @import { OnReading } from "./index.js" */
@@ -18,7 +19,7 @@ export async function start(onReading, { rate }) {
   await new Promise((resolve, reject) => {
     sensor.onactivate = resolve;
     sensor.onerror = (/** @type {ErrorEvent} */ { error }) =>
-      reject(refusal("The light sensor", error));
+      reject(refusal(phrase("The light sensor"), error));
     sensor.start();
   });
   // The sensor speaks only when the light changes; a window needs every tick.

@@ -1,10 +1,11 @@
 /** Motion: the length of the acceleration vector, gravity included, in m/s². */
 
+import { phrase } from "../phrase.js";
 import { SensorTrouble, refusal } from "./trouble.js";
 
 /** @import { OnReading } from "./index.js" */
 
-const WHAT = "The motion sensor";
+const WHAT = phrase("The motion sensor");
 
 export function supported() {
   return "DeviceMotionEvent" in globalThis;
@@ -22,7 +23,9 @@ export async function ask() {
     throw refusal(WHAT, error);
   }
   if (answer === "denied") {
-    throw new SensorTrouble(`${WHAT} was refused. Close this page, open it again and allow it.`);
+    throw new SensorTrouble("{what} was refused. Close this page, open it again and allow it.", {
+      what: WHAT,
+    });
   }
 }
 

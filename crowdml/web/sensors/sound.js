@@ -1,5 +1,6 @@
 /** Sound: the microphone's level, root mean square, 0 … 1. Nothing is recorded. */
 
+import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
 
 /** @import { OnReading } from "./index.js" */
@@ -20,7 +21,7 @@ export async function start(onReading, { rate }) {
   try {
     stream = await navigator.mediaDevices.getUserMedia({ audio: RAW });
   } catch (error) {
-    throw refusal("The microphone", error);
+    throw refusal(phrase("The microphone"), error);
   }
   const context = new AudioContext();
   const analyser = context.createAnalyser();

@@ -1,5 +1,6 @@
 /** Speed: in m/s, from the location service. The place itself is dropped at once. */
 
+import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
 
 /** @import { OnReading } from "./index.js" */
@@ -20,7 +21,8 @@ export function start(onReading) {
         // Anything else may pass: a tunnel, a cold start.
         if (code !== PERMISSION_DENIED) return resolve(stop);
         stop();
-        reject(refusal("The location", new DOMException(message, "NotAllowedError")));
+        const error = new DOMException(message, "NotAllowedError");
+        reject(refusal(phrase("The location"), error));
       },
       { enableHighAccuracy: true, maximumAge: 0 },
     );

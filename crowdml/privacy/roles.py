@@ -1,0 +1,64 @@
+"""Which check-ins train, which evaluate and which count: a public rule."""
+
+import hashlib
+from dataclasses import dataclass
+
+from crowdml.errors import InvalidInput
+from crowdml.privacy.events import Role
+from crowdml.privacy.mechanism import Place
+
+__all__ = ["ALL_TRAIN", "LARGEST_SHARE", "Roles"]
+
+LARGEST_SHARE = 0.9
+"""At least one check-in in ten trains."""
+
+WORD = 2**32
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The shares of the check-ins that do not train.
+
+    Args:
+        evaluators: The share that sends whether the model was right about one sample.
+        counters: The share that sends the answer of one sample.
+
+    >>> roles = Roles(evaluators=0.15, counters=0.05)
+    >>> roles.share(Role.TRAIN)
+    0.8
+    >>> roles.of(Place("terms", "device", 1))
+    <Role.TRAIN: 'train'>
+    """
+
+    evaluators: float = 0.0
+    counters: float = 0.0
+
+    def __post_init__(self) -> None:
+        shares = self.evaluators >= 0 and self.counters >= 0
+        if not (shares and self.others <= LARGEST_SHARE * (1 + 1e-9)):
+            raise InvalidInput(
+                "evaluators and counters must be shares that add up to at most "
+                f"{LARGEST_SHARE:g}, found {self.evaluators:g} and {self.counters:g}."
+            )
+
+    @property
+    def others(self) -> float:
+        """The share of the check-ins that do not train."""
+        return self.evaluators + self.counters
+
+    def share(self, role: Role) -> float:
+        """The share of the check-ins that have this role."""
+        shares = {Role.EVALUATE: self.evaluators, Role.COUNT: self.counters}
+        return shares.get(role, 1 - self.others)
+
+    def of(self, place: Place) -> Role:
+        """Return the role of a check-in. It is public, and the device cannot choose it."""
+        text = f"{place.terms_sha256}\n{place.device}\n{place.number}\nrole"
+        draw = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+        if draw < self.evaluators * WORD:
+            return Role.EVALUATE
+        return Role.COUNT if draw < self.others * WORD else Role.TRAIN
+
+
+ALL_TRAIN = Roles()
+"""No check-in evaluates or counts."""

@@ -1,0 +1,86 @@
+"""Numbers of a promise as people read them, the same in every language of programs."""
+
+import math
+from decimal import ROUND_HALF_UP, Context
+from typing import Literal
+
+from crowdml.phrase import Number, Phrase
+
+__all__ = ["certainty", "counted", "nearest", "percent_sure", "times", "whole", "written_epsilon"]
+
+FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
+
+MOST_DECIMALS = 12
+"""More decimals of a percentage than these would be made up by the rounding of floats."""
+
+
+def certainty(epsilon: float) -> float:
+    """Return how often a coin's guess can become right, at most: 1/(1 + e^−ε).
+
+    >>> round(certainty(4.0), 4)
+    0.982
+    """
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def nearest(value: float) -> int:
+    """Round to the nearest whole number, halves up, as browsers do."""
+    return math.floor(value + 0.5)
+
+
+def times(share: float) -> Phrase:
+    """Write a probability as a number of times.
+
+    >>> print(times(0.982), "|", times(0.99966), "|", times(1 - 1e-9))
+    98 times in 100 | 9,997 times in 10,000 | practically always
+    """
+    for of in (10**k for k in range(2, 7)):
+        n = nearest(share * of)
+        # One in a hundred may be half of that: what is left needs more than its first digit.
+        if 0 < n < of - 1:
+            return Phrase("{n} times in {of}", n=whole(n), of=whole(of))
+    return Phrase("practically always") if share > 0.5 else Phrase("practically never")
+
+
+def percent_sure(epsilon: float) -> Number:
+    """Write `certainty` as a percentage that is never rounded up to 100.
+
+    >>> percent_sure(1.0), percent_sure(8.0), percent_sure(10.0), percent_sure(20.0)
+    ('73.1', '99.97', '99.9955', '99.9999998')
+    >>> percent_sure(40.0)
+    '99.999999999999'
+    """
+    rest = 100 / (1 + math.exp(min(epsilon, 500.0)))
+    if rest >= 0.1:
+        return Number(f"{100 - rest:.1f}")
+    needed = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
+    decimals = min(needed, MOST_DECIMALS)
+    left = math.floor(rest * 10**decimals) or 1
+    return Number(f"{100 - left / 10**decimals:.{decimals}f}".rstrip("0"))
+
+
+def written_epsilon(value: float) -> Number:
+    """Write ε with four significant digits and no exponent, halves rounded up as in browsers.
+
+    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 6172.5, 1e6, math.inf)]
+    ['4', '0.3333', '6,173', '1,000,000', '∞']
+    """
+    if math.isinf(value):
+        return Number("∞")
+    return Number(f"{FOUR_DIGITS.create_decimal(value).normalize():,f}")
+
+
+def counted(noun: Literal["sample", "check-in"], n: int) -> Phrase:
+    """Write a number of things.
+
+    >>> print(counted("sample", 1), counted("check-in", 1200))
+    1 sample 1,200 check-ins
+    """
+    if noun == "sample":
+        return Phrase("{n} samples", n=whole(n)) if n != 1 else Phrase("1 sample")
+    return Phrase("{n} check-ins", n=whole(n)) if n != 1 else Phrase("1 check-in")
+
+
+def whole(n: int) -> Number:
+    """Write a whole number in groups of three digits."""
+    return Number(f"{n:,}")

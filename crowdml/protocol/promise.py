@@ -1,0 +1,269 @@
+"""What a task promises to a participant: one value, with every sentence about it.
+
+Pages, commands, cards and ledgers read this value and write its sentences. None of them computes
+or words a promise by itself. `web/promise.js` and the one-file device compute the same value from
+the same terms, and `tests/vectors/promise.json` holds all three to it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from crowdml.phrase import Phrase
+from crowdml.privacy import PRIVATE_UP_TO, Choice, Loss, Role, Unit
+from crowdml.protocol.figures import certainty, nearest
+from crowdml.protocol.mechanisms import DirectionTerms
+from crowdml.protocol.sentences import LEAVES, LOST, sentences_of
+
+if TYPE_CHECKING:
+    from crowdml.protocol.terms import Terms
+
+__all__ = ["LEVELS", "Level", "Promise", "RoleShare", "Whom", "usual_checkins"]
+
+USUAL_CHECKINS = 20
+"""The most check-ins that a device makes, where neither terms nor participant say."""
+
+SLACK = 1 + 1e-9
+"""Room for the rounding of sums of floats, so that ten times 0.1 is at most 1."""
+
+MOST_SHARED = 1000
+"""Shares are written as n of at most this many check-ins."""
+
+Whom: TypeAlias = Literal["person", "sample", "reading"]
+"""What a promise protects: what two data sets may differ in without becoming easy to tell apart."""
+
+
+class Level(NamedTuple):
+    """A plain word for ε.
+
+    Args:
+        most: The largest ε that has this level.
+        key: The level in code and in style sheets.
+        pill: The level as a label.
+        word: The level inside a sentence.
+    """
+
+    most: float
+    key: str
+    pill: Phrase
+    word: Phrase
+
+
+LEVELS = (
+    Level(0.1, "very-strong", Phrase("Very strong privacy"), Phrase("very strong")),
+    Level(1.0, "strong", Phrase("Strong privacy"), Phrase("strong")),
+    Level(4.0, "moderate", Phrase("Moderate privacy"), Phrase("moderate")),
+    Level(10.0, "weak", Phrase("Weak privacy"), Phrase("weak")),
+    Level(PRIVATE_UP_TO, "very-weak", Phrase("Very weak privacy"), Phrase("very weak")),
+    Level(math.inf, "none", Phrase("Not private"), Phrase("not private")),
+)
+
+
+class RoleShare(NamedTuple):
+    """A role of check-ins.
+
+    Args:
+        role: What such a check-in sends.
+        n: In this many …
+        of: … of this many check-ins, on average.
+        truth: The probability that it sends one of the numbers that fit the samples best.
+    """
+
+    role: Role
+    n: int
+    of: int
+    truth: float
+
+
+@dataclass(frozen=True)
+class Promise:
+    """How much everything that leaves a device can reveal, at most.
+
+    The three kinds of ε say what is replaced: one sample, everything in one check-in, or everything
+    that a person sends to the task.
+
+    Args:
+        whom: Whom the promise of the terms is for.
+        checkins: How many check-ins the promise counts: those that the participant allows.
+        batch: b.
+        epsilon_per_sample: ε for one sample.
+        epsilon_per_checkin: ε for everything in one check-in; None where it grows with samples.
+        epsilon_per_person: ε for everything that `checkins` check-ins send; None as above.
+        epsilon_per_reading: ε for one reading of the sensor, which may be in several samples.
+        epsilon_over_checkins: ε for one unit in each of `checkins` check-ins: a check-in, or one
+            of its samples.
+        shared: The most samples that one reading is in.
+        delta: δ; 0 where the promise has none.
+        answers: The first two labels; empty where a number is predicted.
+        tolerance: How far a predicted number may be off and still be right.
+        directions: k; 0 for noise.
+        numbers: How many numbers a check-in carries.
+        counted: Whether it carries counts of answers.
+        roles: The roles of check-ins; empty for noise.
+    """
+
+    whom: Whom
+    checkins: int
+    batch: int
+    epsilon_per_sample: float
+    epsilon_per_checkin: float | None
+    epsilon_per_person: float | None
+    epsilon_per_reading: float
+    epsilon_over_checkins: float
+    shared: int
+    delta: float
+    answers: tuple[str, ...]
+    tolerance: float
+    directions: int
+    numbers: int
+    counted: bool
+    roles: tuple[RoleShare, ...]
+
+    @classmethod
+    def of(
+        cls, terms: "Terms", checkins: int | None = None, sent: Iterable[Loss] = ()
+    ) -> "Promise":
+        """Compute the promise of a task.
+
+        Args:
+            terms: What is agreed to.
+            checkins: How many check-ins the participant allows; by default what the terms say, or
+                else as many as are usual. A task that is not private stays so with fewer.
+            sent: What the check-ins so far have cost, perhaps on other terms. They count even if
+                the participant allows fewer by now.
+        """
+        mechanism, loss = terms.mechanism(), terms.loss
+        whole = mechanism.unit is Unit.CHECKIN
+        usual = usual_checkins(terms)
+        shared = 1 if whole else terms.shared
+        per_reading = loss.group(shared).total
+        by_default = max(loss.times(usual).total, per_reading)
+        limited = checkins is not None and by_default <= PRIVATE_UP_TO * SLACK
+        past = tuple(sent)
+        counted = min(checkins, terms.most_checkins) if limited and checkins is not None else usual
+        counted = max(counted, len(past))
+        over_checkins = Loss.sum([*past, loss.times(counted - len(past))]).total
+        directions = getattr(terms.privacy, "directions", 0)
+        size = 1 if whole else terms.make_model().size + 1 + terms.n_classes
+        return cls(
+            whom="person" if whole else "sample" if shared == 1 else "reading",
+            checkins=counted,
+            batch=terms.collection.batch,
+            epsilon_per_sample=loss.total,
+            epsilon_per_checkin=loss.total if whole else None,
+            epsilon_per_person=over_checkins if whole else None,
+            epsilon_per_reading=per_reading,
+            epsilon_over_checkins=over_checkins,
+            shared=shared,
+            delta=loss.delta,
+            answers=terms.target.labels[:2],
+            tolerance=terms.model.tolerance,
+            directions=directions,
+            numbers=size,
+            counted=terms.n_classes > 0,
+            roles=_roles(terms, loss.total) if whole else (),
+        )
+
+    # What follows from these numbers
+
+    @property
+    def epsilon(self) -> float:
+        """The ε that decides the level: the largest that is promised."""
+        return max(self.epsilon_over_checkins, self.epsilon_per_reading)
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise is worth the name."""
+        return self.epsilon <= PRIVATE_UP_TO * SLACK
+
+    @property
+    def epsilon_of_terms(self) -> float:
+        """The ε that the terms promise, for `whom`."""
+        return self.epsilon_over_checkins if self.whom == "person" else self.epsilon_per_reading
+
+    @property
+    def for_a_reading(self) -> bool:
+        """Whether a single reading loses more than one sample in each of the check-ins."""
+        return self.epsilon_per_reading > self.epsilon_over_checkins
+
+    @property
+    def exact(self) -> bool:
+        """Whether numbers are sent as they are, with nothing left to chance."""
+        return math.isinf(self.epsilon_per_sample)
+
+    @cached_property
+    def level(self) -> Level:
+        return next(level for level in LEVELS if self.epsilon <= level.most * SLACK)
+
+    @property
+    def certainty(self) -> float:
+        """How often somebody is right at most who could only toss a coin before."""
+        return certainty(self.epsilon)
+
+    @property
+    def weak(self) -> bool:
+        """Whether a guess can become nearly certain."""
+        return self.epsilon > WEAK_FROM * SLACK
+
+    # Sentences
+
+    @cached_property
+    def sentences(self) -> Mapping[str, Phrase]:
+        """Every sentence about the promise, by its name, in the order in which they are read."""
+        return MappingProxyType(dict(sentences_of(self)))
+
+    @property
+    def what_leaves(self) -> tuple[Phrase, ...]:
+        """The sentences that say what a device sends."""
+        return self._named(*LEAVES)
+
+    @property
+    def what_is_lost(self) -> tuple[Phrase, ...]:
+        """The sentences that say what can be learnt from everything that is sent."""
+        return self._named(*LOST)
+
+    def _named(self, *names: str) -> tuple[Phrase, ...]:
+        return tuple(self.sentences[name] for name in names if name in self.sentences)
+
+
+WEAK_FROM = 4.0
+"""Above this ε, a guess can become nearly certain."""
+
+
+def usual_checkins(terms: "Terms") -> int:
+    """Return how many check-ins a device makes where the participant does not say.
+
+    The default is never above the largest ε that is called private, unless one check-in already
+    is: then the task is not private, however few there are.
+    """
+    if terms.collection.checkins is not None:
+        return terms.collection.checkins
+    return min(USUAL_CHECKINS, terms.checkins_within(PRIVATE_UP_TO) or USUAL_CHECKINS)
+
+
+def _roles(terms: "Terms", epsilon: float) -> tuple[RoleShare, ...]:
+    assert isinstance(terms.privacy, DirectionTerms)
+    shares = {role: terms.collection.roles.share(role) for role in Role}
+    of = _denominator(shares[Role.EVALUATE], shares[Role.COUNT])
+    choices = {
+        Role.TRAIN: (terms.privacy.directions, terms.privacy.closest),
+        Role.EVALUATE: (2, 1),
+        Role.COUNT: (max(terms.n_classes, 2), 1),
+    }
+    n = {role: max(1, nearest(share * of)) for role, share in shares.items() if share > 0}
+    n[Role.TRAIN] = of - sum(n.values()) + n[Role.TRAIN]
+    return tuple(RoleShare(role, n[role], of, Choice(*choices[role], epsilon).p) for role in n)
+
+
+def _denominator(*shares: float) -> int:
+    """Return the least number of check-ins of which these shares are whole numbers."""
+
+    def fits(share: float, of: int) -> bool:
+        n = nearest(share * of)
+        return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
+
+    every = (of for of in range(1, MOST_SHARED) if all(fits(share, of) for share in shares))
+    return next(every, MOST_SHARED)

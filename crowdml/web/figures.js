@@ -1,0 +1,66 @@
+/** Numbers of a promise as people read them, the same in every language of programs. */
+
+import { phrase } from "./phrase.js";
+
+/** More decimals of a percentage than these would be made up by the rounding of floats. */
+const MOST_DECIMALS = 12;
+
+/**
+ * How often a coin's guess can become right, at most: 1/(1 + e^−ε).
+ *
+ * @param {number} epsilon
+ */
+export const certainty = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+
+/** @param {number} value */
+export const nearest = (value) => Math.floor(value + 0.5);
+
+/**
+ * Write a probability as a number of times.
+ *
+ * @param {number} share
+ */
+export function times(share) {
+  for (let of = 100; of <= 1e6; of *= 10) {
+    const n = nearest(share * of);
+    // One in a hundred may be half of that: what is left needs more than its first digit.
+    if (n > 0 && n < of - 1) return phrase("{n} times in {of}", { n, of });
+  }
+  return share > 0.5 ? phrase("practically always") : phrase("practically never");
+}
+
+/**
+ * Write `certainty` as a percentage that is never rounded up to 100.
+ *
+ * @param {number} epsilon
+ * @param {string} [language]
+ */
+export function percentSure(epsilon, language = "en") {
+  const rest = 100 / (1 + Math.exp(epsilon));
+  const minimumFractionDigits = rest < 0.1 ? 0 : 1;
+  const tiny = Math.max(rest, 1e-99);
+  const needed = rest < 0.01 ? 1 - Math.floor(Math.log10(tiny)) : 2 - minimumFractionDigits;
+  const maximumFractionDigits = Math.min(needed, MOST_DECIMALS);
+  const unit = 10 ** maximumFractionDigits;
+  const sure = 100 - (rest < 0.1 ? (Math.floor(rest * unit) || 1) / unit : rest);
+  const style = { minimumFractionDigits, maximumFractionDigits };
+  return Number(sure.toFixed(maximumFractionDigits)).toLocaleString(language, style);
+}
+
+/**
+ * ε to four significant digits, which `write` then shows.
+ *
+ * @param {number} value
+ */
+export const shown = (value) => Number(value.toPrecision(4));
+
+/**
+ * Write a number of things.
+ *
+ * @param {"sample" | "check-in"} noun
+ * @param {number} n
+ */
+export function counted(noun, n) {
+  if (noun === "sample") return n === 1 ? phrase("1 sample") : phrase("{n} samples", { n });
+  return n === 1 ? phrase("1 check-in") : phrase("{n} check-ins", { n });
+}

@@ -1,0 +1,84 @@
+"""How wide the 95 % band of the error is: one of 2C numbers, or right and wrong alone.
+
+Run: python experiments/error-band/error_band.py
+"""
+
+import math
+
+import numpy as np
+
+from crowdml.checks.mechanisms import Alike
+from crowdml.privacy import Choice, DirectionMechanism, Place, Role, Roles, SystemChance
+
+__all__ = ["main", "new_width", "old_width", "simulated_width"]
+
+CHECKINS, ERROR = 1000, 0.2
+CLASSES, EPSILONS = (3, 10, 40), (1.0, 4.0)
+OLD_SHARE, ROLES = 0.2, Roles(evaluators=0.15, counters=0.05)
+Z = 1.96
+
+
+def old_width(n_classes: int, epsilon: float) -> float:
+    """A fifth of the check-ins sent 2·label + wrong, one of 2C numbers.
+
+    Whatever the label is, C of the numbers say "wrong". With the probabilities P of the truth and
+    Q of each other number that is (C − [wrong])·Q + [wrong]·P, and one error is read as 1/(P − Q).
+    """
+    choice = Choice(2 * n_classes, 1, epsilon)
+    gap = choice.likely - choice.unlikely
+    says_wrong = n_classes * choice.unlikely + ERROR * gap
+    return _width(says_wrong, gap, OLD_SHARE * CHECKINS)
+
+
+def new_width(epsilon: float) -> float:
+    """A smaller share sends right or wrong, one of two numbers, whatever C is."""
+    choice = Choice(2, 1, epsilon)
+    gap = choice.likely - choice.unlikely
+    return _width(choice.unlikely + ERROR * gap, gap, ROLES.evaluators * CHECKINS)
+
+
+def _width(says_wrong: float, gap: float, n: float) -> float:
+    return 2 * Z * math.sqrt(says_wrong * (1 - says_wrong) / n) / gap
+
+
+def simulated_width(n_classes: int, epsilon: float, crowds: int) -> float:
+    """The same of the real mechanism: how far the errors of many crowds lie from each other.
+
+    Each crowd has other devices, of which the public rule lets about 15 % evaluate.
+    """
+    mechanism = DirectionMechanism(epsilon, 16, 2, size=4, n_classes=n_classes, roles=ROLES)
+    rng, chance = np.random.default_rng(0), SystemChance()
+    zero = np.zeros(mechanism.size)
+    right, wrong = (Alike(zero, zero, 1, 0, is_wrong, n_classes) for is_wrong in (False, True))
+    estimates = []
+    for crowd in range(crowds):
+        places = [Place("5e" * 32, f"{crowd}-{i}", 1) for i in range(CHECKINS)]
+        errors = []
+        for place in places:
+            event = mechanism.event(1, place)
+            if event.role is Role.EVALUATE:
+                sample = wrong if rng.random() < ERROR else right
+                told = mechanism.tell(sample, event, place, chance)
+                mechanism.check(told, place)
+                errors.append(mechanism.read(told, place).errors)
+        estimates.append(np.mean(errors))
+    return float(2 * Z * np.std(estimates))
+
+
+def main(crowds: int = 2000) -> None:
+    """Print the table of the README."""
+    print("| C | ε | one of 2C, 20 % | one of 2, 15 % | simulated | new/old |")
+    print("|---|---|---|---|---|---|")
+    for n_classes in CLASSES:
+        for epsilon in EPSILONS:
+            old, new = old_width(n_classes, epsilon), new_width(epsilon)
+            found = simulated_width(n_classes, epsilon, crowds)
+            print(
+                f"| {n_classes} | {epsilon:g} | {old:.3f} | {new:.3f} | {found:.3f} "
+                f"| {new / old:.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The device of the package, in this process."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from crowdml.device import Device, DeviceStore, Outcome, Waiting
+from crowdml.device.device import ALL_MADE, LEFT
+from crowdml.errors import CrowdmlError
+from crowdml.privacy import Limits
+from tests.conformance.scene import BATCH, COST, Scene
+from tests.conformance.subject import PROBES
+from tests.conformance.table import Seen
+
+__all__ = ["PythonDevice"]
+
+X = [0.1, 0.2, 0.3, 0.4]
+HELD = {Outcome.WAITING: "waiting", Outcome.PAUSED: "paused", Outcome.TERMS: "terms changed"}
+
+
+class PythonDevice:
+    name = "python"
+
+    def __init__(self, url: str, scene: Scene, folder: Path) -> None:
+        self.scene, self.url, self.file = scene, url, folder / "device"
+        self.now = 0.0
+        self._device: Device | None = None
+
+    def _waiting(self) -> Waiting:
+        return Waiting(clock=lambda: self.now, sleep=self.advance)
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+    def join(self, limit: float | None = None) -> None:
+        limits = Limits(COST, limit) if limit else None
+        self.waiting = self._waiting()
+        self._device = Device.join(
+            self.url, self.scene.name, file=self.file, waiting=self.waiting, limits=limits
+        )
+
+    @property
+    def device(self) -> Device:
+        assert self._device is not None, "it has joined"
+        return self._device
+
+    def feed(self, n: int) -> None:
+        for i in range(n):
+            self.device.add(X, i % 3)
+
+    def sync(self) -> None:
+        self.device.sync()
+
+    def wake(self) -> None:
+        self.advance(36_000.0)
+        self.sync()
+
+    def start(self) -> None:
+        self.device.close()
+        if self.file.exists():
+            self.waiting = self._waiting()
+            self._device = Device(DeviceStore(self.file), waiting=self.waiting)
+            self.sync()
+
+    def other_leaves(self) -> None:
+        if self.file.exists():
+            Device(DeviceStore(self.file)).leave()
+        self.scene.heard.clear()
+        self.sync()
+
+    def agree(self) -> None:
+        with suppress(CrowdmlError):
+            self.device.agree(self.device.current_terms().sha256)
+
+    def raise_limit(self) -> None:
+        with suppress(CrowdmlError):
+            self.device.set_limits(Limits(COST, COST * self.scene.checkins))
+
+    def leave(self) -> None:
+        self.device.leave()
+
+    def wait(self) -> float:
+        return self.waiting.seconds
+
+    def look(self) -> Seen:
+        device, told = self.device, len(self.device.account.statement.told)
+        if device.ended == LEFT:
+            return Seen("left", 0, None, told)
+        letter = device._store.pending
+        return Seen(self._state(), device.n_samples, letter.body if letter else None, told)
+
+    def _state(self) -> str:
+        device = self.device
+        if device.ended:
+            kept = {ALL_MADE: "all check-ins made", None: "task finished"}
+            return kept.get(device.identity.ended, "revoked")
+        if self.waiting.seconds:
+            return HELD[self.waiting.why]
+        room = device.identity.limits.per_device - device.ledger.epsilon_spent
+        if device.n_samples >= BATCH and room < COST:
+            return "at the limit"
+        return "waiting" if device.pending else "collecting"
+
+    def again(self) -> str:
+        self.scene.heard.clear()
+        if not (self.device.ended or self.device.pending):
+            self.feed(max(BATCH - self.device.n_samples, 0))
+        start = self.now
+        for seconds, word in PROBES:
+            self.now = start + seconds
+            self.sync()
+            if self.scene.heard:
+                return word
+        return "never by itself"
+
+    def close(self) -> None:
+        if self._device:
+            self._device.close()

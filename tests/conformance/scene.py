@@ -1,0 +1,139 @@
+"""A scripted server for devices of any kind: one scene for each task, told apart by their names."""
+
+import base64
+import json
+import mimetypes
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import crowdml
+from crowdml.protocol import PROBLEMS, Task, terms_hash
+from tests.device.puppet import Answer
+from tests.servers import make_task
+
+__all__ = ["APPLIED", "BATCH", "COST", "RETRY_AFTER", "Heard", "Scene", "Stage", "answer_of"]
+
+WEB = Path(crowdml.__file__).parent / "web"
+BLANK = b"<!doctype html><title>A blank page</title>"
+BATCH, SIZE = 3, 12
+PARAMETERS = base64.b64encode(bytes(4 * SIZE)).decode()
+COST = 1.0
+"""ε of a check-in."""
+
+RETRY_AFTER = 500
+"""Seconds that the server asks for, where it does."""
+
+APPLIED: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
+
+
+def make(name: str, checkins: int, purpose: str = "a free app") -> Task:
+    """A task of which every device knows the mechanism, as small as can be."""
+    return make_task(
+        name, __purpose=purpose, privacy__mechanism="direction", privacy__epsilon=COST * checkins,
+        privacy__directions=8, collection__batch=BATCH,
+        collection__checkins=checkins,
+    )  # fmt: skip
+
+
+def problem(kind: str, status: int, **more: object) -> Answer:
+    document = {"type": f"urn:crowdml:problem:{kind}", "detail": f"it is {kind}.", **more}
+    return status, {}, json.dumps(document).encode()
+
+
+def answer_of(event: str) -> Answer | None:
+    """What the server says in an event of the table."""
+    if event == "no network":
+        return None
+    if event == "unknown":
+        return 403, {}, b"<html>log in</html>"
+    if event == "foreign":
+        return 403, {}, b'{"type": "https://proxy.example/blocked", "detail": "log in"}'
+    if event in ("applied", "duplicate"):
+        return 200, {}, json.dumps({"version": 1, "status": event}).encode()
+    busy = event in ("too-frequent", "unavailable")
+    more = {"retry_after": RETRY_AFTER} if busy else {}
+    return problem(event, PROBLEMS[event].status, **more)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A request that says something: join, check-out, check-in or leave."""
+
+    what: str
+    body: bytes = b""
+
+
+@dataclass
+class Scene:
+    """One task with its answers, and what was heard of its device."""
+
+    name: str
+    checkins: int = 8
+    state: str = "running"
+    lies: dict[str, Any] = field(default_factory=dict)
+    raw: dict[str, Answer | None] = field(default_factory=dict)
+    heard: list[Heard] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.terms = make(self.name, self.checkins).terms.text
+
+    def change_terms(self) -> None:
+        """Other terms of the same price."""
+        self.terms = make(self.name, self.checkins, "another purpose").terms.text
+
+    def says(self, path: str, answer: Answer | None) -> None:
+        """From now on this is the answer to all requests whose path ends so."""
+        self.raw[path] = answer
+
+    def answer(self, method: str, path: str, body: bytes) -> Answer | None:
+        last = path.rpartition("/")[2]
+        if method == "DELETE":
+            self.heard.append(Heard("leave"))
+            return self.raw.get(last, (204, {}, b""))
+        if last == "checkins":
+            self.heard.append(Heard("check-in", body))
+        if last == "model":
+            self.heard.append(Heard("check-out"))
+        if last == "devices":
+            self.heard.append(Heard("join"))
+        if last in self.raw:
+            return self.raw[last]
+        return 200, {"Crowdml-Terms": terms_hash(self.terms)}, json.dumps(self._view(last)).encode()
+
+    def _view(self, last: str) -> dict[str, Any]:
+        if last == "checkins":
+            return {"version": 1, "status": "applied"}
+        if last == "devices":
+            return {"device": "ana", "token": "secret"}
+        if last == "model":
+            return {"version": 0, "state": self.state, "parameters": PARAMETERS} | self.lies
+        return {
+            "name": self.name, "title": "Activity", "objective": "to learn", "state": self.state,
+            "private": True, "enrolment": "open", "algorithm": "sgd", "version": 0, "devices": 1,
+            "terms": self.terms, "terms_sha256": terms_hash(self.terms),
+        } | self.lies  # fmt: skip
+
+
+class Stage:
+    """All scenes at one address, which serves the browser device, too."""
+
+    def __init__(self) -> None:
+        self.scenes: dict[str, Scene] = {}
+
+    def scene(self, checkins: int = 8) -> Scene:
+        """A new one."""
+        scene = Scene(f"scene-{len(self.scenes)}", checkins)
+        self.scenes[scene.name] = scene
+        return scene
+
+    def answer(self, method: str, path: str, body: bytes) -> Answer | None:
+        if path.startswith("/v1/tasks/"):
+            said = self.scenes[path.split("/")[3]].answer(method, path, body)
+            # One connection for each request: a device tries a stale one twice.
+            return said and (said[0], {"Connection": "close"} | said[1], said[2])
+        file = WEB / path.removeprefix("/web/")
+        if path == "/" or not file.is_file():
+            return 200 if path == "/" else 404, {"Content-Type": "text/html"}, BLANK
+        kind = mimetypes.guess_type(file)[0] or "application/octet-stream"
+        return 200, {"Content-Type": kind}, file.read_bytes()

@@ -1,0 +1,84 @@
+"""The table of behaviour, and what a cell of it expects."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = [
+    "ANSWERS",
+    "EVENTS",
+    "STATES",
+    "TABLE",
+    "Expected",
+    "Seen",
+    "cells",
+    "expected",
+    "not_offered",
+]
+
+TABLE: dict[str, Any] = json.loads(
+    (Path(__file__).parent.parent / "vectors" / "behaviour.json").read_text(encoding="utf-8")
+)
+STATES: dict[str, Any] = TABLE["states"]
+EVENTS: dict[str, str] = TABLE["events"]
+LATER = {"another process left", "terms agreed", "limit raised", "start again", "leave"}
+ANSWERS = [event for event in EVENTS if event not in {"sample", *LATER}]
+
+
+class Seen(NamedTuple):
+    """How a device stands."""
+
+    state: str
+    samples: int
+    outbox: bytes | None
+    ledger: int
+
+
+class Expected(NamedTuple):
+    """What a cell asks for."""
+
+    seen: Seen
+    sent: list[str]
+    again: str
+
+
+def cells(part: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """Every event of a part of the table, and its row."""
+    for row, events in part.items():
+        for event in events:
+            if event == "every answer":
+                yield from ((answer, row) for answer in ANSWERS)
+            else:
+                yield event, row
+
+
+def not_offered(device: str, state: str, row: str) -> str | None:
+    """Why this device has no such cell, if it has none."""
+    for place in (STATES[state], TABLE["rows"][row]):
+        if device in place.get("not", {}):
+            return str(place["not"][device])
+    return None
+
+
+def expected(device: str, row: str, before: Seen, fed: int, new: bytes | None) -> Expected:
+    """What this device does, from how it stood.
+
+    Args:
+        device: Its name.
+        row: That of the cell.
+        before: How it stood.
+        fed: Samples that came with the event, to fill the minibatch.
+        new: The new bytes that were sent, if there were any.
+    """
+    own: dict[str, Any] = TABLE["rows"][row] | TABLE["rows"][row].get("but", {}).get(device, {})
+    seen = Seen(
+        before.state if own["state"] == "same" else own["state"],
+        {"kept": before.samples + fed, "one more": before.samples + 1, "used": 0, "erased": 0}[
+            own["samples"]
+        ],
+        {"kept": before.outbox, "new": new, "empty": None}[own["outbox"]],
+        {"kept": before.ledger, "charged": before.ledger + 1, "erased": 0}[own["ledger"]],
+    )
+    again = STATES[before.state]["again"] if own["again"] == "as before" else own["again"]
+    return Expected(seen, own["sent"], again)

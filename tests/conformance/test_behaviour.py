@@ -1,0 +1,235 @@
+"""Every device does in every state, after every event, what the one table says."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from crowdml.device import standalone
+from crowdml.device.device import GIVE_UP_ON, KEEP_AFTER
+from crowdml.device.waiting import SLOT
+from crowdml.protocol import PROBLEMS, State
+from tests.conformance.conftest import DEVICES, Perform, every_device
+from tests.conformance.in_browser import BrowserDevice
+from tests.conformance.in_one_file import OneFileDevice
+from tests.conformance.scene import APPLIED, BATCH, COST, Stage, answer_of
+from tests.conformance.subject import Subject
+from tests.conformance.table import (
+    ANSWERS,
+    EVENTS,
+    LATER,
+    STATES,
+    TABLE,
+    Seen,
+    cells,
+    expected,
+    not_offered,
+)
+
+
+def parameters(parts: dict[str, dict[str, list[str]]]) -> list[Any]:
+    """A cell for each device that offers it."""
+    return [
+        pytest.param(
+            device, state, event, row,
+            id=f"{device}-{state}-{event}", marks=pytest.mark.xdist_group(f"conformance {device}"),
+        )
+        for device in DEVICES
+        for state, part in parts.items()
+        for event, row in cells(part)
+        if not not_offered(device, state, row)
+    ]  # fmt: skip
+
+
+def reach(subject: Subject, state: str) -> Seen:
+    """Bring a device into a state by what happens in real life."""
+    scene = subject.scene
+    subject.join(COST if state == "at the limit" else None)
+    if state in ("waiting", "paused", "revoked"):
+        event = {"waiting": "no network", "paused": "task-paused", "revoked": "revoked"}[state]
+        scene.says("checkins", answer_of(event))
+    if state == "terms changed":
+        scene.change_terms()
+    if state == "task finished":
+        scene.state = "stopped"
+    if state == "left":
+        subject.leave()
+    else:
+        subject.feed({"collecting": 1, "at the limit": 2 * BATCH}.get(state, BATCH))
+    seen, means = subject.look(), STATES[state]
+    assert seen[:2] == (state, means["samples"])
+    assert (seen.outbox is not None, seen.ledger) == (means["outbox"], means["ledger"])
+    scene.says("checkins", APPLIED)
+    scene.heard.clear()
+    return seen
+
+
+def happen(subject: Subject, event: str, before: Seen, asked: str = "checkins") -> int:
+    """Let an event come, and say how many samples came with it to fill the minibatch."""
+    scene = subject.scene
+    if event in ANSWERS:
+        scene.says(asked, answer_of(event))
+        if before.state == "collecting":
+            subject.feed(BATCH - before.samples)
+            return BATCH - before.samples
+        subject.wake()
+    elif event == "sample":
+        subject.feed(1)
+    elif event == "another process left":
+        subject.other_leaves()
+    elif event == "terms agreed":
+        scene.change_terms()
+        subject.agree()
+    elif event == "limit raised":
+        subject.raise_limit()
+    elif event == "start again":
+        subject.start()
+    else:
+        subject.leave()
+    return 0
+
+
+def check(subject: Subject, row: str, before: Seen, fed: int) -> None:
+    """The row of the table against what the server heard and the device remembers."""
+    scene = subject.scene
+    bodies = [heard.body for heard in scene.heard if heard.what == "check-in"]
+    new = next((body for body in bodies if body != before.outbox), None)
+    sent = [
+        f"check-in with {'the same' if heard.body == before.outbox else 'new'} bytes"
+        if heard.what == "check-in"
+        else heard.what
+        for heard in scene.heard
+    ]
+    wanted = expected(subject.name, row, before, fed, new)
+    assert (subject.look(), sent) == (wanted.seen, wanted.sent)
+    for path in ("checkins", "model"):
+        scene.raw.pop(path, None)
+    assert subject.again() == wanted.again
+
+
+@pytest.mark.parametrize(("device", "state", "event", "row"), parameters(TABLE["cells"]))
+def test_cell(
+    perform: Perform, stage: Stage, device: str, state: str, event: str, row: str
+) -> None:
+    subject = perform(device, stage.scene(1 if state == "all check-ins made" else 8))
+    before = reach(subject, state)
+    check(subject, row, before, happen(subject, event, before))
+
+
+@pytest.mark.parametrize(
+    ("device", "state", "event", "row"), parameters({"collecting": TABLE["checkout"]})
+)
+def test_a_refused_check_out(
+    perform: Perform, stage: Stage, device: str, state: str, event: str, row: str
+) -> None:
+    """Nothing is told before there is a model: samples stay samples."""
+    subject = perform(device, stage.scene())
+    before = reach(subject, state)
+    check(subject, row, before, happen(subject, event, before, "model"))
+
+
+@pytest.mark.parametrize(
+    ("device", "state", "event", "row"), parameters({"collecting": TABLE["last"]})
+)
+def test_the_last_check_in(
+    perform: Perform, stage: Stage, device: str, state: str, event: str, row: str
+) -> None:
+    subject = perform(device, stage.scene(checkins=1))
+    before = reach(subject, state)
+    check(subject, row, before, happen(subject, event, before))
+
+
+@every_device
+@pytest.mark.parametrize("state", State)
+def test_what_a_task_says_of_itself(
+    perform: Perform, stage: Stage, device: str, state: State
+) -> None:
+    """Within a run the end is the end; the next start asks again, and no sample is lost."""
+    subject = perform(device, stage.scene())
+    subject.join()
+    subject.scene.state = str(state)
+    subject.feed(BATCH)
+    if state is State.RUNNING:
+        assert subject.look() == Seen("collecting", 0, None, 1)
+        return
+    means = "paused" if state is State.PAUSED else "task finished"
+    assert subject.look() == Seen(means, BATCH, None, 0)
+    subject.scene.state = "running"
+    if device != "standalone" and state.final:
+        subject.wake()
+        assert subject.look() == Seen(means, BATCH, None, 0)
+    subject.start()
+    assert subject.look() == Seen("collecting", 0, None, 1)
+
+
+def test_one_slot_and_one_list_of_refusals_for_all(page: Page) -> None:
+    """Stated once in each language, under the same name."""
+    assert SLOT == standalone.SLOT == page.evaluate("import('/web/waiting.js').then((m) => m.SLOT)")
+    lists = page.evaluate("import('/web/device.js').then((m) => [m.GIVE_UP_ON, m.KEEP_AFTER])")
+    assert GIVE_UP_ON == standalone.GIVE_UP_ON == set(lists[0]) - {"task-finished"}
+    assert KEEP_AFTER == standalone.KEEP_AFTER == set(lists[1])
+
+
+@pytest.mark.parametrize("took", [0.001, 0.03, 0.12])
+def test_the_one_file_sends_at_the_end_of_a_slot(
+    perform: Perform, stage: Stage, took: float
+) -> None:
+    """As the other two do, which have tests of their own."""
+    subject = perform("standalone", stage.scene())
+    assert isinstance(subject, OneFileDevice)
+    subject.join()
+    subject.took = took
+    subject.feed(BATCH)
+    (rest,) = subject.rests
+    assert (took + rest) % SLOT == pytest.approx(0, abs=1e-9) or (
+        took + rest
+    ) % SLOT == pytest.approx(SLOT)
+    assert 0 < rest <= SLOT
+
+
+def test_who_keeps_the_ledger_keeps_nothing_else(perform: Perform, stage: Stage) -> None:
+    subject = perform("browser", stage.scene())
+    assert isinstance(subject, BrowserDevice)
+    subject.join()
+    subject.scene.says("checkins", None)
+    subject.feed(BATCH + 1)
+    left = subject.page.evaluate("""async () => {
+        await subject.device.leave({ erase: false });
+        const kept = await web.Device.open(subject.task);
+        const [line] = await kept.history();
+        const found = [await kept.nSamples(), await kept.pending(), kept.identity.token,
+            kept.ended.code, line.body === undefined && line.truth === undefined,
+            (await kept.ledger()).events.length];
+        kept.close();
+        return found;
+    }""")
+    assert left == [0, False, "", "left", True, 1]
+
+
+# The table
+
+
+def test_every_cell_is_there_once() -> None:
+    assert list(TABLE["cells"]) == list(STATES)
+    assert len(STATES) == 9
+    for part in TABLE["cells"].values():
+        assert sorted(event for event, _ in cells(part)) == sorted(EVENTS)
+    refusals = [event for event in ANSWERS if event not in ("applied", "duplicate")]
+    assert sorted(event for event, _ in cells(TABLE["checkout"])) == sorted(refusals)
+    assert sorted(event for event, _ in cells(TABLE["last"])) == sorted(ANSWERS)
+
+
+def test_every_problem_is_an_event() -> None:
+    assert {"applied", "duplicate", "unknown", "foreign", "no network", *PROBLEMS} == set(ANSWERS)
+    assert set(EVENTS) == {"sample", *ANSWERS, *LATER}
+
+
+def test_every_row_is_used() -> None:
+    parts = [*TABLE["cells"].values(), TABLE["checkout"], TABLE["last"]]
+    assert {row for part in parts for row in part} == set(TABLE["rows"])
+    for row in TABLE["rows"].values():
+        assert set(row["sent"]) <= {
+            "check-out", "check-in with the same bytes", "check-in with new bytes", "leave",
+        }  # fmt: skip
+        assert row["state"] in {"same", *STATES}
+        assert set(row.get("not", {})) | set(row.get("but", {})) <= set(DEVICES)

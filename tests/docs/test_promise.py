@@ -1,0 +1,14 @@
+"""The tables of the promise in docs/privacy.md are those of the package."""
+
+import math
+
+from crowdml.protocol import LEVELS
+from crowdml.protocol.figures import certainty, times, written_epsilon
+from tests.docs.pages import page
+
+
+def test_levels() -> None:
+    text = page("docs/privacy.md")
+    for level in LEVELS:
+        up_to = "more" if math.isinf(level.most) else written_epsilon(level.most)
+        assert f"| {up_to} | {level.word} | {times(certainty(level.most))} |" in text
