@@ -148,6 +148,9 @@ class Stating:
     def task_page(self, task: Task) -> str:
         return _text(self._page(f"/tasks/{task.name}"))
 
+    def privacy_page(self) -> str:
+        return _text(self._page("/privacy"))
+
     def _page(self, path: str) -> str:
         with self._portal.browser() as browser:
             return browser.get(path).body.decode()

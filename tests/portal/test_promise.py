@@ -37,3 +37,14 @@ def test_the_tasks_page_states_it_too(places: Stating, task: Task) -> None:
 @EVERY
 def test_every_chip_shows_what_taking_part_costs(places: Stating, task: Task) -> None:
     assert places.chips(task) == {chip(task.terms)}
+
+
+def test_the_page_on_privacy_contradicts_no_promise(places: Stating) -> None:
+    page = places.privacy_page()
+    assert "nobody can be sure" not in page.lower()
+    assert "100 %" not in page
+    assert "99.9955 %" in page, "at ε = 10"
+    (honest,) = (each for each in page.split(". ") if "the server being honest" in each)
+    assert "a phone’s browser gets its program from the server" in honest
+    assert "it sends only your answer to one sample" in page
+    assert "The answer sent is the true one 96 times in 100; otherwise it is made up." in page

@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import crowdml
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
 from crowdml.protocol.figures import certainty, percent_sure, times
@@ -184,3 +186,17 @@ def test_nobody_is_said_to_become_entirely_sure() -> None:
 def test_certainty_rises_with_epsilon() -> None:
     shown = [float(percent_sure(k / 10)) for k in range(1, 301)]
     assert shown == sorted(shown)
+
+
+FORMER = re.compile(
+    r"\b(whole_device|whole_person|epsilon_in_all|epsilon_after|epsilon_per_device|hides_all"
+    r"|wholeDevice|epsilonInAll|epsilonAfter|why_not_private)\b"
+)
+
+
+def test_one_vocabulary() -> None:
+    """No former name of an ε is left in the package."""
+    package = Path(crowdml.__file__).parent
+    files = [*package.rglob("*.py"), *package.rglob("*.js"), *package.rglob("*.html")]
+    assert len(files) > 300
+    assert not [path for path in files if FORMER.search(path.read_text(encoding="utf-8"))]
