@@ -426,8 +426,12 @@ def times(share: float) -> str:
 
 
 def figure(value: float) -> str:
-    """Write a number with four significant digits, halves rounded up."""
-    return f"{Context(4, ROUND_HALF_UP).create_decimal(value).normalize():,f}"
+    """Write a number with four significant digits, rounded up."""
+    four = Context(4, ROUND_HALF_UP)
+    digits = four.create_decimal(value)
+    if float(digits) < value * (1 - 1e-9):
+        digits = digits.next_plus(four)
+    return f"{digits.normalize():,f}"
 
 
 # Memory and voice

@@ -60,14 +60,20 @@ def percent_sure(epsilon: float) -> Number:
 
 
 def written_epsilon(value: float) -> Number:
-    """Write ε with four significant digits and no exponent, halves rounded up as in browsers.
+    """Write ε with four significant digits and no exponent, rounded up.
 
-    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 6172.5, 1e6, math.inf)]
-    ['4', '0.3333', '6,173', '1,000,000', '∞']
+    ε is a bound, and 20.004 is above the 20 that is called private. The rounding of floats, as in
+    0.1 + 0.2, is not rounded up.
+
+    >>> [written_epsilon(value) for value in (4.0, 1 / 3, 20.004, 0.1 + 0.2, 1e6, math.inf)]
+    ['4', '0.3334', '20.01', '0.3', '1,000,000', '∞']
     """
     if math.isinf(value):
         return Number("∞")
-    return Number(f"{FOUR_DIGITS.create_decimal(value).normalize():,f}")
+    digits = FOUR_DIGITS.create_decimal(value)
+    if float(digits) < value * (1 - 1e-9):
+        digits = digits.next_plus(FOUR_DIGITS)
+    return Number(f"{digits.normalize():,f}")
 
 
 def counted(noun: Literal["sample", "check-in"], n: int) -> Phrase:

@@ -48,11 +48,15 @@ export function percentSure(epsilon, language = "en") {
 }
 
 /**
- * ε to four significant digits, which `write` then shows.
+ * ε to four significant digits, rounded up, which `write` then shows.
  *
  * @param {number} value
  */
-export const shown = (value) => Number(value.toPrecision(4));
+export function shown(value) {
+  const near = Number(value.toPrecision(4));
+  if (near >= value * (1 - 1e-9)) return near;
+  return Number((near + 10 ** (Math.floor(Math.log10(value)) - 3)).toPrecision(4));
+}
 
 /**
  * Write a number of things.

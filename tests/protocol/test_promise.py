@@ -11,7 +11,7 @@ import pytest
 import crowdml
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
-from crowdml.protocol.figures import certainty, percent_sure, times
+from crowdml.protocol.figures import certainty, percent_sure, times, written_epsilon
 from tests.servers import make_task
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "promise.json").read_text())
@@ -163,6 +163,8 @@ def test_sentences_follow_epsilon(each: Promise) -> None:
 def test_the_number_beside_a_level_is_the_one_that_decided_it(each: Promise) -> None:
     level = next(level for level in LEVELS if each.epsilon <= level.most * (1 + 1e-9))
     assert each.level == level
+    shown = float(written_epsilon(each.epsilon).replace(",", "").replace("∞", "inf"))
+    assert level == next(level for level in LEVELS if shown <= level.most), "as it is written"
     assert each.private == (each.epsilon <= PRIVATE_UP_TO * (1 + 1e-9)) == (level.key != "none")
 
 

@@ -31,7 +31,22 @@ def sent_before() -> Iterator[tuple[str, int | None, list[dict[str, float]]]]:
 
 def promised() -> Iterator[tuple[str, int | None]]:
     """Yield terms, and the number of check-ins that the participant allows, if any is given."""
-    for epsilon in (0.05, 0.1, 0.5, 1.0, 2.0, 4.0, 4.1, 8.0, 10.0, 15.0, 20.0, 20.1, 25.0, 40.0):
+    for epsilon in (
+        0.05,
+        0.1,
+        0.5,
+        1.0,
+        2.0,
+        4.0,
+        4.0004,
+        8.0,
+        10.0,
+        15.0,
+        20.0,
+        20.004,
+        25.0,
+        40.0,
+    ):
         yield _terms("direction", epsilon), None
     for checkins in (2, 4, 10, 1000):
         yield _terms("direction", 4.0, checkins=checkins), None

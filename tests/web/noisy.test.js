@@ -37,9 +37,13 @@ test("an event that was made for other numbers, or another mechanism, is not spe
   assert.throws(() => tell([1, 0, 0], /** @type {{}} */ ({ unit: "check-in" })), InvalidInput);
 });
 
-test("what the event does not name is not sent", () => {
-  const { told } = tell([1, 0, 0], { releases: [] });
-  assert.deepEqual([told.gradient, told.errors, told.labels], ["", 0, []]);
+test("an event with other releases is not spent", () => {
+  const { releases } = new NoiseMechanism(settings).event(10);
+  const weaker = releases.map((release) => ({ ...release, sensitivity: release.sensitivity - 1 }));
+  const dearer = releases.map((release) => ({ ...release, level: 2 * release.level }));
+  for (const other of [[], releases.slice(1), weaker, dearer]) {
+    assert.throws(() => tell([1, 0, 0], { releases: other }), InvalidInput);
+  }
 });
 
 test("a gradient beyond its bound is not sent", () => {

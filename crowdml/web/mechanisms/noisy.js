@@ -56,19 +56,29 @@ export class NoiseMechanism {
    * @returns {NoiseEvent}
    */
   event(nSamples) {
-    const { levels, law, heldout, delta } = this.#settings;
+    const { heldout, delta } = this.#settings;
     const nHeldout = Math.floor(heldout * nSamples);
     const nTraining = nSamples - nHeldout;
-    const steps = this.#steps(nTraining);
-    const errorsOn = nHeldout ? "heldout" : "training";
+    const releases = this.#releases(nTraining, nHeldout);
+    return { unit: this.unit, nTraining, nHeldout, releases, delta };
+  }
+
+  /**
+   * @param {number} nTraining
+   * @param {number} nHeldout
+   * @returns {Release[]}
+   */
+  #releases(nTraining, nHeldout) {
+    const { law, levels } = this.#settings;
     const { gradient, errors, labels } = levels;
+    const errorsOn = nHeldout ? "heldout" : "training";
     /** @type {Release[]} */
     const releases = [
-      { what: "gradient", part: "training", sensitivity: steps, level: gradient },
+      { what: "gradient", part: "training", sensitivity: this.#steps(nTraining), level: gradient },
       { what: "errors", part: errorsOn, sensitivity: ONE_SAMPLE, level: errors },
     ];
     if (labels) releases.push({ what: "labels", part: "all", sensitivity: law.twoBins, level: labels });
-    return { unit: this.unit, nTraining, nHeldout, releases, delta };
+    return releases;
   }
 
   /** @param {number} nSamples */
@@ -90,7 +100,7 @@ export class NoiseMechanism {
    */
   tell(minibatch, event, _, chance) {
     const { nSamples: samples, w } = minibatch;
-    if (event.unit !== "sample" || event.nTraining + event.nHeldout !== samples) {
+    if (!this.#isOwn(event, samples)) {
       throw new InvalidInput(
         "an event must be for the minibatch's own {samples} samples, found {found}.",
         { samples, found: JSON.stringify(event) },
@@ -110,6 +120,20 @@ export class NoiseMechanism {
       gradient: encodeGradient(gradient),
     };
     return { told, truth };
+  }
+
+  /**
+   * Whether an event is for this many samples and this mechanism. The sensitivities count too: noise
+   * for a smaller one would hide too little.
+   *
+   * @param {CheckinEvent} event
+   * @param {number} samples
+   * @returns {event is NoiseEvent}
+   */
+  #isOwn(event, samples) {
+    if (event.unit !== "sample" || event.nTraining + event.nHeldout !== samples) return false;
+    const own = this.#releases(event.nTraining, event.nHeldout);
+    return JSON.stringify(event.releases) === JSON.stringify(own);
   }
 
   /**
