@@ -623,3 +623,8 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             assert one[1:] == other[1:]
             assert (one.g is None) == (other.g is None)
             assert one.g is None or one.g.tobytes() == other.g.tobytes()  # type: ignore[union-attr]
+
+
+def test_a_log_of_an_earlier_version_is_named_so() -> None:
+    with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
+        mechanism().read(Directed(1), Place(TERMS, "ana", 1))
