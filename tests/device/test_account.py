@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device.account import Account, Statement, Told, Trail
+from crowdml.device.account import Account, Statement, Told, Trail, read_event
 from crowdml.device.store import DeviceStore, Identity, Letter
 from crowdml.privacy import (
     DirectionEvent,
@@ -100,3 +101,9 @@ def test_a_crash_costs_and_never_tells_for_nothing(
             store.release(1, NOISE, sanitize)
         assert (store.pending, store.n_samples, store.ledger.events) == (None, 1, ())
         assert len(store.account.statement.told) == 1
+
+
+@pytest.mark.parametrize(("what", "role"), [("direction", Role.TRAIN), ("report", Role.EVALUATE)])
+def test_what_an_earlier_version_has_spent_still_counts(what: str, role: Role) -> None:
+    document = msgspec.msgpack.encode({"number": 2, "what": what, "epsilon": 1.5})
+    assert read_event(document) == DirectionEvent(2, role, 1.5)
