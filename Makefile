@@ -9,12 +9,13 @@ NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test quick check docs bench soak screenshots clean help
+.PHONY: demo test quick coverage check docs bench soak screenshots clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
 	@echo "make test    all tests, also in a browser: CHROMIUM=/path/to/it, or one is installed"
 	@echo "make quick   the tests that take two minutes"
+	@echo "make coverage   which lines and branches the tests reach, in site/coverage/"
 	@echo "make check   style, types and the layer contract only"
 	@echo "make docs    the reference of the Python package, in site/"
 	@echo "make screenshots   pictures of every page and state, into screenshots/"
@@ -27,31 +28,56 @@ MORE := $(if $(filter %laplace %gaussian,$(ARGS)),noise) $(if $(filter %digits,$
 demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 	$(BIN)/crowdml demo $(ARGS)
 
-# Node 18 has the browser's cryptography only on demand; later ones have it always.
-test: check chromium firefox mosquitto nginx postgresql
-	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
-	$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS) || { [ $$? = 1 ] \
-		&& echo "What failed is tried once more, alone: on busy cores a clock can run out." \
-		&& $(BIN)/pytest -q --last-failed --last-failed-no-failures none; }
+# Tests wait for servers and browsers half of the time, so each core gets two workers.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
+PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+SYSTEM := chromium firefox mosquitto nginx postgresql
+
+test: $(READY) $(NODE_READY) $(SYSTEM)
+	@$(MAKE) --no-print-directory -j 3 $(CHECKS) javascript compiled
+	$(PYTEST) $(ARGS)
+
+# Only what runs in the tests' own processes counts, not the servers and devices that they start.
+coverage: $(READY) $(NODE_READY) $(SYSTEM)
+	$(PYTEST) --cov crowdml --cov-branch --cov-report term:skip-covered \
+		--cov-report html:site/coverage $(ARGS)
 
 # Every page and state, on a desktop and a phone, in light and dark, in every language.
 screenshots: $(READY) $(NODE_READY) chromium
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
-# Style, types, and what can be tested without servers, crowds and the clock, in two minutes.
+# Style, types, and what can be tested without browsers, crowds and the clock, in two minutes.
 quick: check
-	$(BIN)/pytest -q -n auto --dist loadgroup crowdml tests/docs tests/models tests/optim \
-		tests/protocol tests/test_surfaces.py $(ARGS)
+	$(PYTEST) tests/learning tests/models tests/optim tests/privacy tests/protocol \
+		tests/device/test_device.py tests/device/test_device_store.py \
+		tests/server/database tests/server/log $(ARGS)
 
-check: $(READY) $(NODE_READY) vulnerabilities
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+CHECKS := types style layers vulnerabilities
+.PHONY: $(CHECKS) javascript compiled
+check: $(READY) $(NODE_READY)
+	@$(MAKE) --no-print-directory -j 3 $(CHECKS)
+
+types: $(READY) $(NODE_READY)
 	$(BIN)/mypy
-	$(BIN)/lint-imports
 	$(NODE)/.bin/tsc -p tsconfig.json
 
+style: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+# Node 18 has the browser's cryptography only on demand; later ones have it always.
+javascript: $(NODE_READY)
+	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
+
+# One process compiles the simulator, or every worker would.
+compiled: $(READY)
+	$(BIN)/crowdml simulate --dataset digits --devices 50 --mechanism laplace --epsilon 1 --rate 30 \
+		--trials 1 > /dev/null
+
 # Known faults of what is installed. Where the list of them cannot be had, that is no fault of ours.
-.PHONY: vulnerabilities
 vulnerabilities: $(READY)
 	@found=$$(timeout 60 $(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip \
 		--progress-spinner off 2>&1); \
@@ -69,7 +95,7 @@ bench: $(READY)
 
 SOAK ?= 3600
 soak: $(READY)
-	FUZZED=10000 RUNS=1000 $(BIN)/pytest -q tests/server/test_fuzz.py tests/integration/test_machine.py \
+	FUZZED=10000 RUNS=1000 $(BIN)/pytest -q tests/server/http/test_fuzz.py tests/integration/test_machine.py \
 		tests/protocol/test_fuzzing.py
 	$(BIN)/python -m tests.soak $(SOAK)
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from crowdml.bench.task import bench_task
-from crowdml.server import Store, schema
-from crowdml.server.entry import LogEntry
+from crowdml.server import Store
+from crowdml.server.database import schema
+from crowdml.server.database.entry import LogEntry
 
 GROUP = 1000
 SNAPSHOT = os.urandom(12_000)
@@ -55,7 +56,7 @@ def fill(file: Path, checkins: int, told: int, keep: bool) -> int:
                 for seq in range(first, first + GROUP)
             ]  # fmt: skip
             log.append(entries)
-            log.save_snapshot(first + GROUP - 1, SNAPSHOT, keep_told=keep)
+            log.save_snapshot(first + GROUP - 1, SNAPSHOT, keep_payloads=keep)
     return sum(path.stat().st_size for path in file.parent.iterdir())
 
 

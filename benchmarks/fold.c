@@ -2,12 +2,13 @@
  *
  * Softmax regression without delays: for every check-in of b samples the scores, the mean of the
  * per-sample gradients, what a mechanism makes of it, a step of c/sqrt(t), the projection onto a
- * ball of radius R, and the number of wrong predictions. Laplace noise comes on every parameter, and
- * per-sample gradients are clipped to an L1 norm of S for it. A direction is z along the gradient
- * and a normal vector besides, with z the normal quantile of the chosen one of k uniform numbers.
+ * ball of radius R, and the number of wrong predictions. Laplace noise comes on every parameter,
+ * per-sample gradients are clipped to an L1 norm of S for it, and no gradient may be much longer than
+ * the last ones. A direction is z along the gradient and a normal vector besides, with z the normal
+ * quantile of the chosen one of k uniform numbers.
  *
  *   gcc -O3 -march=native -fno-math-errno [-DFEATURES=50 -DCLASSES=10] fold.c -lm -o fold
- *   ./fold SAMPLES-FILE SAMPLES BATCH RATE SEED laplace SCALE
+ *   ./fold SAMPLES-FILE SAMPLES BATCH RATE SEED laplace SCALE LIMIT
  *   ./fold SAMPLES-FILE SAMPLES BATCH RATE SEED direction SCALE LENGTH K T P
  *
  * The file holds SAMPLES rows of FEATURES float32, then SAMPLES labels as float32. Printed are the
@@ -38,6 +39,9 @@
 #define ROOM ((WIDTH * CLASSES + 2 * LANES) / LANES * LANES)
 #define CLIP 2.0f
 #define RADIUS 1e6f
+#define LONGEST 1e30f /* longer than any gradient */
+#define REMEMBERED 200
+#define ROW ((REMEMBERED + LANES - 1) / LANES * LANES + LANES)
 #if CLASSES > LANES
 #error "one vector holds the scores of a sample: CLASSES must be at most 16"
 #endif
@@ -239,7 +243,8 @@ static double upper_quantile(double q) {
     return half > 0 ? z : -z;
 }
 
-/* What the mechanism makes of an average gradient; `k` is 0 for Laplace noise. */
+/* What the mechanism makes of an average gradient; `k` is 0 for Laplace noise, whose `length` is the
+ * first limit. */
 typedef struct {
     float scale, length;
     int k, t;
@@ -323,24 +328,64 @@ static inline Floats last_block(Floats v, int at) {
     return at + LANES <= SIZE ? v : (Floats)((Ints)v & (NUMBER < SIZE - at));
 }
 
-/* w -= step (g + noise), in one pass; then back into the ball. */
-static inline void update(float *w, const float *g, float step, float scale, Streams *streams) {
+/* g + noise in place of g; returns its length. */
+static inline float add_noise(float *g, float scale, Streams *streams) {
     Floats squares = {};
     if (scale > 0) {
         Streams s = *streams; /* in registers */
         for (int at = 0; at < SIZE; at += LANES) {
-            Floats noisy = load(g + at) + scale * laplace(&s);
-            Floats v = load(w + at) - step * last_block(noisy, at);
-            store(w + at, v);
+            Floats v = last_block(load(g + at) + scale * laplace(&s), at);
+            store(g + at, v);
             squares += v * v;
         }
         *streams = s;
     } else {
-        for (int at = 0; at < SIZE; at += LANES) {
-            Floats v = load(w + at) - step * load(g + at);
-            store(w + at, v);
-            squares += v * v;
-        }
+        for (int at = 0; at < SIZE; at += LANES)
+            squares += load(g + at) * load(g + at);
+    }
+    return sqrtf(total(squares));
+}
+
+/* The last lengths: as a ring, and ascending between numbers below and above all of them, in two
+ * rows that take turns. */
+typedef struct {
+    float first, newest[REMEMBERED], ordered[2][ROW];
+    long seen;
+} Usual;
+
+static Usual usual_from(float first) {
+    Usual usual = {.first = first};
+    for (int i = 0; i < REMEMBERED; i++)
+        usual.newest[i] = LONGEST;
+    for (int i = 0; i < 2 * ROW; i++)
+        usual.ordered[i / ROW][i % ROW] = i % ROW ? LONGEST : -1.0f;
+    return usual;
+}
+
+/* By how much a gradient of this length is shortened: to 1.5 times what nine of ten were. */
+static inline float shortening(Usual *usual, float length) {
+    long known = usual->seen < REMEMBERED ? usual->seen : REMEMBERED;
+    const float *now = usual->ordered[usual->seen % 2];
+    float *after = usual->ordered[(usual->seen + 1) % 2];
+    float limit = known < 10 ? usual->first : 1.5f * now[1 + (int)(0.9 * (known - 1))];
+    float *place = &usual->newest[usual->seen++ % REMEMBERED], oldest = *place;
+    *place = length;
+    for (int at = 1; at < ROW - LANES; at += LANES) {
+        Floats own = load(now + at), before = load(now + at - 1);
+        Floats kept = choose(own < oldest, own, load(now + at + 1));
+        before = larger(choose(before < oldest, before, own), (Floats){} + length);
+        store(after + at, choose(before < kept, before, kept));
+    }
+    return length > limit ? limit / length : 1.0f;
+}
+
+/* w -= step g; then back into the ball. */
+static inline void update(float *w, const float *g, float step) {
+    Floats squares = {};
+    for (int at = 0; at < SIZE; at += LANES) {
+        Floats v = load(w + at) - step * load(g + at);
+        store(w + at, v);
+        squares += v * v;
     }
     float length = total(squares);
     if (length > RADIUS * RADIUS)
@@ -375,7 +420,8 @@ static inline void direct(float *g, const Law *law, Streams *streams, uint64_t *
 static long fold(float *w, const float *x, const float *y, const float *l1_norms, long checkins,
                  int b, double c, const Law *law, Streams *streams, uint64_t *state) {
     float *s = calloc((size_t)b * LANES, sizeof *s);
-    float clip = law->k ? 1e30f : CLIP;
+    float clip = law->k ? LONGEST : CLIP;
+    Usual usual = usual_from(law->length);
     static float g[ROOM];
     long wrong = 0;
     for (long i = 0; i < checkins; i++) {
@@ -390,9 +436,12 @@ static long fold(float *w, const float *x, const float *y, const float *l1_norms
             wrong += slopes(s + row * LANES, (int)y[first + row], l1_norms[first + row], clip,
                             1.0f / b);
         gradient(g, x_i, s, b);
+        float step = (float)(c / sqrt((double)(i + 1)));
         if (law->k)
             direct(g, law, streams, state);
-        update(w, g, (float)(c / sqrt((double)(i + 1))), law->k ? 0 : law->scale, streams);
+        else
+            step *= shortening(&usual, add_noise(g, law->scale, streams));
+        update(w, g, step);
     }
     free(s);
     return wrong;
@@ -405,14 +454,14 @@ static double cpu_seconds(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 8 || (!strcmp(argv[6], "direction") && argc != 12)) {
-        fprintf(stderr, "usage: fold SAMPLES-FILE SAMPLES BATCH RATE SEED laplace SCALE\n"
+    if (argc < 9 || (!strcmp(argv[6], "direction") && argc != 12)) {
+        fprintf(stderr, "usage: fold SAMPLES-FILE SAMPLES BATCH RATE SEED laplace SCALE LIMIT\n"
                         "       fold ... direction SCALE LENGTH K T P\n");
         return 2;
     }
-    Law law = {.scale = atof(argv[7])};
+    Law law = {.scale = atof(argv[7]), .length = atof(argv[8])};
     if (argc == 12)
-        law = (Law){law.scale, atof(argv[8]), atoi(argv[9]), atoi(argv[10]), atof(argv[11])};
+        law = (Law){law.scale, law.length, atoi(argv[9]), atoi(argv[10]), atof(argv[11])};
     long n = atol(argv[2]);
     int b = atoi(argv[3]);
     float *x = calloc((size_t)n * WIDTH, sizeof *x), *l1_norms = calloc(n, sizeof *l1_norms);

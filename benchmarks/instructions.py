@@ -10,9 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from crowdml import one_file_device as standalone
 from crowdml.bench.process import prepared_server
 from crowdml.bench.task import BATCH, CLASSES, FEATURES
-from crowdml.device import standalone
 
 COUNTED = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
 FEW, MANY = 1, 5

@@ -16,9 +16,12 @@ import numpy as np
 
 from crowdml import Device
 from crowdml.bench.task import bench_task
-from crowdml.privacy import NoiseMechanism
-from crowdml.protocol import DirectedCheckin, NoisyCheckin, Task, encode_gradient, terms_hash
-from crowdml.server import ServerProcess, Store
+from crowdml.demo import ServerProcess
+from crowdml.device import write_checkin
+from crowdml.models import Minibatch
+from crowdml.privacy import Place, SystemChance, bound_rows
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import Store
 
 CLASSES, BATCH = 10, 20
 CHECKINS = 20
@@ -66,20 +69,15 @@ def measure(task: Task) -> list[str]:
 
 
 def _checkin(task: Task, number: int) -> bytes:
-    mechanism, head = task.terms.mechanism(), {"id": os.urandom(16).hex(), "version": 0}
-    terms = terms_hash(task.terms.text)
-    if not isinstance(mechanism, NoiseMechanism):
-        return msgspec.json.encode(
-            DirectedCheckin(terms=terms, number=number, direction=number, **head)  # type: ignore[arg-type]
-        )
-    gradient = encode_gradient(np.random.default_rng(0).integers(-(2**20), 2**20, mechanism.size))
-    labels, grid = (2,) * CLASSES, mechanism.grid(BATCH)
-    return msgspec.json.encode(
-        NoisyCheckin(
-            terms=terms, samples=BATCH, heldout=0, errors=7, labels=labels, grid=grid,
-            gradient=gradient, **head,  # type: ignore[arg-type]
-        )
-    )  # fmt: skip
+    mechanism, model = task.terms.mechanism(), task.terms.make_model()
+    x = np.random.default_rng(0).normal(size=(BATCH, task.terms.features.count))
+    minibatch = Minibatch(
+        model, np.zeros(model.size), bound_rows(x, mechanism.norm), np.zeros(BATCH)
+    )
+    place = Place(terms_hash(task.terms.text), "device", number)
+    event = mechanism.event(BATCH, place)
+    checkin = write_checkin(mechanism, minibatch, event, place, SystemChance(), version=0)
+    return msgspec.json.encode(checkin)
 
 
 def _device(server: ServerProcess, task: Task, file: Path) -> float:

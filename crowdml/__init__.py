@@ -27,7 +27,6 @@ Arrays are NumPy's: `crowdml.types` has their kinds. A name is loaded when it is
 a device needs nothing of what a server needs.
 """
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from crowdml.lazy import lazy
@@ -54,18 +53,16 @@ __all__ = [
 
 _load = lazy(
     __name__,
-    {
-        "CrowdmlError": "crowdml.errors",
-        "Device": "crowdml.device",
-        "Ledger": "crowdml.privacy",
-        "Limits": "crowdml.privacy",
-        "Outcome": "crowdml.device",
-        "Task": "crowdml.protocol",
-        "Terms": "crowdml.protocol",
-        "load_model": "crowdml.device",
-    },
+    device=["Device", "Outcome", "load_model"],
+    errors=["CrowdmlError"],
+    privacy=["Ledger", "Limits"],
+    protocol=["Task", "Terms"],
 )
 
 
 def __getattr__(name: str) -> Any:
-    return version("crowdml") if name == "__version__" else _load(name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("crowdml")
+    return _load(name)

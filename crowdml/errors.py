@@ -144,7 +144,6 @@ class Unreachable(CrowdmlError):
     """The network or the server failed; the same request may succeed later.
 
     Args:
-        why: A sentence for people.
         retry_after: What the server said about when to ask again; not checked, None for nothing.
     """
 

@@ -8,6 +8,7 @@ choice can have, and a file on the client's side adds up what was told.
 import logging
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.device.account import Account, Told
+from crowdml.device import Account, AccountEntry
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.privacy import (
     Chance,
@@ -114,11 +115,8 @@ class DirectionMod:
 
     def ledger(self, partition: Any = None) -> Ledger:
         """What a client has told so far."""
-        account = self._account(partition)
-        try:
-            return Ledger.of(told.event for told in account.statement.told)
-        finally:
-            account.close()
+        with closing(self._account(partition)) as account:
+            return Ledger.of(payload.event for payload in account.statement.entries)
 
     def __call__(
         self,
@@ -131,10 +129,12 @@ class DirectionMod:
             mechanism = self.mechanism(sum(array.size for array in _real(sent).values()))
             place, event = self._spend(mechanism, context)
         except CrowdmlError as error:
-            return _refused(message, str(error))
+            from flwr.app import Error, Message
+
+            return Message(Error(code=PRECONDITION, reason=str(error)), reply_to=message)
         update = _Update(_update(message, context, call_next, sent))
-        told = mechanism.tell(update, event, place, self.chance)
-        estimate = mechanism.read(told, place).g
+        payload = mechanism.make_payload(update, event, place, self.chance)
+        estimate = mechanism.read(payload, place).g
         assert estimate is not None
         return _reply(message, sent, estimate)
 
@@ -143,23 +143,19 @@ class DirectionMod:
     ) -> tuple[Place, CheckinEvent]:
         """Charge the ledger, on disk, before anything is computed that could be told."""
         words = f"flower {mechanism}"
-        account = self._account(context.node_config.get("partition-id"))
         limits = Limits(per_sample=self.epsilon, per_device=self.epsilon)
-        try:
+        with closing(self._account(context.node_config.get("partition-id"))) as account:
             while True:
-                before = account.statement.told
+                before = account.statement.entries
                 number = len(before) + 1
                 place = Place(sha256(words.encode()).hexdigest(), str(context.node_id), number)
                 event = mechanism.event(1, place)
-                Ledger.of(told.event for told in before).require(event, limits)
-                try:
-                    run = Told("flower", f"run {context.run_id}", True, event)
+                Ledger.of(payload.event for payload in before).require(event, limits)
+                run = AccountEntry("flower", f"run {context.run_id}", True, event)
+                # Otherwise another process has told this number meanwhile.
+                with suppress(sqlite3.IntegrityError):
                     account.book(f"flower {number}", run)
-                except sqlite3.IntegrityError:
-                    continue  # another process has told this number meanwhile
-                return place, event
-        finally:
-            account.close()
+                    return place, event
 
     def _account(self, partition: Any) -> Account:
         return Account(self.folder if partition is None else self.folder / f"partition-{partition}")
@@ -248,9 +244,3 @@ def _reply(message: "Message", sent: Arrays, estimate: Array) -> "Message":
     (key,) = message.content.array_records
     metrics = MetricRecord({"num-examples": 1})
     return Message(RecordDict({key: ArrayRecord(arrays), "metrics": metrics}), reply_to=message)
-
-
-def _refused(message: "Message", reason: str) -> "Message":
-    from flwr.app import Error, Message
-
-    return Message(Error(code=PRECONDITION, reason=reason), reply_to=message)

@@ -3,9 +3,20 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, Union
+from decimal import ROUND_HALF_UP, Context
+from typing import Any, NamedTuple, TypeAlias, Union
 
-__all__ = ["Number", "Phrase", "Plain", "Value", "joined", "read_phrase", "written"]
+__all__ = [
+    "ENGLISH",
+    "Language",
+    "Number",
+    "Phrase",
+    "Plain",
+    "Value",
+    "joined",
+    "read_phrase",
+    "written",
+]
 
 NAME = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 DEEPEST, LONGEST, LARGEST = 16, 10_000, 1e30
@@ -18,7 +29,39 @@ class Number(str):
     __slots__ = ()
 
 
+SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 Value: TypeAlias = Union[str, int, float, "Phrase"]
+
+
+class Language(NamedTuple):
+    """The texts of a language, and how the language writes numbers.
+
+    Args:
+        texts: Its templates by the English ones. Where the words depend on the whole number `n`,
+            there is a template for each form that CLDR names: one, two, few, many, other.
+        thousands: What separates groups of three digits.
+        decimal: What separates whole numbers from decimals.
+        form: Names the form that goes with a whole number.
+    """
+
+    texts: Mapping[str, str | Mapping[str, str]] = {}
+    thousands: str = ","
+    decimal: str = "."
+    form: Callable[[int], str] = lambda n: "one" if n == 1 else "other"
+
+    def template(self, english: str, values: Mapping[str, "Value"]) -> str:
+        """The template for these values; the English one where the language has none."""
+        found, n = self.texts.get(english, english), values.get("n")
+        if isinstance(found, str):
+            return found
+        return found.get(self.form(n) if isinstance(n, int) else "other") or found["other"]
+
+    def number(self, english: str) -> str:
+        """Rewrite a number that is written in English."""
+        return english.translate({ord(","): self.thousands, ord("."): self.decimal})
+
+
+ENGLISH = Language()
 
 
 class Phrase:
@@ -31,8 +74,8 @@ class Phrase:
     >>> phrase = Phrase("{n} samples, found {found}.", n=1200, found=Phrase("none"))
     >>> str(phrase)
     '1,200 samples, found none.'
-    >>> phrase.render({"{n} samples, found {found}.": "{n} Proben: {found}."}.get, str.lower)
-    '1,200 Proben: none.'
+    >>> phrase.render(Language({"{n} samples, found {found}.": "{n} Proben: {found}."}, "."))
+    '1.200 Proben: none.'
     """
 
     __slots__ = ("template", "values")
@@ -42,7 +85,7 @@ class Phrase:
         self.values: Mapping[str, Value] = values
 
     def __str__(self) -> str:
-        return self.render(lambda template: template, lambda number: number)
+        return self.render(ENGLISH)
 
     def __repr__(self) -> str:
         values = "".join(f", {name}={value!r}" for name, value in self.values.items())
@@ -56,22 +99,17 @@ class Phrase:
     def __hash__(self) -> int:
         return hash((self.template, tuple(self.values.items())))
 
-    def render(self, translate: Callable[[str], str | None], localize: Callable[[str], str]) -> str:
-        """Write the phrase in another language.
-
-        Args:
-            translate: Returns the template in that language; None keeps the English one.
-            localize: Rewrites a number that is written in English.
-        """
+    def render(self, language: Language) -> str:
+        """Write the phrase in a language."""
 
         def write(value: Value) -> str:
             if isinstance(value, Phrase):
-                return value.render(translate, localize)
+                return value.render(language)
             if isinstance(value, str) and not isinstance(value, Number):
                 return value
-            return localize(written(value))
+            return language.number(written(value))
 
-        template = translate(self.template) or self.template
+        template = language.template(self.template, self.values)
         if not self.values:
             return template
         return template.format(**{name: write(value) for name, value in self.values.items()})
@@ -91,7 +129,7 @@ class Plain(Phrase):
 
     __slots__ = ()
 
-    def render(self, translate: Callable[[str], str | None], localize: Callable[[str], str]) -> str:
+    def render(self, language: Language) -> str:
         return self.template
 
 
@@ -108,7 +146,7 @@ def joined(parts: Iterable[Value], separator: str) -> Phrase:
     return Phrase(separator.join(f"{{{name}}}" for name in values), **values)
 
 
-def read_phrase(document: object) -> Phrase | None:
+def read_phrase(document: object, deepest: int = DEEPEST) -> Phrase | None:
     """Read what `Phrase.document` wrote; None if it is something else.
 
     A template from elsewhere may hold only plain {names}, each once and with a value: Python's
@@ -119,10 +157,6 @@ def read_phrase(document: object) -> Phrase | None:
     >>> read_phrase({"template": "{n.__class__}", "values": {"n": 3}}) is None
     True
     """
-    return _read(document, DEEPEST)
-
-
-def _read(document: object, deepest: int) -> Phrase | None:
     match document:
         case {"template": str(template), "values": dict(given), **rest} if not rest and deepest:
             values = {name: _read_value(value, deepest - 1) for name, value in given.items()}
@@ -141,7 +175,7 @@ def _read_value(value: object, deepest: int) -> Value | None:
             return value if len(value) <= LONGEST else None
         case int() | float():
             return value if abs(value) < LARGEST else None
-    return _read(value, deepest)
+    return read_phrase(value, deepest)
 
 
 def _may_be_filled(template: str, values: Mapping[str, Value]) -> bool:
@@ -161,13 +195,20 @@ def _plain_data(value: Value) -> Any:
 
 
 def written(number: str | float) -> Number:
-    """Write a number in English: whole numbers in groups of three digits, others in six digits.
+    """Write a number in English, as `phrase.js` does: in groups of three digits, others than whole
+    numbers with six digits, very small and very large ones with an exponent.
 
-    >>> written(12345), written(0.25), written(float("inf"))
-    ('12,345', '0.25', '∞')
+    >>> written(12345), written(0.25), written(1234567.8), written(1e-9), written(float("inf"))
+    ('12,345', '0.25', '1,234,570', '1e-9', '∞')
     """
     if isinstance(number, str):
         return Number(number)
     if isinstance(number, int):
         return Number(f"{number:,}")
-    return Number("∞" if math.isinf(number) else f"{number:g}")
+    if not math.isfinite(number):
+        return Number(f"{number}".replace("inf", "∞"))
+    digits = SIX_DIGITS.create_decimal(repr(number)).normalize()
+    exponent = digits.adjusted()
+    if -7 < exponent < 21:
+        return Number(f"{digits:,f}")
+    return Number(f"{digits.scaleb(-exponent):f}e{exponent:+d}")

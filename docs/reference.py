@@ -12,7 +12,18 @@ import crowdml
 
 __all__ = ["modules", "write"]
 
-INNER = {"__main__", "bench", "cli", "data", "demo", "lazy", "portal", "reproduction", "visible"}
+INNER = {
+    "__main__",
+    "bench",
+    "cli",
+    "data",
+    "demo",
+    "lazy",
+    "one_file_device",
+    "portal",
+    "reproduction",
+    "visible",
+}
 """What nobody needs to import who uses the package."""
 
 DATASETS = "crowdml.simulation.datasets"

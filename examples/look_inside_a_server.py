@@ -19,9 +19,10 @@ import msgspec
 import numpy as np
 
 from crowdml import Device, load_model
+from crowdml.demo import ServerProcess
 from crowdml.protocol import Task, terms_hash
-from crowdml.server import ServerProcess, Store
-from crowdml.server.fold import Fold
+from crowdml.server import Store
+from crowdml.server.log.fold import Fold
 from crowdml.simulation import load_activity
 
 # %% [markdown]
@@ -106,7 +107,7 @@ for name in ("state", "version", "devices", "active_devices", "error"):
 with closing(Store(server.database)) as store:
     row = store.task("steps")
     log = list(store.log(row.id))
-told = [msgspec.msgpack.decode(entry.told) for entry in log]
+told = [msgspec.msgpack.decode(entry.payload) for entry in log]
 for each in told[:5]:
     print(each)
 print(Counter(field for each in told for field in each if field != "number"))

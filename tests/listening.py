@@ -8,7 +8,7 @@ from typing import Any
 
 from crowdml.cli import main
 from crowdml.device import DeviceStore, HttpTransport
-from crowdml.device.broker import Broker
+from crowdml.device.sources.mqtt.broker import Broker
 
 STEPS: dict[str, tuple[type, str]] = {
     "received": (Broker, "_on_message"),

@@ -15,12 +15,14 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
+from crowdml.demo import ServerProcess
+from crowdml.demo.launcher import PATIENCE
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
-from crowdml.privacy.direction import FIELDS
-from crowdml.protocol import DirectedCheckin, NoisyCheckin, Task, encode_gradient, terms_hash
-from crowdml.server import ServerProcess, Store, free_port
-from crowdml.server.fold import Fold
-from crowdml.server.process import PATIENCE
+from crowdml.privacy.direction_channel import FIELDS
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import Store, free_port
+from crowdml.server.log.fold import Fold
+from tests.checkins import DirectedCheckin, NoisyCheckin
 
 __all__ = [
     "PATIENCE",
@@ -219,7 +221,7 @@ class Process(Portal):
         options = {
             "settings": {
                 "database": self.database,
-                "keep_told": True,
+                "keep_payloads": True,
                 "poll_seconds": 0.1,
                 "events_seconds": 0.05,
             }
@@ -285,7 +287,7 @@ def checkin(task: Task, seed: int = 0, samples: int | None = None, **changes: An
         errors=int(rng.integers(0, (heldout or n) + 1)),
         labels=tuple(rng.integers(0, n + 1, terms.n_classes).tolist()),
         grid=mechanism.grid(n - heldout),
-        gradient=encode_gradient(rng.integers(-bound, bound + 1, mechanism.size)),
+        gradient=rng.integers(-bound, bound + 1, mechanism.size).astype("<i4").tobytes(),
     )
     return msgspec.json.encode(msgspec.structs.replace(message, **changes))
 

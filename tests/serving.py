@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from crowdml.server import Address, Settings, Store
-from crowdml.server.log import Log
-from crowdml.server.nodes import Nodes
-from crowdml.server.serve import serve
+from crowdml.server.database.log import Log
+from crowdml.server.database.nodes import Nodes
+from crowdml.server.operation.serve import serve
 
 FULL = "no space left on device"
 
@@ -29,17 +29,17 @@ def break_writes(flag: Path) -> None:
     writers = (Store, "enrol"), (Store, "set_device_status"), (Nodes, "write")
     for owner, name in writers:
         setattr(owner, name, unless(flag, getattr(owner, name)))
-    turn = Log.turn
+    appending = Log.appending
 
     @contextmanager
     def failing(log: Log, seq: int) -> Iterator[Any]:
         """At the commit, when all is written and folded."""
-        with turn(log, seq) as news:
+        with appending(log, seq) as news:
             yield news
             if flag.exists():
                 raise OSError(FULL)
 
-    setattr(Log, "turn", failing)  # noqa: B010
+    setattr(Log, "appending", failing)  # noqa: B010
 
 
 def unless(flag: Path, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,26 +8,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from textwrap import dedent
 
-import msgspec
 import pytest
 
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
-from crowdml.portal import words
-from crowdml.portal.owner.fields import FIELDS
-from crowdml.protocol import MECHANISMS, ModelTerms, OptimizerSpec
-from crowdml.protocol.task import PrivacySpec
+from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.protocol import MECHANISMS, SENSORS
+from tests.contributing import ROOT, Step, steps
 
-ROOT = Path(__file__).parents[1]
 NEW = "absolute"
-
-
-def literal(struct: type[msgspec.Struct], field: str) -> Iterable[str]:
-    (found,) = (f for f in msgspec.inspect.type_info(struct).fields if f.name == field)  # type: ignore[attr-defined]
-    kinds = getattr(found.type, "types", [found.type])
-    return [value for kind in kinds for value in getattr(kind, "values", ())]
 
 
 def choices(key: str) -> Iterable[str]:
@@ -36,7 +26,7 @@ def choices(key: str) -> Iterable[str]:
 
 def documented(key: str) -> Iterable[str]:
     """The names in a field's row of docs/tasks.md, in the table of its own."""
-    table, _, field = key.partition(".")
+    table, _, field = key.rpartition(".")
     text = (ROOT / "docs/tasks.md").read_text().partition(f"**[{table}]**")[2]
     (row,) = re.findall(rf"^\| `{field}` \|.*$", text.partition("**[")[0], re.MULTILINE)
     return re.findall(r"`([\w-]+)`", row)
@@ -61,22 +51,19 @@ PLACES: list[tuple[str, Iterable[str], Callable[[], Iterable[str]]]] = [
         "crowdml/web/models/index.js", "MODELS")),
     ("tests/vectors/gradients.json", MODELS, in_vectors),
     ("docs/tasks.md, model.kind", MODELS, lambda: documented("model.kind")),
-    ("ModelTerms.kind", MODELS, lambda: literal(ModelTerms, "kind")),
     ("the owner's form, model.kind", MODELS, lambda: choices("model.kind")),
-    ("the portal's words for models", MODELS, lambda: words.MODELS),
     ("docs/tasks.md, optimizer.kind", OPTIMIZERS, lambda: documented("optimizer.kind")),
-    ("OptimizerSpec.kind", OPTIMIZERS, lambda: literal(OptimizerSpec, "kind")),
     ("the owner's form, optimizer.kind", OPTIMIZERS, lambda: choices("optimizer.kind")),
-    ("the portal's words for algorithms", OPTIMIZERS, lambda: words.ALGORITHMS),
     ("docs/tasks.md, optimizer.rate", RATES, lambda: documented("optimizer.rate")),
-    ("OptimizerSpec.rate", RATES, lambda: literal(OptimizerSpec, "rate")),
     ("the owner's form, optimizer.rate", RATES, lambda: choices("optimizer.rate")),
     ("crowdml/web/mechanisms/index.js", MECHANISMS, lambda: in_javascript(
         "crowdml/web/mechanisms/index.js", "MECHANISMS")),
     ("docs/tasks.md, privacy.mechanism", MECHANISMS, lambda: documented("privacy.mechanism")),
-    ("PrivacySpec.mechanism", MECHANISMS, lambda: literal(PrivacySpec, "mechanism")),
     ("the owner's form, privacy.mechanism", MECHANISMS, lambda: choices("privacy.mechanism")),
-    ("the portal's words for mechanisms", MECHANISMS, lambda: words.MECHANISMS),
+    ("crowdml/web/sensors/index.js", SENSORS, lambda: in_javascript(
+        "crowdml/web/sensors/index.js", "SENSORS")),
+    ("docs/tasks.md, features.sensor.kind", SENSORS, lambda: documented("features.sensor.kind")),
+    ("the owner's form, features.sensor.kind", SENSORS, lambda: choices("features.sensor.kind")),
 ]  # fmt: skip
 
 
@@ -91,28 +78,9 @@ def test_every_kind_is_covered(
 # "Add a model" in CONTRIBUTING.md, followed to the letter
 
 
-def steps() -> list[tuple[str, str, str]]:
-    """(Write or Add to, the file, the code), in order."""
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    section = text.partition("## Add a model\n")[2].partition("\n## ")[0]
-    found = re.findall(
-        r"(Write|Add to)\s+`([^`]+)`:\n\n   ```\w+\n(.*?)\n   ```", section, re.DOTALL
-    )
-    return [(what, file, dedent(code) + "\n") for what, file, code in found]
-
-
-def follow(root: Path, what: str, file: str, code: str) -> None:
-    target = root / file
-    if what == "Write":
-        target.write_text(code)
-        return
-    imports, _, entry = code.partition("\n\n")
-    text = target.read_text()
-    text = re.sub(r"^(import|from crowdml)", rf"{imports}\n\1", text, count=1, flags=re.MULTILINE)
-    start, table, rest = text.partition("MODELS = ")
-    indented = "".join(f"    {line}\n" for line in entry.rstrip().splitlines())
-    rest = re.sub(r"^\}", f"{indented}}}", rest, count=1, flags=re.MULTILINE)
-    target.write_text(start + table + rest)
+def follow(root: Path, step: Step) -> None:
+    target = root / step.file
+    target.write_text(step.done(target.read_text() if target.exists() else "", "MODELS"))
 
 
 class Copy:
@@ -152,7 +120,7 @@ USE = """
 import numpy as np
 from crowdml.checks import check_model
 from crowdml.models import MODELS
-from crowdml.portal import words
+from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
 check_model(MODELS["absolute"].model(3, 0), np.random.default_rng(1))
@@ -170,7 +138,7 @@ privacy = {epsilon = 1.0}
 collection = {batch = 5}
 stop = {updates = 100}
 ''')
-print(task.terms.make_model().__class__.__name__, words.MODELS[task.terms.model.kind])
+print(task.terms.make_model().__class__.__name__, words.model(task.terms.model.kind))
 """
 
 LEARN = """
@@ -193,18 +161,19 @@ with warnings.catch_warnings():
 def test_the_way_to_add_a_model(tmp_path: Path) -> None:
     copy = Copy(tmp_path / "copy")
     wanted = ["Write", "Write", "Add to", "Add to"]
-    assert sorted(what for what, _, _ in steps()) == sorted(wanted), "the section has other steps"
-    python = [step for step in steps() if step[1].endswith(".py")]
-    javascript = [step for step in steps() if step[1].endswith(".js")]
+    todo = steps("Add a model")
+    assert sorted(step.what for step in todo) == sorted(wanted), "the section has other steps"
+    python = [step for step in todo if step.file.endswith(".py")]
+    javascript = [step for step in todo if step.file.endswith(".js")]
     for step in python:
-        follow(copy.root, *step)
+        follow(copy.root, step)
     assert set(copy.uncovered()) == {
         "crowdml/web/models/index.js",
         "tests/vectors/gradients.json",
         "docs/tasks.md, model.kind",
     }, "each place that needs a hand is named, and no other"
     for step in javascript:
-        follow(copy.root, *step)
+        follow(copy.root, step)
     page = copy.root / "docs/tasks.md"
     page.write_text(page.read_text().replace("`ridge`, `huber` |", f"`ridge`, `huber`, `{NEW}` |"))
     made = copy.run(sys.executable, "-m", "tests.vectors.make")
@@ -212,5 +181,5 @@ def test_the_way_to_add_a_model(tmp_path: Path) -> None:
     assert copy.uncovered() == []
     compared = copy.run("node", "--test", "tests/web/vectors.test.js")
     assert compared.returncode == 0, compared.stdout
-    assert copy.python(USE) == "Absolute linear regression with absolute error\n"
+    assert copy.python(USE) == "Absolute Linear regression with absolute error\n"
     assert float(copy.python(LEARN)) < 0.2

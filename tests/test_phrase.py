@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdml.errors import CrowdmlError, InvalidInput, InvalidTask, Mistake, Rejected
-from crowdml.phrase import Number, Phrase, Plain, Value, joined, read_phrase
+from crowdml.phrase import Language, Number, Phrase, Plain, Value, joined, read_phrase
 
 NAMES = st.sampled_from(["a", "b", "found", "part1"])
 TEXTS = st.text(max_size=20)
@@ -57,10 +57,33 @@ def test_phrases_are_not_nested_without_end() -> None:
 
 
 def test_a_plain_text_is_never_translated() -> None:
-    catalogue = {"none": "keine", "{a}, {b}": "{b}, {a}"}
+    german = Language({"none": "keine", "{a}, {b}": "{b}, {a}"})
     text = Phrase("{a}, {b}", a="none", b=Phrase("none"))
-    assert text.render(catalogue.get, str) == "keine, none"
-    assert Plain("none").render(catalogue.get, str) == "none"
+    assert text.render(german) == "keine, none"
+    assert Plain("none").render(german) == "none"
+
+
+FRENCH = Language(
+    {"{n} samples": {"one": "{n} exemple", "other": "{n} exemples"}},
+    "\u202f",
+    ",",
+    lambda n: "other" if n > 1 else "one",
+)
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (0, "0 exemple"),
+        (1, "1 exemple"),
+        (2, "2 exemples"),
+        (1000000, "1\u202f000\u202f000 exemples"),
+        (0.5, "0,5 exemples"),
+        ("1", "1 exemples"),
+    ],
+)
+def test_the_words_for_a_number_are_those_of_the_language(n: Value, said: str) -> None:
+    assert Phrase("{n} samples", n=n).render(FRENCH) == said
 
 
 def test_braces_in_values_are_kept() -> None:
@@ -99,7 +122,7 @@ def test_mistakes_of_a_task_make_one_phrase() -> None:
         "here: name is missing. Add it.",
     )
     assert str(error) == "\n".join(error.lines)
-    assert error.phrase.render(catalogue.get, lambda n: n.replace(",", ".")).splitlines() == [
+    assert error.phrase.render(Language(catalogue, ".", ",")).splitlines() == [
         "here: epsilon muss über 1.000 sein, gefunden: 0.",
         "here: name fehlt. Ergänzen Sie es.",
     ]

@@ -14,6 +14,11 @@ ROOT = Path(crowdml.__file__).parent
 FILES = sorted(file for file in ROOT.rglob("*.py") if "migrations" not in file.parts)
 
 
+def module_of(file: Path) -> str:
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
 def imports(file: Path) -> Iterator[tuple[str, str]]:
     """Every (module, name) that a file takes from another module of the package."""
     for node in ast.walk(ast.parse(file.read_text())):
@@ -22,31 +27,52 @@ def imports(file: Path) -> Iterator[tuple[str, str]]:
             yield from ((node.module, alias.name) for alias in node.names)
 
 
-def hidden(module: str, name: str) -> bool:
-    """Whether the module does not say that it shows this name; its own modules need no saying."""
+def hidden(module: str, name: str, importer: str) -> bool:
+    """Whether the module does not show this name.
+
+    A package shows its packages to everybody, and its modules to each other.
+    """
     home = importlib.import_module(module)
-    parts = [part.name for part in pkgutil.iter_modules(getattr(home, "__path__", []))]
-    return name not in parts and name not in getattr(home, "__all__", ())
+    inside = f"{importer}.".startswith(f"{module}.")
+    parts = pkgutil.iter_modules(getattr(home, "__path__", []))
+    shown = [part.name for part in parts if part.ispkg or inside]
+    return name not in shown + getattr(home, "__all__", [])
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_what_is_imported_is_shown(file: Path) -> None:
-    found = [f"{name} of {module}" for module, name in imports(file) if hidden(module, name)]
+    taken, importer = imports(file), module_of(file)
+    found = [f"{name} of {module}" for module, name in taken if hidden(module, name, importer)]
     assert not found, f"add to __all__: {', '.join(found)}"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_what_is_shown_is_sorted_and_there(file: Path) -> None:
-    name = ".".join(["crowdml", *file.relative_to(ROOT).with_suffix("").parts])
-    if name.endswith("__main__"):
+    if file.name == "__main__.py":
         return
-    module = importlib.import_module(name.removesuffix(".__init__"))
+    module = importlib.import_module(module_of(file))
     shown = getattr(module, "__all__", [])
     assert len(set(shown)) == len(shown)
     assert all(hasattr(module, each) for each in shown)
 
 
 def test_a_name_that_is_not_shown_is_found() -> None:
-    assert hidden("crowdml.errors", "Any")
-    assert not hidden("crowdml.errors", "CrowdmlError")
-    assert not hidden("crowdml", "privacy")
+    assert hidden("crowdml.errors", "Any", "crowdml.cli.app")
+    assert not hidden("crowdml.errors", "CrowdmlError", "crowdml.cli.app")
+    assert not hidden("crowdml", "privacy", "crowdml.cli.app")
+    assert not hidden("crowdml.cli", "output", "crowdml.cli.app")
+    assert hidden("crowdml.cli", "output", "crowdml.demo.demo")
+
+
+def test_no_module_takes_the_name_of_what_its_package_shows() -> None:
+    """A module that is imported late becomes an attribute of its package, whatever was there."""
+    for file in FILES:
+        if file.name != "__main__.py":
+            importlib.import_module(module_of(file))
+    for file in FILES:
+        if file.name == "__init__.py":
+            package = importlib.import_module(module_of(file))
+            for module, name in imports(file):
+                if name in getattr(package, "__all__", ()):
+                    shown = getattr(importlib.import_module(module), name)
+                    assert getattr(package, name) is shown, f"{name} of {package.__name__}"

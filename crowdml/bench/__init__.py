@@ -1,1 +1,33 @@
 """Benchmarks of the parts: ratios against a reference in the same run."""
+
+from typing import TYPE_CHECKING
+
+from crowdml.lazy import lazy
+
+if TYPE_CHECKING:
+    from crowdml.bench.device import bench_device
+    from crowdml.bench.million import bench_million
+    from crowdml.bench.portal import bench_portal
+    from crowdml.bench.server import MECHANISMS, Load, bench_server
+    from crowdml.bench.simulator import bench_simulator, table
+
+__all__ = [
+    "MECHANISMS",
+    "Load",
+    "bench_device",
+    "bench_million",
+    "bench_portal",
+    "bench_server",
+    "bench_simulator",
+    "table",
+]
+
+# Each benchmark needs libraries that the others do not need.
+__getattr__ = lazy(
+    __name__,
+    device=["bench_device"],
+    million=["bench_million"],
+    portal=["bench_portal"],
+    server=["Load", "MECHANISMS", "bench_server"],
+    simulator=["bench_simulator", "table"],
+)

@@ -6,32 +6,32 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import msgspec
 import numpy as np
 
-from crowdml.bench.task import BATCH, CLASSES, bench_task
-from crowdml.privacy import NoiseMechanism
+from crowdml.bench.task import BATCH, CLASSES, FEATURES, bench_task
+from crowdml.models import Minibatch
+from crowdml.privacy import Place, SystemChance, bound_rows
 from crowdml.protocol import terms_hash
-from crowdml.server.serve import run_loop
+from crowdml.server.operation import run_loop
 
-__all__ = ["EMPTY", "Generator", "Plan", "Tally", "generators", "unverified"]
+__all__ = ["EMPTY", "Generator", "LoadPlan", "Tally", "generators", "unverified"]
 
 EMPTY = "/bench/empty"
 SALT = "salt" * 3
 
 
-class Plan(NamedTuple):
+class LoadPlan(NamedTuple):
     """Whom to load, as whom, and with what.
 
     Args:
         port: On loopback.
-        tls: Whether it speaks TLS.
         task: The task, which has the name of its mechanism.
         checkouts: The share of requests that are check-outs.
         tokens: Those of the devices; each has a connection.
@@ -62,54 +62,44 @@ class Tally(NamedTuple):
     queued: float
 
 
-class Generator:
-    """The devices of one process, as the others see it."""
-
-    def __init__(self, plan: Plan, process: ProcessPoolExecutor) -> None:
-        self._plan, self._process = plan, process
-
-    def start(self, empty: bool, seconds: float) -> Any:
-        """A future of its tally."""
-        return self._process.submit(_generate, self._plan, empty, seconds)
+Generator: TypeAlias = Callable[[bool, float], "Future[Tally]"]
+"""Loads the empty handler or the real one for some seconds, with the devices of one process."""
 
 
 @contextmanager
-def generators(plan: Plan, processes: int) -> Iterator[list[Generator]]:
-    """So many processes with a share of the devices each."""
+def generators(plan: LoadPlan, processes: int) -> Iterator[list[Generator]]:
+    """Start `processes` processes, each with its share of the devices."""
+    spawn = multiprocessing.get_context("spawn")
     with ExitStack() as stack:
-        spawn = multiprocessing.get_context("spawn")
-        pools = [ProcessPoolExecutor(1, spawn) for _ in range(processes)]
-        for pool in pools:
-            stack.enter_context(pool)
-        yield [
-            Generator(plan._replace(tokens=plan.tokens[k::processes]), pool)
-            for k, pool in enumerate(pools)
-        ]
+        pools = [stack.enter_context(ProcessPoolExecutor(1, spawn)) for _ in range(processes)]
+        shares = (plan._replace(tokens=plan.tokens[k::processes]) for k in range(processes))
+        yield [_generator(*each) for each in zip(pools, shares, strict=True)]
+
+
+def _generator(pool: ProcessPoolExecutor, plan: LoadPlan) -> Generator:
+    return lambda empty, seconds: pool.submit(_generate, plan, empty, seconds)
 
 
 # In the generator's process
 
-_devices: dict[str, "Device"] = {}
+_devices: dict[str, "LoadDevice"] = {}
 """By their tokens: their numbers go on from one run to the next."""
 
 
-def _generate(plan: Plan, empty: bool, seconds: float) -> Tally:
+def _generate(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
     for token in plan.tokens:
-        _devices.setdefault(token, Device(plan, token))
+        _devices.setdefault(token, LoadDevice(plan, token))
     return run_loop(_run(plan, empty, seconds))
 
 
-async def _run(plan: Plan, empty: bool, seconds: float) -> Tally:
+async def _run(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
     """All connect, and then all begin."""
     loop, clients = asyncio.get_running_loop(), []
     context = unverified() if plan.tls else None
     for token in plan.tokens:
         client = Client(_devices[token], 0.0 if empty else plan.checkouts, empty)
         await loop.create_connection(
-            lambda client=client: client,
-            "127.0.0.1",
-            plan.port,
-            ssl=context,
+            lambda client=client: client, "127.0.0.1", plan.port, ssl=context
         )
         clients.append(client)
     start, cpu, queued = time.perf_counter(), time.process_time(), _queued()
@@ -125,10 +115,10 @@ async def _run(plan: Plan, empty: bool, seconds: float) -> Tally:
     )
 
 
-class Device:
+class LoadDevice:
     """Requests that are encoded but for a number."""
 
-    def __init__(self, plan: Plan, token: str) -> None:
+    def __init__(self, plan: LoadPlan, token: str) -> None:
         path = f"/v1/tasks/{plan.task}"
         who = f"Host: localhost\r\nAuthorization: Bearer {token}\r\n"
         body = _body(plan.task).replace(SALT, os.urandom(6).hex())
@@ -155,7 +145,7 @@ class Device:
 class Client(asyncio.Protocol):
     """Sends one request after the other on one connection and times the answers."""
 
-    def __init__(self, device: Device, checkouts: float, empty: bool) -> None:
+    def __init__(self, device: LoadDevice, checkouts: float, empty: bool) -> None:
         self.latencies: dict[bool, list[float]] = {False: [], True: []}
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._device, self._checkouts, self._empty = device, checkouts, empty
@@ -218,13 +208,15 @@ def _queued() -> float:
 def _body(task: str) -> str:
     """A plausible check-in, with room for a salt and for `%(n)d` in its id and as its number."""
     terms = bench_task(task, mechanism=task).terms
-    mechanism = terms.mechanism()
-    head = {"id": "ID", "version": 0, "terms": terms_hash(terms.text)}
-    told: dict[str, Any] = {"direction": 700, "number": "NUMBER"}
-    if isinstance(mechanism, NoiseMechanism):
-        gradient = np.random.default_rng(0).integers(-(2**22), 2**22, mechanism.size)
-        counts = {"errors": 7, "labels": (2,) * CLASSES, "grid": mechanism.grid(BATCH)}
-        told = {"gradient": gradient.astype("<i4").tobytes(), "samples": BATCH, "heldout": 0}
-        told |= counts
-    body = msgspec.json.encode(head | told).decode()
+    mechanism, model, rng = terms.mechanism(), terms.make_model(), np.random.default_rng(0)
+    x, y = rng.random((BATCH, FEATURES)), rng.integers(CLASSES, size=BATCH).astype(float)
+    minibatch = Minibatch(model, np.zeros(model.size), bound_rows(x, mechanism.norm), y)
+    place = Place(terms_hash(terms.text), "device", 1)
+    event = mechanism.event(BATCH, place)
+    payload = mechanism.make_payload(minibatch, event, place, SystemChance())
+    message = {"id": "ID", "version": 0, "terms": place.terms_sha256}
+    message |= msgspec.structs.asdict(payload)
+    if "number" in message:
+        message["number"] = "NUMBER"
+    body = msgspec.json.encode({k: v for k, v in message.items() if v is not None}).decode()
     return body.replace('"ID"', f'"{SALT}%(n)010d"').replace('"NUMBER"', "%(n)7d")

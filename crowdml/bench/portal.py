@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 
 from crowdml.bench.task import bench_task
+from crowdml.demo import ServerProcess
 from crowdml.privacy import Directed
-from crowdml.server import ServerProcess, Store
-from crowdml.server.entry import LogEntry, this_minute
-from crowdml.server.learner import Learner
-from crowdml.server.tokens import token_sha256
+from crowdml.server import Store
+from crowdml.server.database import LogEntry, this_minute, token_sha256
+from crowdml.server.log import Learner
 
 __all__ = ["bench_portal"]
 
@@ -83,10 +83,10 @@ def _log(checkins: int) -> Iterator[LogEntry]:
     now = this_minute()
     for seq in range(1, checkins + 1):
         at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
-        told = Directed(number, wrong=seq % 2) if seq % 5 == 0 else Directed(number, seq % 1024)
-        device, letter = seq % DEVICES, f"bench-{seq:016}"
-        body = msgspec.msgpack.encode(told)
-        yield LogEntry(1, seq, device, letter, at, seq - 1, number, None, body, "")
+        payload = Directed(number, wrong=seq % 2) if seq % 5 == 0 else Directed(number, seq % 1024)
+        device, name = seq % DEVICES, f"bench-{seq:016}"
+        body = msgspec.msgpack.encode(payload)
+        yield LogEntry(1, seq, device, name, at, seq - 1, number, None, body, "")
 
 
 def _measure(server: ServerProcess) -> dict[str, list[float]]:

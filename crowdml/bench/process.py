@@ -13,12 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from crowdml.bench.task import bench_task
+from crowdml.demo import PATIENCE, ServerProcess
 from crowdml.errors import InvalidInput
-from crowdml.server import Address, ServerProcess, Settings, Store
-from crowdml.server.api import create_app
-from crowdml.server.front import Front
-from crowdml.server.process import PATIENCE
-from crowdml.server.serve import serve
+from crowdml.server import Address, Settings, Store
+from crowdml.server.http import Front, create_app
+from crowdml.server.operation import serve
 
 __all__ = ["BenchServer", "prepared_server"]
 
@@ -82,7 +81,9 @@ async def empty(request: Request) -> Response:
 
 def main(database: str, port: str, workers: str, tls: str) -> None:
     serve(
-        Settings(database=database, joins_per_minute=1e9, joins_at_once=10**9),
+        Settings(
+            database=database, joins_per_minute=1e9, joins_at_once=10**9, most_listeners=10**6
+        ),
         Address(port=int(port), tls=tls or None),
         make_app=make_app,
         workers=int(workers),

@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from crowdml.bench.load import Generator, Plan, Tally, generators, unverified
+from crowdml.bench.listeners import listening
+from crowdml.bench.load import Generator, LoadPlan, Tally, generators, unverified
 from crowdml.bench.process import BenchServer, prepared_server
 from crowdml.bench.task import bench_task
 from crowdml.protocol import Enrol, Enrolled, terms_hash
 
-__all__ = ["MECHANISMS", "Crowd", "bench_server", "session_cpu_seconds"]
+__all__ = ["MECHANISMS", "Load", "bench_server", "session_cpu_seconds"]
 
 MECHANISMS = ("direction", "laplace")
 ROUNDS = 3
@@ -23,7 +24,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Crowd:
+class Load:
     """Who loads the server.
 
     Args:
@@ -31,24 +32,24 @@ class Crowd:
         clients: Devices, each with a keep-alive connection.
         checkouts: The share of requests that are check-outs, half of them with If-None-Match.
         generators: Processes that the devices share.
+        listeners: Event streams of the task that are open in a further run; 0 for no such run.
     """
 
     seconds: float = 5.0
     clients: int = 128
     checkouts: float = 0.0
     generators: int = 1
+    listeners: int = 0
 
 
 def bench_server(
-    crowd: Crowd, database: str | None = None, workers: Sequence[int] = (1,), tls: bool = False
+    crowd: Load, database: str | None = None, workers: Sequence[int] = (1,), tls: bool = False
 ) -> dict[str, Any]:
     """Rates, latencies and CPU for each mechanism; a list of them for several numbers of workers.
 
     Args:
-        crowd: Who loads the server.
         database: An empty one; None for a file of its own.
         workers: Processes of the server, one number after the other.
-        tls: Whether the crowd speaks TLS.
     """
     settings = []
     with prepared_server(database, tls) as server:
@@ -71,8 +72,9 @@ class Sums:
         self.checkins: list[float] = []
         self.checkouts: list[float] = []
         self.seconds = self.server_cpu = self.generator_cpu = self.generator_queued = 0.0
+        self.events = 0
 
-    def add(self, tallies: list[Tally], server_cpu: float) -> None:
+    def add(self, tallies: list[Tally], server_cpu: float, events: int) -> None:
         self.rates.append(sum(len(t.checkins + t.checkouts) / t.seconds for t in tallies))
         self.checkins += [latency for tally in tallies for latency in tally.checkins]
         self.checkouts += [latency for tally in tallies for latency in tally.checkouts]
@@ -80,21 +82,27 @@ class Sums:
         self.server_cpu += server_cpu
         self.generator_cpu += sum(tally.cpu for tally in tallies) / len(tallies)
         self.generator_queued += sum(tally.queued for tally in tallies) / len(tallies)
+        self.events += events
 
 
-def _bench(server: BenchServer, task: str, crowd: Crowd) -> dict[str, float]:
+def _bench(server: BenchServer, task: str, crowd: Load) -> dict[str, float]:
     tokens = _enrol(server, task, crowd.clients)
-    plan = Plan(server.port, server.tls is not None, task, crowd.checkouts, tokens)
-    sums = {True: Sums(), False: Sums()}
+    plan = LoadPlan(server.port, server.tls is not None, task, crowd.checkouts, tokens)
+    empty, real, listened = Sums(), Sums(), Sums()
+    # What is sent to which handler, and who listens meanwhile.
+    runs = [(empty, True, 0), (real, False, 0), (listened, False, crowd.listeners)]
+    runs = runs if crowd.listeners else runs[:2]
     with generators(plan, crowd.generators) as running:
-        for empty in sums:
-            _load(server, running, empty, min(1.0, crowd.seconds))
+        for to_empty in (True, False):
+            _load(server, running, to_empty, min(1.0, crowd.seconds))
         for _ in range(ROUNDS):
-            for empty, its in sums.items():
-                its.add(*_load(server, running, empty, crowd.seconds / ROUNDS))
-    return _figures(sums[False], sums[True]) | {
-        "clients": crowd.clients, "workers": server.workers,
-    }  # fmt: skip
+            for sums, to_empty, listeners in runs:
+                with listening(plan, listeners) as streams:
+                    before = streams.events
+                    loaded = _load(server, running, to_empty, crowd.seconds / ROUNDS)
+                    sums.add(*loaded, streams.events - before)
+    figures = _figures(real, empty) | {"clients": crowd.clients, "workers": server.workers}
+    return figures | _with_listeners(listened, real, crowd.listeners) if listened.rates else figures
 
 
 def _load(
@@ -102,25 +110,37 @@ def _load(
 ) -> tuple[list[Tally], float]:
     """What each generator counted, and the server's seconds of CPU meanwhile."""
     before = session_cpu_seconds(server.pid)
-    started = [generator.start(empty, seconds) for generator in running]
+    started = [generator(empty, seconds) for generator in running]
     tallies = [future.result() for future in started]
     return tallies, session_cpu_seconds(server.pid) - before
+
+
+def _with_listeners(listened: Sums, real: Sums, listeners: int) -> dict[str, float]:
+    """The same load with listeners, beside the one without."""
+    rate = statistics.median(listened.rates)
+    requests = len(listened.checkins) + len(listened.checkouts)
+    return {
+        "listeners": listeners,
+        "events_per_s": listened.events / listened.seconds,
+        "listened_per_s": rate * len(listened.checkins) / requests,
+        "listened_ratio": rate / statistics.median(real.rates),
+        "listened_cpu_ratio": _cpu_ms(real) / _cpu_ms(listened),
+        **_percentiles("listened_", listened.checkins),
+    }
 
 
 def _figures(real: Sums, empty: Sums) -> dict[str, float]:
     """Of a mixed load, the check-ins bear the CPU of the check-outs too."""
     rate, empty_per_s = statistics.median(real.rates), statistics.median(empty.rates)
     checkins = len(real.checkins)
-    cpu_ms = 1e3 * real.server_cpu / (checkins + len(real.checkouts))
-    cpu_ms_empty = 1e3 * empty.server_cpu / len(empty.checkins)
     figures = {
         "checkins_per_s": rate * checkins / (checkins + len(real.checkouts)),
         "empty_per_s": empty_per_s,
         "ratio": rate / empty_per_s,
         **_percentiles("", real.checkins),
         "cpu_ms_per_checkin": 1e3 * real.server_cpu / checkins,
-        "cpu_ms_per_empty": cpu_ms_empty,
-        "cpu_ratio": cpu_ms_empty / cpu_ms,
+        "cpu_ms_per_empty": _cpu_ms(empty),
+        "cpu_ratio": _cpu_ms(empty) / _cpu_ms(real),
         "server_cpu": real.server_cpu / real.seconds,
         "generator_cpu": real.generator_cpu / real.seconds,
         "generator_cpu_empty": empty.generator_cpu / empty.seconds,
@@ -133,11 +153,14 @@ def _figures(real: Sums, empty: Sums) -> dict[str, float]:
     return figures
 
 
+def _cpu_ms(sums: Sums) -> float:
+    """Milliseconds of the server's CPU for one request."""
+    return 1e3 * sums.server_cpu / (len(sums.checkins) + len(sums.checkouts))
+
+
 def _percentiles(prefix: str, seconds: list[float]) -> dict[str, float]:
     ordered = sorted(seconds)
-    return {
-        f"{prefix}p{p}_ms": 1e3 * ordered[len(ordered) * p // 100] for p in (50, 99)
-    }  # fmt: skip
+    return {f"{prefix}p{p}_ms": 1e3 * ordered[len(ordered) * p // 100] for p in (50, 99)}
 
 
 def _enrol(server: BenchServer, task: str, clients: int) -> list[str]:

@@ -13,18 +13,24 @@ import numpy as np
 
 from crowdml.bench.task import CLASSES, FEATURES
 from crowdml.errors import CrowdmlError, InvalidInput
-from crowdml.privacy import DirectionMechanism
+from crowdml.learning import length_limit
+from crowdml.privacy import StandIn
+from crowdml.simulation import (
+    Learning,
+    Ready,
+    Schedule,
+    fold_slowly,
+    make_model,
+    make_stand_in,
+    one_by_one,
+)
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.fold import Ready, fold_slowly
-from crowdml.simulation.hiding import Hiding
-from crowdml.simulation.schedule import Schedule, one_by_one
-from crowdml.simulation.settings import Learning
 from crowdml.types import Array
 
 __all__ = [
     "CASES",
     "FIGURES",
-    "Case",
+    "BenchCase",
     "bench_simulator",
     "compile_c",
     "fold_in_c",
@@ -46,7 +52,7 @@ C_FLAGS = (
 
 
 @dataclass(frozen=True)
-class Case:
+class BenchCase:
     """One setting: b, ε of a check-in, c and the mechanism."""
 
     batch: int
@@ -59,8 +65,10 @@ class Case:
         return Learning(mechanism=self.mechanism, epsilon=self.epsilon, c=self.c)
 
     @property
-    def hiding(self) -> Hiding:
-        return self.learning.hiding(self.learning.make_model(FEATURES, CLASSES), self.batch)
+    def stand_in(self) -> StandIn:
+        return make_stand_in(
+            self.learning, make_model(self.learning, FEATURES, CLASSES), self.batch
+        )
 
     def schedule(self, n: int) -> Schedule:
         """Each batch from a device of its own: ε is for one check-in."""
@@ -68,11 +76,11 @@ class Case:
 
 
 CASES = {
-    "b1": Case(1, 10.0, 1.0),
-    "b20": Case(20, 10.0, 100.0),
-    "b1_laplace": Case(1, 10.0, 1.0, "laplace"),
-    "b20_laplace": Case(20, 10.0, 100.0, "laplace"),
-    "b1_noiseless": Case(1, float("inf"), 300.0, "laplace"),
+    "b1": BenchCase(1, 10.0, 1.0),
+    "b20": BenchCase(20, 10.0, 100.0),
+    "b1_laplace": BenchCase(1, 10.0, 1.0, "laplace"),
+    "b20_laplace": BenchCase(20, 10.0, 100.0, "laplace"),
+    "b1_noiseless": BenchCase(1, float("inf"), 300.0, "laplace"),
 }
 
 
@@ -119,15 +127,15 @@ def bench_simulator(n: int, rounds: int) -> Figures:
                 if program:
                     c.append(fold_in_c(program, file, n, case).seconds)
                 numpy.append(fold_in_numpy(data, case))
-            figures["checkins_per_s"][name] = _median([1 / a for a in ours])
-            figures["c_checkins_per_s"][name] = _median([1 / b for b in c])
-            figures["numpy_checkins_per_s"][name] = _median([1 / b for b in numpy])
-            figures["seconds_over_c"][name] = _median(
-                [a / b for a, b in zip(ours, c, strict=False)]
-            )
-            figures["seconds_over_numpy"][name] = _median(
-                [a / b for a, b in zip(ours, numpy, strict=True)]
-            )
+            measured = [
+                [1 / a for a in ours],
+                [1 / b for b in c],
+                [1 / b for b in numpy],
+                [a / b for a, b in zip(ours, c, strict=False)],
+                [a / b for a, b in zip(ours, numpy, strict=True)],
+            ]
+            for figure, values in zip(FIGURES, measured, strict=True):
+                figures[figure][name] = statistics.median(values) if values else None
     return figures
 
 
@@ -158,7 +166,7 @@ def samples(n: int) -> Dataset:
     return Dataset("bench", labels, x, y, np.zeros(n, np.int64), x[:1000], y[:1000])
 
 
-def fold_in_numba(data: Dataset, case: Case) -> Folded:
+def fold_in_numba(data: Dataset, case: BenchCase) -> Folded:
     """The simulator's own."""
     schedule = case.schedule(len(data.y_train))
     ready = Ready.of(data, schedule, case.learning)
@@ -168,7 +176,7 @@ def fold_in_numba(data: Dataset, case: Case) -> Folded:
     return Folded(seconds / schedule.n_checkins, int(wrong.sum()), w[-1])
 
 
-def fold_in_numpy(data: Dataset, case: Case, most: int = 1000) -> float:
+def fold_in_numpy(data: Dataset, case: BenchCase, most: int = 1000) -> float:
     """Seconds per check-in of the plain reference, over the first few."""
     n = min(len(data.y_train), most * case.batch)
     schedule = case.schedule(n)
@@ -197,19 +205,14 @@ def write_samples(data: Dataset, path: Path) -> Path:
     return path
 
 
-def fold_in_c(program: Path, file: Path, n: int, case: Case) -> Folded:
+def fold_in_c(program: Path, file: Path, n: int, case: BenchCase) -> Folded:
     """The same arithmetic, with other noise of the same law."""
-    hiding = case.hiding
-    law: list[object] = [hiding.law, hiding.scale(case.batch)]
-    if isinstance(hiding.mechanism, DirectionMechanism):
-        choice = hiding.mechanism.choice
-        law += [hiding.length, choice.k, choice.t, choice.p]
+    stand_in = case.stand_in
+    limit = length_limit(stand_in)
+    longest = stand_in.length if limit is None else limit
+    law = [stand_in.law, stand_in.scale(case.batch), longest, *stand_in.constants]
     arguments = [n, case.batch, case.c, 0, *law]
     command = [str(program), str(file), *map(str, arguments)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     seconds, wrong, *w = printed.split()
     return Folded(float(seconds), int(wrong), np.array(w, dtype=float))
-
-
-def _median(values: list[float]) -> float | None:
-    return statistics.median(values) if values else None

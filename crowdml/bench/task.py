@@ -1,6 +1,6 @@
 """The tasks of the benchmarks; where nothing else is said, 500 parameters and minibatches of 20."""
 
-from crowdml.protocol import Task
+from crowdml.protocol import MECHANISMS, Task
 
 __all__ = ["BATCH", "CLASSES", "FEATURES", "bench_task"]
 
@@ -14,9 +14,10 @@ def bench_task(
     batch: int = BATCH,
     mechanism: str = "direction",
 ) -> Task:
-    numbered = (
-        "checkins = 1000000\nevaluators = 0\ncounters = 0" if mechanism == "direction" else ""
-    )
+    wanted = {"checkins": 1_000_000, "evaluators": 0, "counters": 0}
+    options = MECHANISMS[mechanism].options
+    collection = [f"{k} = {v}" for k, v in wanted.items() if f"collection.{k}" in options]
+    newline = "\n"
     labels = ", ".join(f'"{k}"' for k in range(classes))
     return Task.from_toml(f"""
         name = "{name}"
@@ -34,10 +35,10 @@ def bench_task(
         kind = "softmax"
         [privacy]
         mechanism = "{mechanism}"
-        epsilon = {1e6 if numbered else 1.0}
+        epsilon = {1e6 if collection else 1.0}
         [collection]
         batch = {batch}
-        {numbered}
+        {newline.join(collection)}
         [stop]
         updates = 1000000000
         [enrolment]

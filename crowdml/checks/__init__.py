@@ -5,31 +5,38 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
+    from crowdml.checks.audit import audit_mechanism
+    from crowdml.checks.doors import JavaScript
     from crowdml.checks.mechanisms import check_mechanism
     from crowdml.checks.models import check_model
     from crowdml.checks.noise import check_noise_source
     from crowdml.checks.optimizers import check_optimizer
+    from crowdml.checks.picture import draw_audit
     from crowdml.checks.stores import check_store
     from crowdml.checks.transports import check_transport
 
 __all__ = [
+    "JavaScript",
+    "audit_mechanism",
     "check_mechanism",
     "check_model",
     "check_noise_source",
     "check_optimizer",
     "check_store",
     "check_transport",
+    "draw_audit",
 ]
 
 # Checking a model needs no server: only `check_store` loads one.
 __getattr__ = lazy(
     __name__,
-    {
-        "check_mechanism": "crowdml.checks.mechanisms",
-        "check_model": "crowdml.checks.models",
-        "check_noise_source": "crowdml.checks.noise",
-        "check_optimizer": "crowdml.checks.optimizers",
-        "check_store": "crowdml.checks.stores",
-        "check_transport": "crowdml.checks.transports",
-    },
+    audit=["audit_mechanism"],
+    doors=["JavaScript"],
+    mechanisms=["check_mechanism"],
+    models=["check_model"],
+    noise=["check_noise_source"],
+    optimizers=["check_optimizer"],
+    picture=["draw_audit"],
+    stores=["check_store"],
+    transports=["check_transport"],
 )

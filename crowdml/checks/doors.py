@@ -17,9 +17,7 @@ import numpy as np
 
 import crowdml
 from crowdml.checks.pairs import Pair, Samples
-from crowdml.device import CheckedOut, Device, Waiting
-from crowdml.device.agreement import Agreement
-from crowdml.device.store import Identity
+from crowdml.device import Agreement, CheckedOut, Device, Identity, Waiting
 from crowdml.errors import CrowdmlError, Unreachable
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import (
@@ -41,7 +39,7 @@ Transcript: TypeAlias = tuple[bytes, ...]
 """All that left a device in one check-in: more than one body if a retry was not the same."""
 
 Transcripts: TypeAlias = tuple[list[Transcript], list[Transcript]]
-Step: TypeAlias = Callable[[int], None]
+CountStep: TypeAlias = Callable[[int], None]
 """Called with the number of check-ins that were made since the last call."""
 
 
@@ -56,7 +54,7 @@ MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 class Door(Protocol):
     """Lets many check-ins of both sides of a pair leave, half of them of either side."""
 
-    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts: ...
+    def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts: ...
 
 
 @dataclass(frozen=True)
@@ -65,21 +63,21 @@ class Python:
 
     chance: Chance = field(default_factory=SystemChance)
 
-    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts:
+    def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
         limits = Limits(math.inf, math.inf)
         identity = Identity("", pair.terms.task, pair.device, "", pair.terms.text, limits)
         agreement, w = Agreement(identity), np.array(pair.w)
         approval = agreement.approve(Ledger(), len(pair.sides[0]))
         chance = First(self.chance) if pair.terms.collection.heldout else self.chance
         rows = [pair.rows(side) for side in pair.sides]
-        told: Transcripts = [], []
+        payload: Transcripts = [], []
         for _ in range(trials // 2):
-            for (x, y), bodies in zip(rows, told, strict=True):
-                letter = agreement.write(approval, 0, w, x, y, Ledger(), chance)
-                assert letter, "a full minibatch must be written."
-                bodies.append((letter.body,))
+            for (x, y), bodies in zip(rows, payload, strict=True):
+                checkin = agreement.write(approval, 0, w, x, y, Ledger(), chance)
+                assert checkin, "a full minibatch must be written."
+                bodies.append((checkin.body,))
             step(2)
-        return told
+        return payload
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class JavaScript:
 
     web: Path = Path(crowdml.__file__).parent / "web"
 
-    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts:
+    def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
         asked = {
             "agreed": {"device": pair.device, "terms": pair.terms.text},
             "heldout": bool(pair.terms.collection.heldout),
@@ -96,23 +94,23 @@ class JavaScript:
             "sides": pair.sides,
             "trials": trials // 2,
         }
-        told: Transcripts = [], []
+        payload: Transcripts = [], []
         with self._node() as node:
             assert node.stdin
             assert node.stdout
             node.stdin.write(json.dumps(asked).encode())
             node.stdin.close()
             for i, line in enumerate(node.stdout):
-                told[i % 2].append((line.strip(),))
+                payload[i % 2].append((line.strip(),))
                 step(1)
-        if node.returncode or len(told[1]) != trials // 2:
-            raise CrowdmlError(f"node stopped after {len(told[1])} check-ins of each side.")
-        return told
+        if node.returncode or len(payload[1]) != trials // 2:
+            raise CrowdmlError(f"node stopped after {len(payload[1])} check-ins of each side.")
+        return payload
 
     def _node(self) -> subprocess.Popen[bytes]:
         script = Path(__file__).with_name("tell.js")
-        # Node 18 has the browser's cryptography only on demand.
-        options = {"NODE_OPTIONS": "--experimental-global-webcrypto"}
+        # Node 18 has the browser's cryptography only on demand. The folder may be one of links.
+        options = {"NODE_OPTIONS": "--experimental-global-webcrypto --preserve-symlinks"}
         try:
             return subprocess.Popen(
                 ["node", script, self.web],  # noqa: S607
@@ -130,16 +128,16 @@ class WholeDevice:
 
     chance: Chance = field(default_factory=SystemChance)
 
-    def transcripts(self, pair: Pair, trials: int, step: Step) -> Transcripts:
-        told: Transcripts = [], []
+    def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
+        payload: Transcripts = [], []
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder, _quiet("crowdml.device"):
             # A folder each: a participant's account knows who has told before.
             for i in range(trials // 2):
-                for side, bodies in zip(pair.sides, told, strict=True):
+                for side, bodies in zip(pair.sides, payload, strict=True):
                     own = Path(folder) / f"{i}-{side is pair.sides[0]}"
                     bodies.append(self._checkin(pair, side, own / "device"))
                 step(2)
-        return told
+        return payload
 
     def _checkin(self, pair: Pair, side: Samples, file: Path) -> Transcript:
         server = Forgetful(pair)
@@ -183,7 +181,7 @@ class Forgetful:
         if len(self.bodies) <= LOST:
             raise Unreachable("the answer was lost.")
         # What is decoded is what a server could read of it.
-        msgspec.json.decode(body, type=checkin_type(self._pair.mechanism))
+        msgspec.json.decode(body, type=checkin_type(self._pair.mechanism.payload_type))
         return CheckinAnswer(1, "applied")
 
     def leave(self, token: str) -> None:

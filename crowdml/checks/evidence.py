@@ -80,10 +80,9 @@ class Event:
 
         Reference: W. Hoeffding, Annals of Mathematical Statistics 27 (1956), Theorem 4.
         """
-        right = wrong = trials = 0
-        for found in self._halves(a, b):
-            right, wrong, trials = right + found[0], wrong + found[1], trials + len(a)
-        right, wrong, trials = repeated * right, repeated * wrong, repeated * trials
+        halves = list(self._halves(a, b))
+        right, wrong = (repeated * sum(counts) for counts in zip(*halves, strict=True))
+        trials = repeated * len(a) * len(halves)
         p, _ = binomial_bounds(right, trials, false_alarm / 2)
         _, q = binomial_bounds(wrong, trials, false_alarm / 2)
         return measure(p, q)

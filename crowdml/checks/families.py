@@ -16,12 +16,7 @@ SMOOTH = 300.0
 
 @dataclass(frozen=True)
 class Family:
-    """All laws P(z) ∝ e^(−h·|z|^r) for one r: Laplace's for 1, Gauss's for 2.
-
-    Args:
-        name: `laplace` or `gaussian`.
-        power: r.
-    """
+    """All laws P(z) ∝ e^(−h·|z|^r) for one power r: Laplace's for 1, Gauss's for 2."""
 
     name: str
     power: int

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.privacy import Chance, Mechanism, Minibatch, Place, Reading, SystemChance, Unit
+from crowdml.privacy import Chance, Mechanism, MinibatchView, Place, Reading, SystemChance, Unit
 from crowdml.types import Array, Flags, Ints
 
 __all__ = ["check_mechanism"]
@@ -79,9 +79,9 @@ class Case:
     def place(self, i: int) -> Place:
         return Place("5e" * 32, f"device-{i}", 1)
 
-    def tell(self, minibatch: Minibatch, place: Place) -> msgspec.Struct:
+    def make_payload(self, minibatch: MinibatchView, place: Place) -> msgspec.Struct:
         event = self.mechanism.event(minibatch.n_samples, place)
-        return self.mechanism.tell(minibatch, event, place, self.chance)
+        return self.mechanism.make_payload(minibatch, event, place, self.chance)
 
 
 def check_mechanism(
@@ -133,18 +133,22 @@ def _check_round_trip(case: Case) -> None:
     mechanism, places = case.mechanism, (case.place(i) for i in range(10**6))
     for minibatch in _extremes(case):
         place = next(places)
-        told = case.tell(minibatch, place)
-        assert type(told) is mechanism.told, f"it must tell {mechanism.told}, found {told}."
-        body = msgspec.json.encode(told)
+        payload = case.make_payload(minibatch, place)
+        assert type(payload) is mechanism.payload_type, (
+            f"it must tell {mechanism.payload_type}, found {payload}."
+        )
+        body = msgspec.json.encode(payload)
         assert len(body) <= mechanism.largest_message, (
             f"a message must have at most {mechanism.largest_message} bytes, found {len(body)}."
         )
-        assert msgspec.json.decode(body, type=mechanism.told) == told, "it must fit its type."
-        mechanism.check(told, place)
-        _check_shape(case, mechanism.read(told, place))
+        assert msgspec.json.decode(body, type=mechanism.payload_type) == payload, (
+            "it must fit its type."
+        )
+        mechanism.check(payload, place)
+        _check_shape(case, mechanism.read(payload, place))
 
 
-def _extremes(case: Case) -> Iterator[Minibatch]:
+def _extremes(case: Case) -> Iterator[MinibatchView]:
     one = np.eye(case.size)[0]
     for g in (0 * one, one, -one, np.full(case.size, 1e12), np.full(case.size, 1e-300)):
         for w in (0.0, FAR):
@@ -180,7 +184,7 @@ def _check_own_event(case: Case) -> None:
     untouched: Chance = Untouched()  # type: ignore[assignment]
     for other in others:
         try:
-            mechanism.tell(minibatch, other, place, untouched)
+            mechanism.make_payload(minibatch, other, place, untouched)
         except InvalidInput:
             continue
         raise AssertionError(f"{other} must be refused where {own} is the check-in's own.")
@@ -190,7 +194,6 @@ def _check_readings(case: Case, last: bool, length: float) -> None:
     """Readings are right on average over many devices, and as noisy as is said.
 
     Args:
-        case: The mechanism.
         last: Which label the samples have; see `Case.minibatch`.
         length: That of the gradient, in units of S.
     """
@@ -199,7 +202,7 @@ def _check_readings(case: Case, last: bool, length: float) -> None:
     g *= length * mechanism.length / np.linalg.norm(g, mechanism.norm)
     minibatch = case.minibatch(g, case.batch, last)
     readings = [
-        mechanism.read(case.tell(minibatch, place), place)
+        mechanism.read(case.make_payload(minibatch, place), place)
         for place in (case.place(i) for i in range(TRIALS))
     ]
     trained = [reading.g for reading in readings if reading.g is not None]

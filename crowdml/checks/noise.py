@@ -104,10 +104,7 @@ def _check_independence(family: Family, first: Ints, second: Ints, scale: float)
     edges = family.edges(scale, cells=4)
     single = _probabilities(family, edges, scale)
     here, there = np.searchsorted(edges, first), np.searchsorted(edges, second)
-    for what, one, other in (
-        ("coordinates", here[0::2], here[1::2]),
-        ("calls", here, there),
-    ):
+    for what, one, other in (("coordinates", here[0::2], here[1::2]), ("calls", here, there)):
         name = f"pairs of {what} with {family.name} noise of scale {scale}"
         _require_law(one * len(single) + other, np.outer(single, single).ravel(), name)
 

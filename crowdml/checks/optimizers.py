@@ -1,11 +1,12 @@
 """What every optimizer must keep: its state in plain sight, its domain, and a way downhill."""
 
 import io
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from crowdml.optim import Optimizer, State
+from crowdml.optim import Optimizer, OptimizerState, read_state
 from crowdml.types import Array, Ints
 
 __all__ = ["check_optimizer"]
@@ -31,22 +32,19 @@ def check_optimizer(optimizer: Optimizer, radius: float, rng: np.random.Generato
     _check_state(optimizer.init(np.zeros(SIZE)))
     _check_same_twice(optimizer, gradients, devices)
     _check_restart(optimizer, gradients, devices)
-    _check_inputs(optimizer, gradients, devices)
+    _check_purity(optimizer, gradients, devices)
     _check_projection(optimizer, gradients, devices, radius)
     _check_zero_gradients(optimizer)
     _check_downhill(optimizer, radius, rng)
 
 
-def _check_state(state: State) -> None:
-    assert isinstance(state, dict), f"a state must be a dict, found {type(state).__name__}."
+def _check_state(state: OptimizerState) -> None:
+    kind = type(state).__name__
+    assert isinstance(state, Mapping), f"a state must be a mapping of names, found {kind}."
     for name, value in state.items():
         assert isinstance(name, str), f"a state's names must be text, found {name!r}."
-        assert isinstance(value, np.ndarray), (
-            f"a state must hold numpy arrays, found {name} = {value!r}."
-        )
-        assert value.dtype.kind in "fiub", (
-            f"a state must hold numbers, found {name} of dtype {value.dtype}."
-        )
+        dtype = np.asarray(value).dtype
+        assert dtype.kind in "fiub", f"a state must hold numbers, found {name} of dtype {dtype}."
 
 
 def _check_same_twice(optimizer: Optimizer, gradients: Array, devices: Ints) -> None:
@@ -68,7 +66,7 @@ def _check_restart(optimizer: Optimizer, gradients: Array, devices: Ints) -> Non
         np.savez(stored, w=w, **arrays)
         stored.seek(0)
         with np.load(stored, allow_pickle=False) as file:
-            state = {name: file[f"state.{name}"] for name in state}
+            state = read_state({name: file[f"state.{name}"] for name in state})
             w = file["w"]
         state, w = _steps(optimizer, state, w, gradients[stop:], devices[stop:])
         found = np.concatenate([w, optimizer.model(state, w)])
@@ -77,20 +75,28 @@ def _check_restart(optimizer: Optimizer, gradients: Array, devices: Ints) -> Non
         )
 
 
-def _check_inputs(optimizer: Optimizer, gradients: Array, devices: Ints) -> None:
+def _check_purity(optimizer: Optimizer, gradients: Array, devices: Ints) -> None:
+    """A step changes nothing that it is given or that an earlier step gave."""
     w = np.zeros(SIZE)
     state = optimizer.init(w)
     for g, device in zip(gradients, devices, strict=True):
-        given = w.copy(), g.copy()
-        state, new = optimizer.update(state, w, g, int(device))
-        assert np.array_equal(w, given[0]), f"update must not change w, found {w}."
-        assert np.array_equal(g, given[1]), f"update must not change g, found {g}."
-        published = optimizer.model(state, new)
-        kept = new.copy(), published.copy()
-        state, _ = optimizer.update(state, new, g, int(device))
-        assert np.array_equal(new, kept[0]), "update must not change parameters it once gave."
-        assert np.array_equal(published, kept[1]), "update must not change a published model."
-        w = new
+        published = optimizer.model(state, w)
+        given = _copied(state, w, g, published)
+        (first, new), (second, again) = (
+            optimizer.update(state, w, g, int(device)) for _ in range(2)
+        )
+        names = *(f"state {name}" for name in state), "w", "g", "a published model"
+        for name, old, now in zip(names, given, _copied(state, w, g, published), strict=True):
+            assert np.array_equal(old, now), f"update must not change {name}, found {now}."
+        for one, other in zip(_copied(first, new), _copied(second, again), strict=True):
+            assert np.array_equal(one, other), (
+                f"two steps from the same state must agree, found {one} and {other}."
+            )
+        state, w = first, new
+
+
+def _copied(state: OptimizerState, *arrays: Array) -> list[Array]:
+    return [np.array(value) for value in (*state.values(), *arrays)]
 
 
 def _check_projection(optimizer: Optimizer, gradients: Array, devices: Ints, radius: float) -> None:
@@ -130,8 +136,8 @@ def _check_downhill(optimizer: Optimizer, radius: float, rng: np.random.Generato
 
 
 def _steps(
-    optimizer: Optimizer, state: State, w: Array, gradients: Array, devices: Ints
-) -> tuple[State, Array]:
+    optimizer: Optimizer, state: OptimizerState, w: Array, gradients: Array, devices: Ints
+) -> tuple[OptimizerState, Array]:
     for g, device in zip(gradients, devices, strict=True):
         state, w = optimizer.update(state, w, g, int(device))
     return state, w

@@ -8,12 +8,20 @@ from typing import TypeAlias
 import numpy as np
 
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinEvent, Mechanism, Place, Role, bound_features
-from crowdml.protocol import MECHANISMS, Features, ModelTerms, Terms, Wanted, terms_hash
-from crowdml.protocol.terms import CollectionTerms, Target
+from crowdml.privacy import CheckinEvent, Mechanism, Place, Role, Unit, bound_features
+from crowdml.protocol import (
+    MECHANISMS,
+    CollectionTerms,
+    Features,
+    ModelTerms,
+    Target,
+    Terms,
+    Wanted,
+    terms_hash,
+)
 from crowdml.types import Array
 
-__all__ = ["Pair", "Samples", "opposites", "replaced"]
+__all__ = ["Pair", "Samples", "hardest", "opposites", "replaced"]
 
 Samples: TypeAlias = tuple[tuple[float, float], ...]
 """One x and its y for each sample, as they are taken: x may be longer than it should be."""
@@ -35,10 +43,8 @@ class Pair:
 
     Args:
         name: What they put to the test.
-        terms: What the device agreed to.
         device: Its name, which decides its role and its codebook.
         w: What a malicious server would send.
-        sides: The samples.
     """
 
     name: str
@@ -71,11 +77,19 @@ class Pair:
         return tuple(Minibatch(model, w, *self.rows(side)) for side in self.sides)
 
 
-PARTS = {Role.TRAIN: "direction", Role.EVALUATE: "evaluate", Role.COUNT: "count"}
-"""What an audit calls a check-in of each role."""
+def hardest(mechanism: str, epsilon: float) -> list[Pair]:
+    """The pairs that are as hard to hide as any, for whom a mechanism protects."""
+    kind = MECHANISMS[mechanism]
+    if kind.unit is Unit.SAMPLE:
+        return list(replaced(mechanism, epsilon))
+    shares = {Role.EVALUATE: "collection.evaluators", Role.COUNT: "collection.counters"}
+    roles = [role for role in Role if shares.get(role, "") in {"", *kind.options}]
+    return [opposites(role, epsilon, mechanism) for role in roles]
 
 
-def opposites(role: Role, epsilon: float, directions: int | None = None) -> Pair:
+def opposites(
+    role: Role, epsilon: float, mechanism: str = "direction", directions: int | None = None
+) -> Pair:
     """Make a check-in with one sample, of the label that is predicted or of another one.
 
     The gradients are opposite, right is wrong, or the answers differ: no two check-ins are more
@@ -83,15 +97,15 @@ def opposites(role: Role, epsilon: float, directions: int | None = None) -> Pair
     the other answers that is not uniform shows, too.
 
     Args:
-        role: The role of the check-in.
-        epsilon: ε.
+        mechanism: One that protects whole check-ins.
         directions: k; that of tasks by default.
     """
     labels = ("a", "b", "c")[: 3 if role is Role.COUNT else 2]
-    terms = _terms(Wanted(epsilon, directions=directions), "direction", batch=1, labels=labels)
+    terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, labels=labels)
     sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, len(labels) - 1.0),)
     w = (0.0,) * len(labels)
-    pairs = (Pair(PARTS[role], terms, f"device-{i}", w, sides) for i in range(10**6))
+    name = mechanism if role is Role.TRAIN else role.value
+    pairs = (Pair(name, terms, f"device-{i}", w, sides) for i in range(10**6))
     return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)
 
 
@@ -131,7 +145,10 @@ def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
 def _terms(
     wanted: Wanted, mechanism: str, batch: int, labels: tuple[str, ...] = ("a", "b")
 ) -> Terms:
-    whole = mechanism == "direction"
+    kind = MECHANISMS[mechanism]
+    evaluators, counters = (
+        0.3 if f"collection.{role}" in kind.options else 0.0 for role in ("evaluators", "counters")
+    )
     return Terms(
         task="audit",
         owner="none",
@@ -140,14 +157,17 @@ def _terms(
         sensors="none",
         features=Features(1),
         target=Target(labels if wanted.counted else ()),
-        model=ModelTerms("softmax" if wanted.counted else "huber", clip=None if whole else CLIP),
-        privacy=MECHANISMS[mechanism].terms.of(wanted),
+        model=ModelTerms(
+            "softmax" if wanted.counted else "huber",
+            clip=CLIP if "model.clip" in kind.options else None,
+        ),
+        privacy=kind.terms.of(wanted),
         collection=CollectionTerms(
             batch,
             buffer=10 * batch,
             heldout=0.5 if wanted.heldout else 0.0,
-            checkins=1 if whole else None,
-            evaluators=0.3 if whole else 0.0,
-            counters=0.3 if whole else 0.0,
+            checkins=1 if "collection.checkins" in kind.options else None,
+            evaluators=evaluators,
+            counters=counters,
         ),
     )

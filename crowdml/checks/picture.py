@@ -1,21 +1,17 @@
 """An audit as a picture: what was proved of each claim."""
 
-from pathlib import Path
-
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from crowdml.checks.audit import Audit
-from crowdml.simulation.plot import COLOURS, save
+from crowdml.simulation import COLOURS, NotebookFigure
 
-__all__ = ["draw_audit", "save_audit"]
+__all__ = ["draw_audit"]
 
 
 def draw_audit(audit: Audit, title: str) -> Figure:
     """A bar for each part, and a line where its claim is: no bar may reach beyond its line."""
     parts = list(audit.parts.items())[::-1]
-    figure = Figure(figsize=(7.0, 1.2 + 0.4 * len(parts)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = NotebookFigure(7.0, 1.2 + 0.4 * len(parts))
     axes = figure.add_subplot()
     for row, (_, finding) in enumerate(parts):
         colour = COLOURS[0] if finding.passed else COLOURS[1]
@@ -28,7 +24,3 @@ def draw_audit(audit: Audit, title: str) -> Figure:
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def save_audit(file: Path, audit: Audit, title: str) -> None:
-    save(draw_audit(audit, title), file)

@@ -8,11 +8,16 @@ from itertools import chain
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.protocol import Task
 from crowdml.server import Store
-from crowdml.server.database import News
-from crowdml.server.entry import LogEntry
-from crowdml.server.log import NOTHING, DeviceTotals, Mark, marks_of
-from crowdml.server.store import DeviceRow
-from crowdml.server.tokens import token_sha256
+from crowdml.server.database import (
+    NOTHING,
+    CheckinMark,
+    DeviceRow,
+    DeviceTotals,
+    LogEntry,
+    News,
+    marks_of,
+    token_sha256,
+)
 
 __all__ = ["check_store"]
 
@@ -61,14 +66,14 @@ def check_tasks(store: Store) -> None:
     first, second = (_task(store, name) for name in ("first", "second"))
     assert [row.task for row in store.tasks()] == [first, second], "tasks come in order"
     row = store.task("first")
-    assert (row.task, row.terms, row.wish.state) == (first, first.terms.text, "running")
+    assert (row.task, row.terms, row.owner_settings.state) == (first, first.terms.text, "running")
     _must_refuse(lambda: store.create_task(first), "a second task of the same name")
     _must_refuse(lambda: store.task("third"), "a task that does not exist")
     store.set_task_state("second", "paused")
-    assert store.task("second").wish.state == "paused"
+    assert store.task("second").owner_settings.state == "paused"
     store.set_task_state("second", "stopped")
     _must_refuse(lambda: store.set_task_state("second", "running"), "waking a stopped task")
-    assert [row.wish.state for row in store.tasks()] == ["running", "stopped"]
+    assert [row.owner_settings.state for row in store.tasks()] == ["running", "stopped"]
 
 
 def check_devices(store: Store) -> None:
@@ -138,17 +143,11 @@ def check_failing_append(store: Store) -> None:
     seq = before[-1].seq + 1
     fresh, later = _entry(store, first, seq), _entry(store, first, seq + 1)
     groups = {
-        "an id of this device twice": [
-            fresh,
-            later._replace(id=before[0].id),
-        ],
+        "an id of this device twice": [fresh, later._replace(id=before[0].id)],
         "an id twice in one group": [fresh, later._replace(id=fresh.id)],
         "a number of this device twice": [fresh, later._replace(number=before[0].number)],
         "a number twice in one group": [fresh, later._replace(number=fresh.number)],
-        "a sequence number twice": [
-            fresh,
-            later._replace(seq=before[0].seq),
-        ],
+        "a sequence number twice": [fresh, later._replace(seq=before[0].seq)],
     }
     for what, group in groups.items():
         refused = True
@@ -183,7 +182,7 @@ def check_device_totals(store: Store) -> None:
 def check_snapshots(store: Store) -> None:
     first, second = (store.log(row.id) for row in store.tasks())
     assert first.snapshots() == []
-    told = [entry.told for entry in first]
+    payload = [entry.payload for entry in first]
     for seq in (1, 5, 9):
         first.save_snapshot(seq, bytes([seq]))
         assert first.snapshots()[0] == (seq, bytes([seq])), "the newest snapshot comes first"
@@ -191,11 +190,11 @@ def check_snapshots(store: Store) -> None:
     assert second.snapshots() == [], "a snapshot belongs to its task"
     first.save_snapshot(9, b"again")
     assert first.snapshots()[0] == (9, b"again"), "a snapshot may be taken again"
-    assert [entry.told for entry in first] == told, "all is kept unless one says otherwise"
+    assert [entry.payload for entry in first] == payload, "all is kept unless one says otherwise"
     totals = first.by_device(0, 9)
-    first.save_snapshot(10, b"later", keep_told=False)
-    kept = [entry.told for entry in first]
-    assert kept == [*[NOTHING] * 9, *told[9:]], "what the last two cover may go"
+    first.save_snapshot(10, b"later", keep_payloads=False)
+    kept = [entry.payload for entry in first]
+    assert kept == [*[NOTHING] * 9, *payload[9:]], "what the last two cover may go"
     assert first.by_device(0, 9) == totals, "counts are kept"
 
 
@@ -206,7 +205,7 @@ def check_changes_are_noticed(store: Store, other: Store) -> None:
     assert not _news(store), "a store's own writes are no news to it"
     other.set_task_state("first", "paused")
     assert _news(store).tasks, "another process has written"
-    assert store.task("first").wish.state == "paused"
+    assert store.task("first").owner_settings.state == "paused"
     assert not _news(store), "news is told once"
     first = store.task("first").id
     other.enrol(first, None, False)
@@ -237,12 +236,12 @@ def _entry(store: Store, task: int, seq: int) -> LogEntry:
         version=seq // 2,
         number=seq + 3,
         samples=seq + 20,
-        told=bytes([seq % 256, 0, 255]),
+        payload=bytes([seq % 256, 0, 255]),
         name=store.devices(task, 0, 1)[0].name,
     )
 
 
-def _marks(entry: LogEntry) -> dict[Mark, int]:
+def _marks(entry: LogEntry) -> dict[CheckinMark, int]:
     return dict.fromkeys(marks_of(entry.device, entry.id, entry.number), entry.seq)
 
 

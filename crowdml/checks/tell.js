@@ -39,7 +39,7 @@ function body(samples) {
   const x = samples.map(([x]) => boundFeatures([x], terms.features.count, norm));
   const y = samples.map(([, y]) => checkTarget(y, terms.nClasses));
   const written = agreement.write(approval, 0, Float64Array.from(w), x, y, ledger, chance);
-  return new TextDecoder().decode(written?.letter.body);
+  return new TextDecoder().decode(written?.checkin.body);
 }
 
 for (let i = 0; i < trials; i++) process.stdout.write(`${sides.map(body).join("\n")}\n`);

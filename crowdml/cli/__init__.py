@@ -1,12 +1,19 @@
 """The command line."""
 
 import sys
+from typing import TYPE_CHECKING
 
-from crowdml.cli.app import app
+import crowdml
 from crowdml.cli.output import say
 from crowdml.errors import CrowdmlError
+from crowdml.lazy import lazy
+
+if TYPE_CHECKING:
+    from crowdml.cli.commands import app
 
 __all__ = ["app", "main"]
+
+__getattr__ = lazy(__name__, commands=["app"])
 
 
 def main() -> None:
@@ -15,6 +22,12 @@ def main() -> None:
     `crowdml device run` has more of them.
     """
     try:
+        if sys.argv[1:] == ["--version"]:
+            # The version is printed without typer, which takes longer to load than all else here.
+            say(crowdml.__version__)
+            sys.exit(0)
+        from crowdml.cli.commands import app
+
         app()
     except CrowdmlError as error:
         say(*(f"crowdml: {line}" for line in error.lines), err=True)

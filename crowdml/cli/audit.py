@@ -7,16 +7,18 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
-from crowdml.cli.output import Console, print_json
+from crowdml.cli.output import print_json
 from crowdml.errors import InvalidInput
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 __all__ = ["audit"]
 
 
 def audit(
-    mechanism: Annotated[str, typer.Option(help="direction, gaussian or laplace.")] = "direction",
+    mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
     epsilon: Annotated[float, typer.Option(help="The claimed ε of a check-in.")] = 4.0,
     trials: Annotated[
         int | None, typer.Option(help="How many check-ins are drawn for each pair of data sets.")
@@ -30,10 +32,8 @@ def audit(
 ) -> None:
     """Try to tell two data sets apart by what a device sends, and compare with the claim."""
     with needs("sim"):
-        from crowdml.checks.audit import audit_mechanism
-        from crowdml.checks.doors import JavaScript
-        from crowdml.checks.picture import save_audit
-        from crowdml.simulation.plot import check_format
+        from crowdml.checks import JavaScript, audit_mechanism, draw_audit
+        from crowdml.simulation import check_format, save
     if plot is not None:
         check_format(plot)
     if not 0 < epsilon < float("inf"):
@@ -51,7 +51,7 @@ def audit(
             lambda share: progress.update(bar, completed=share),
         )
     if plot is not None:
-        save_audit(plot, found, f"{mechanism} in {language}, audited")
+        save(draw_audit(found, f"{mechanism} in {language}, audited"), plot)
     if json:
         print_json(
             {

@@ -10,7 +10,7 @@ from crowdml.cli.options import DATABASE, DEFAULT_DATABASE
 from crowdml.cli.output import say
 
 if TYPE_CHECKING:
-    from crowdml.server.backup import Contents
+    from crowdml.server.operation import Contents
 
 __all__ = ["backup", "restore"]
 
@@ -20,14 +20,14 @@ FILE = Annotated[Path, typer.Argument(help="The backup, one file.")]
 def backup(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Write everything the server keeps to one file, also while it runs."""
     with needs("server"):
-        from crowdml.server.backup import back_up
+        from crowdml.server.operation import back_up
     say(f"wrote {file}: {_in_words(back_up(database, file))}")
 
 
 def restore(file: FILE, database: DATABASE = DEFAULT_DATABASE) -> None:
     """Put a backup into a new database, SQLite or PostgreSQL."""
     with needs("server"):
-        from crowdml.server.backup import restore
+        from crowdml.server.operation import restore
     say(f"restored {file}: {_in_words(restore(database, file))}")
 
 

@@ -11,6 +11,9 @@ from crowdml.errors import InvalidInput
 
 __all__ = ["app"]
 
+MOST_LISTENERS = 2000
+"""Each needs a connection, of which a server has 4096."""
+
 app = typer.Typer(help="Measure the parts.", no_args_is_help=True)
 
 
@@ -18,7 +21,7 @@ app = typer.Typer(help="Measure the parts.", no_args_is_help=True)
 def device(json: JSON = False) -> None:
     """CPU and bytes of a check-in on a device, import time, memory."""
     with needs("server"):
-        from crowdml.bench.device import bench_device
+        from crowdml.bench import bench_device
     _print(bench_device(), json)
 
 
@@ -33,11 +36,12 @@ def server(
     ] = None,
     workers: Annotated[str, typer.Option(help="Processes of the server: 1, or 1,2,4.")] = "1",
     tls: Annotated[bool, typer.Option("--tls", help="Speak TLS.")] = False,
+    listeners: Annotated[int, typer.Option(help="Event streams in a further run; 0: none.")] = 200,
     json: JSON = False,
 ) -> None:
     """Durable authenticated check-ins a second, beside an empty handler."""
     with needs("server"):
-        from crowdml.bench.server import MECHANISMS, Crowd, bench_server
+        from crowdml.bench import MECHANISMS, Load, bench_server
     if clients < 1 or not 0 < seconds <= 3600:
         raise InvalidInput(
             "clients must be at least 1 and seconds lie in 0 … 3600, "
@@ -48,7 +52,9 @@ def server(
             "checkouts must lie in 0 … 1, without 1, and generators in 1 … clients, "
             f"found {checkouts} and {generators}."
         )
-    crowd = Crowd(seconds, clients, checkouts, generators)
+    if not 0 <= listeners <= MOST_LISTENERS:
+        raise InvalidInput(f"listeners must lie in 0 … {MOST_LISTENERS}, found {listeners}.")
+    crowd = Load(seconds, clients, checkouts, generators, listeners)
     figures = bench_server(crowd, database, _counts(workers), tls)
     if json:
         print_json(figures)
@@ -67,7 +73,7 @@ def portal(
 ) -> None:
     """Milliseconds of the pages with a full store, beside a nearly empty one."""
     with needs("server"):
-        from crowdml.bench.portal import bench_portal
+        from crowdml.bench import bench_portal
     if tasks < 1 or checkins < 1:
         raise InvalidInput(f"tasks and checkins must be at least 1, found {tasks}, {checkins}.")
     _print(bench_portal(tasks, checkins), json)
@@ -84,8 +90,7 @@ def simulator(
 ) -> None:
     """Check-ins a second on one core, beside plain NumPy and a C program (needs gcc)."""
     with needs("sim"):
-        from crowdml.bench.million import bench_million
-        from crowdml.bench.simulator import bench_simulator, table
+        from crowdml.bench import bench_million, bench_simulator, table
     if million:
         _print(bench_million(), json)
         return

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from crowdml.cli.output import Console, say
+from crowdml.cli.console import Console
+from crowdml.cli.output import say
 from crowdml.device import Offer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Limits, Loss
@@ -23,16 +24,10 @@ def ask(
     after: Sequence[str] = (),
     sent: Iterable[Loss] = (),
 ) -> None:
-    """Show the terms, lines around them, and their hash; end unless the participant says yes.
+    """Show the terms between the lines `before` and `after`, and their hash.
 
-    Args:
-        offer: The terms.
-        limits: What the participant allows.
-        question: What is asked.
-        yes: Whether the answer is given already.
-        before: Lines above the terms.
-        after: Lines below them.
-        sent: What this device has spent in the task so far.
+    The command ends unless the participant says yes, or `yes` says so already. `sent` is what this
+    device has spent in the task so far.
     """
     console = Console(stderr=True)
     for line in (*before, *in_plain_words(offer.terms, limits, sent), *after, ""):

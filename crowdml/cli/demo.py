@@ -2,14 +2,17 @@
 
 import threading
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
-from crowdml.cli.output import Console, print_json
+from crowdml.cli.output import print_json
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 if TYPE_CHECKING:
     from crowdml.demo import Result
@@ -20,10 +23,9 @@ __all__ = ["demo"]
 def demo(
     devices: Annotated[int, typer.Option(help="How many devices take part.")] = 108,
     task: Annotated[str, typer.Option(help="activity or digits.")] = "activity",
-    mechanism: Annotated[str, typer.Option(help="direction, gaussian or laplace.")] = "direction",
+    mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
     epsilon: Annotated[
-        float,
-        typer.Option(help="ε: of a whole person for direction, of a sample for the others."),
+        float, typer.Option(help="ε: of a whole person for direction, of a sample for the others.")
     ] = 4.0,
     seconds: Annotated[float, typer.Option(help="How long the crowd collects.")] = 25.0,
     folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
@@ -35,9 +37,10 @@ def demo(
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
     with needs("demo"):
         from crowdml.demo import Demo, run_demo
-    if mechanism in ("gaussian", "laplace"):
-        with needs("noise"):
-            import opendp  # noqa: F401
+    kind = MECHANISMS.get(mechanism)
+    if kind and kind.needs:
+        with needs(kind.needs.extra):
+            import_module(kind.needs.module)
     console = Console(stderr=json, markup=True, highlight=True)
 
     def show(result: "Result", portal: str) -> None:
@@ -76,15 +79,11 @@ def _explain(result: "Result", task: str, console: Console) -> None:
         f"{result.checkins} check-ins of {result.devices} devices in {result.seconds:.0f} s; all "
         f"that they told of people is {sent:,} bytes, {result.private_bytes_per_checkin:,} each"
     )
-    console.print(_privacy(result))
-    console.print(f"model saved to {result.model}")
-
-
-def _privacy(result: "Result") -> str:
-    return (
+    console.print(
         f"privacy, as each participant was told: {result.promise}\n"
         f"spent: ε = {result.epsilon.per_person:g} by the person who lost most"
     )
+    console.print(f"model saved to {result.model}")
 
 
 def _keep_open(portal: str, console: Console) -> None:

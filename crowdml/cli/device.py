@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from crowdml.cli import moving
+from crowdml.cli import device_move as moving
 from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, limits_in
-from crowdml.cli.ledger import ledger, told_before
-from crowdml.cli.listening import run_topic
-from crowdml.cli.options import DEVICE_LIMIT, INSECURE_HTTP, SAMPLE_LIMIT
+from crowdml.cli.device_ledger import ledger, told_before
+from crowdml.cli.device_run import run_topic
+from crowdml.cli.options import DEVICE_LIMIT, FINGERPRINT, INSECURE_HTTP, SAMPLE_LIMIT
 from crowdml.cli.output import say, say_what_is_logged
 from crowdml.device import (
+    Account,
     Device,
     DeviceStore,
     Fed,
@@ -24,13 +25,11 @@ from crowdml.device import (
     Waiting,
     default_file,
     default_limits,
-    feed,
     pin,
     read_link,
     read_terms,
 )
-from crowdml.device.account import Account
-from crowdml.device.address import is_address, read_address
+from crowdml.device.sources import feed, is_address, read_address
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.privacy import Limits
 from crowdml.protocol import Terms
@@ -57,9 +56,7 @@ def join(
     task: Annotated[str | None, typer.Option(help="The task's name, if not in the URL.")] = None,
     file: FILE = None,
     invite: Annotated[str | None, typer.Option(help="An invite code.")] = None,
-    fingerprint: Annotated[
-        str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
-    ] = None,
+    fingerprint: FINGERPRINT = None,
     sample_limit: SAMPLE_LIMIT = None,
     device_limit: DEVICE_LIMIT = None,
     yes: YES = False,

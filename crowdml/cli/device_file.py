@@ -43,7 +43,6 @@ def limits_in(file: Path) -> Limits | None:
 def _has_joined(file: Path) -> bool:
     """Whether it is a device's file; one that cannot be used is, so that people are told."""
     try:
-        with closing(DeviceStore(file)) as store:
-            return store.identity is not None
+        return limits_in(file) is not None
     except DeviceError:
         return True

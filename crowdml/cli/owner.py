@@ -2,7 +2,7 @@
 
 import getpass
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["app"]
 
@@ -25,8 +22,7 @@ LONGEST_LINE = 10_000
 def add(
     name: NAME,
     password_file: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Take its first line; - is standard input."),
+        str | None, typer.Option(metavar="FILE", help="Take its first line; - is standard input.")
     ] = None,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:

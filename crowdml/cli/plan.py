@@ -1,6 +1,5 @@
 """crowdml plan."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,18 +10,18 @@ from rich import box
 from rich.progress import Progress
 from rich.table import Column, Table
 
+from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
-from crowdml.cli.options import JSON, SEED
-from crowdml.cli.output import Console, print_json, say
+from crowdml.cli.options import JSON, SEED, STDIN, read_text
+from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput, InvalidTask
-from crowdml.protocol import Task, listed, set_fields
+from crowdml.protocol import Task, listed, recommended_fields, set_fields
 
 if TYPE_CHECKING:
-    from crowdml.simulation import Advice, Option
+    from crowdml.simulation import Advice
 
 __all__ = ["plan"]
 
-STDIN = Path("-")
 SHOWN = 8
 WORDS = ("mechanism", "for each")
 
@@ -32,8 +31,7 @@ def plan(
     devices: Annotated[int, typer.Option(help="How many devices you expect, M.")],
     samples: Annotated[int, typer.Option(help="How many samples each collects.")],
     data: Annotated[
-        str | None,
-        typer.Option(help="Data that resemble theirs: .npz, .csv or a data set's name."),
+        str | None, typer.Option(help="Data that resemble theirs: .npz, .csv or a data set's name.")
     ] = None,
     difficulty: Annotated[
         str, typer.Option(help="Of made-up data where there are none: easy, medium or hard.")
@@ -55,9 +53,15 @@ def plan(
 ) -> None:
     """Say before launch whether this crowd, at this ε, will learn, and with which settings."""
     with needs("sim"):
-        from crowdml.simulation import Gathering, advise, load_dataset
+        from crowdml.simulation import (
+            Gathering,
+            advise,
+            check_format,
+            draw_options,
+            load_dataset,
+            save,
+        )
         from crowdml.simulation.datasets import DIFFICULTIES
-        from crowdml.simulation.plot import check_format, save_options
     if plot is not None:
         check_format(plot)
     if write and file == STDIN:
@@ -67,7 +71,7 @@ def plan(
             f"trials must be at least 1 and difficulty {listed(DIFFICULTIES)}, "
             f"found {trials} and {difficulty!r}."
         )
-    gathering, text = Gathering(devices, samples, delay, skew), _read(file)
+    gathering, text = Gathering(devices, samples, delay, skew), read_text(file, "task")
     task = _task(text, devices)
     if task.terms.promise.exact:
         raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
@@ -84,7 +88,7 @@ def plan(
             progress=progress,
         )
     if plot is not None:
-        save_options(plot, advice, task.title)
+        save(draw_options(advice, task.title), plot)
     if json:
         print_json(advice)
     else:
@@ -93,46 +97,22 @@ def plan(
         why = task.terms.promise.sentences["not_private"]
         say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
     if write:
-        file.write_text(_written(text, advice.recommended, devices), encoding="utf-8")
+        best = advice.recommended
+        fields = recommended_fields(best.mechanism, best.batch, best.checkins, devices)
+        changed = set_fields(text, fields)
+        Task.from_toml(changed)
+        file.write_bytes(changed.encode())
         say(f"wrote the recommended settings to {file}", err=json)
 
 
-def _read(file: Path) -> str:
-    try:
-        return sys.stdin.read() if file == STDIN else file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(
-            f"cannot read the task file {file}: {getattr(error, 'strerror', error)}."
-        ) from error
-
-
 def _task(text: str, devices: int) -> Task:
-    """The task; how many check-ins to expect, the plan knows better than the file."""
+    """Read the task; a file without the number of check-ins gets the one of the plan."""
     try:
         return Task.from_toml(text)
     except InvalidTask as error:
         if any(mistake.field != "stop.updates" for mistake in error.mistakes):
             raise
         return Task.from_toml(set_fields(text, {"stop.updates": devices}))
-
-
-def _written(text: str, best: "Option", devices: int) -> str:
-    """The task file with what was recommended; what another mechanism needs goes."""
-    whole = best.protects == "person"
-    wanted: dict[str, str | float | None] = {
-        "privacy.mechanism": best.mechanism,
-        "collection.batch": best.batch,
-        "collection.buffer": None,
-        "collection.checkins": best.checkins if whole else None,
-        "stop.updates": devices * best.checkins,
-    }
-    if whole:
-        gone = ("epsilon_e", "epsilon_y", "delta")
-        wanted |= {f"privacy.{name}": None for name in gone}
-        wanted |= {"collection.heldout": None, "model.clip": None}
-    changed = set_fields(text, wanted)
-    Task.from_toml(changed)
-    return changed
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import typer
 
-from crowdml.cli.options import INSECURE_HTTP, JSON
+from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, JSON
 from crowdml.cli.output import print_json, say
 from crowdml.device import load_model, read_inputs
 from crowdml.errors import InvalidInput
@@ -26,9 +26,7 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Print the chance of each label as well.")
     ] = False,
-    fingerprint: Annotated[
-        str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
-    ] = None,
+    fingerprint: FINGERPRINT = None,
     insecure_http: INSECURE_HTTP = False,
     json: JSON = False,
 ) -> None:

@@ -8,9 +8,10 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
-from crowdml.cli.output import Console, print_json
+from crowdml.cli.output import print_json
 
 __all__ = ["reproduce"]
 

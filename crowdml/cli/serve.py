@@ -20,8 +20,9 @@ def serve_command(
         typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that share the work.")] = 1,
-    keep_told: Annotated[
-        bool, typer.Option("--keep-told", help="Keep what check-ins told after snapshots cover it.")
+    keep_payloads: Annotated[
+        bool,
+        typer.Option("--keep-payloads", help="Keep what check-ins told after snapshots cover it."),
     ] = False,
     public_url: Annotated[
         str | None,
@@ -49,12 +50,15 @@ def serve_command(
     with needs("server"):
         from crowdml.portal import create_portal_app
         from crowdml.server import Address, Settings
-        from crowdml.server.front import Front
-        from crowdml.server.serve import serve
+        from crowdml.server.http import Front
+        from crowdml.server.operation import serve
     if not 1 <= workers <= 64:
         raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
     address = Address(host, port, tls, insecure_http, Front(public_url, trust_proxy))
     settings = Settings(
-        database=database, keep_told=keep_told, metrics_token=metrics_token, log_format=log_format
+        database=database,
+        keep_payloads=keep_payloads,
+        metrics_token=metrics_token,
+        log_format=log_format,
     )
     serve(settings, address, create_portal_app, workers)

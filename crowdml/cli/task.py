@@ -1,74 +1,28 @@
 """crowdml task: what an owner does with tasks, directly in the server's database."""
 
-import re
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
-from crowdml.cli.output import Console, print_json, say
-from crowdml.errors import InvalidInput, Mistake
-from crowdml.phrase import Phrase
+from crowdml.cli.console import Console
+from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
+from crowdml.cli.output import print_json, say
+from crowdml.cli.task_starter import STARTER, own_words
+from crowdml.errors import InvalidInput
 from crowdml.visible import visible
 
 if TYPE_CHECKING:
-    from crowdml.protocol import Rule
     from crowdml.server import Store
-    from crowdml.server.learner import Learner
-    from crowdml.server.store import TaskRow
+    from crowdml.server.database import TaskRow
+    from crowdml.server.log import Learner
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Create and steer tasks.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The task's name.")]
-
-STARTER = """\
-# A crowdml task. Everything that decides what leaves a device is part of the terms, which
-# participants agree to and their devices pin: it cannot be changed later.
-name = "{name}"
-title = "What is this device doing?"
-objective = "Say in plain words what is learnt, and what for."
-owner = "Say who runs the task."
-contact = "Say how to reach you: a mail address, a page."
-purpose = "Say what the model will be used for, and by whom."
-sensors = "Say in plain words which sensors are read, and how often."
-
-[features]                  # x: the numbers computed on the device from the sensors
-count = 33
-description = "Say how they are computed."
-# sensor = {{kind = "motion", first_bin = 0.1}}  # without this, phones cannot take part
-
-[target]                    # y: two or more labels; leave labels out to predict a number
-labels = ["Still", "Walking", "Jogging"]
-
-[model]
-kind = "softmax"            # softmax, hinge; for numbers: ridge, huber
-# regularization = 0.0      # lambda
-# radius = 1000.0           # R: bound on the parameters
-# intercept = false
-
-[privacy]
-epsilon = 4.0               # what a person loses in all, at most
-# mechanism = "direction"   # protects whole people; gaussian and laplace protect samples
-
-[collection]
-batch = 50                  # b: a device checks in when it has so many samples
-# checkins = 1              # K: how often a device may check in; the check-ins share epsilon
-# evaluators = 0.15         # the share of check-ins that only say whether the model was right
-# counters = 0.05           # the share of check-ins that only say one answer
-
-[stop]
-updates = 1000              # how many check-ins you expect, within a factor of four
-# error = 0.1               # end earlier when the error is surely below this
-
-[enrolment]
-mode = "open"               # or "invite"
-# max_staleness = 1000      # refuse check-ins that are later than so many others
-"""
+KEYS = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
 
 
 @app.command()
@@ -85,13 +39,7 @@ def create(
     """Create a task from a file; a running server takes it in within a second."""
     from crowdml.protocol import Task, terms_hash
 
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(
-            f"cannot read the task file {file}: {getattr(error, 'strerror', error)}."
-        ) from error
-    task = Task.from_toml(text, *_own_words())
+    task = Task.from_toml(read_text(file, "task"), *own_words())
     with open_store(database) as store:
         row = store.create_task(task)
     say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
@@ -107,23 +55,6 @@ def create(
         say("phones cannot take part: no [features.sensor]")
 
 
-def _own_words() -> "Iterator[Rule]":
-    """Participants decide by these sentences: those of the template say nothing."""
-    from crowdml.protocol import Rule
-
-    template = tuple(re.findall(r'"(Say [^"]+)"', STARTER))
-
-    def check(field: str, sentence: str) -> Iterator[Mistake]:
-        if sentence.startswith(template):
-            rule = Phrase("must be your own words")
-            found = Phrase("the template's {sentence}", sentence=f"{sentence!r}")
-            remedy = Phrase("Participants read it before they agree.")
-            yield Mistake(field, rule, found, remedy)
-
-    for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
-        yield Rule((field,), partial(check, field))
-
-
 @app.command("list")
 def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> None:
     """List the tasks."""
@@ -134,8 +65,7 @@ def list_tasks(database: DATABASE = DEFAULT_DATABASE, json: JSON = False) -> Non
         return
     table = Table("name", "title", "state", "mechanism", "ε", "devices", "check-ins")
     for row in rows:
-        keys = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
-        table.add_row(*(visible(row[key]) for key in keys))
+        table.add_row(*(visible(row[key]) for key in KEYS))
     Console().print(table if rows else "no tasks; create one with: crowdml task create FILE.toml")
 
 
@@ -153,8 +83,7 @@ def show(name: NAME, database: DATABASE = DEFAULT_DATABASE, json: JSON = False) 
         print_json(document)
         return
     console = Console()
-    keys = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
-    for key in (*keys, "terms_sha256"):
+    for key in (*KEYS, "terms_sha256"):
         console.print(f"{key:>13}  {visible(document[key])}", soft_wrap=True)
     console.print_json(row.terms)
     for device in devices:
@@ -217,7 +146,7 @@ def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
     What was reported before counts no more; devices that stopped can be started again.
     """
-    from crowdml.server.accounts import COMMAND_LINE
+    from crowdml.server.database import COMMAND_LINE
 
     with open_store(database) as store:
         learner = _learner(store, store.task(name))
@@ -269,14 +198,14 @@ def export(
     kind = out.suffix.lstrip(".")
     with open_store(database) as store:
         from crowdml.learnt import FORMATS, write_model
-        from crowdml.server.export import learnt_model
+        from crowdml.server.results import learnt_model
 
         if kind not in FORMATS:
             raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
-        fold = _learner(store, store.task(name)).settled()
-        model = write_model(learnt_model(fold), kind)
+        now = _learner(store, store.task(name)).published
+        model = write_model(learnt_model(now), kind)
     _write(out, model)
-    say(f"wrote version {fold.version} of {name} to {out}")
+    say(f"wrote version {now.version} of {name} to {out}")
 
 
 @app.command()
@@ -287,7 +216,7 @@ def card(
 ) -> None:
     """Write a model card: what was learnt, how well, what was promised to whom, and its limits."""
     with open_store(database) as store:
-        from crowdml.server.card import model_card
+        from crowdml.server.results import model_card
 
         text = model_card(_learner(store, store.task(name)))
     if out is None:
@@ -315,7 +244,7 @@ def _set_state(database: str, name: str, state: str) -> None:
 
 
 def _learner(store: "Store", row: "TaskRow") -> "Learner":
-    from crowdml.server.learner import Learner
+    from crowdml.server.log import Learner
 
     return Learner(row, store.log(row.id), snapshot_every=1000)
 

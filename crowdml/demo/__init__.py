@@ -1,6 +1,22 @@
-"""A live crowd on one machine."""
+"""A live crowd on one machine, and the launcher of a server in a process of its own."""
 
-from crowdml.demo.demo import Demo, Result, run_demo
-from crowdml.demo.tasks import demo_task
+from typing import TYPE_CHECKING
 
-__all__ = ["Demo", "Result", "demo_task", "run_demo"]
+from crowdml.lazy import lazy
+
+if TYPE_CHECKING:
+    from crowdml.demo.demo import Demo, run_demo
+    from crowdml.demo.launcher import PATIENCE, ServerProcess
+    from crowdml.demo.result import Result
+    from crowdml.demo.tasks import demo_task
+
+__all__ = ["PATIENCE", "Demo", "Result", "ServerProcess", "demo_task", "run_demo"]
+
+# The launcher needs none of the libraries that the crowd needs.
+__getattr__ = lazy(
+    __name__,
+    demo=["Demo", "run_demo"],
+    launcher=["PATIENCE", "ServerProcess"],
+    result=["Result"],
+    tasks=["demo_task"],
+)

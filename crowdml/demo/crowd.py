@@ -12,7 +12,7 @@ import numpy as np
 from crowdml.device import Device, Outcome
 from crowdml.types import Array, Ints
 
-__all__ = ["Member", "Report", "recruit", "run_crowd"]
+__all__ = ["Epsilons", "Member", "recruit", "run_crowd"]
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,9 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a device's ledger says after a check-in, for the live view."""
+class Epsilons:
+    """What ledgers say: the most that any sample and any person has lost."""
 
-    device: int
     per_sample: float
     per_person: float
 
@@ -43,19 +42,14 @@ def run_crowd(
     folder: Path,
     accept_no_privacy: bool,
     start: float,
-    reports: "Queue[Report]",
+    reports: "Queue[Epsilons]",
 ) -> None:
     """Let every member join at its time, feed it its samples, and report its ledger.
 
     Args:
-        members: The devices of this process.
-        url: The server's root.
-        task: The task's name.
-        fingerprint: Of the server's certificate.
         folder: Where the devices' files go, a folder for each person.
         accept_no_privacy: Whether the person behind the demo asked for ε = ∞.
         start: The moment, on the clock of `time.time`, that `joins_at` counts from.
-        reports: Where ledgers are reported to.
     """
     if multiprocessing.parent_process():
         # Ctrl-C reaches every process of the terminal; the demo itself then ends these.
@@ -74,12 +68,11 @@ def run_crowd(
         device = devices[member.number]
         if device.ended:
             continue
-        outcome = device.add(member.x[k], int(member.y[k]))
-        if outcome is Outcome.CHECKED_IN:
-            reports.put(_report(member.number, device))
-    for number, device in devices.items():
+        if device.add(member.x[k], int(member.y[k])) is Outcome.CHECKED_IN:
+            reports.put(_spent(device))
+    for device in devices.values():
         if device.flush(seconds=10.0) is Outcome.CHECKED_IN:
-            reports.put(_report(number, device))
+            reports.put(_spent(device))
         device.close()
 
 
@@ -93,9 +86,9 @@ def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:
     return sorted(events, key=lambda event: event[0])
 
 
-def _report(number: int, device: Device) -> Report:
+def _spent(device: Device) -> Epsilons:
     ledger = device.ledger
-    return Report(number, ledger.epsilon_per_sample, ledger.epsilon_per_person)
+    return Epsilons(ledger.epsilon_per_sample, ledger.epsilon_per_person)
 
 
 def recruit(
@@ -103,8 +96,7 @@ def recruit(
 ) -> list[Member]:
     """Devices that join at random moments of the first three quarters of the time, and see their
     samples in the quarter that follows."""
-    longest = max(len(hand) for hand in hands)
-    pace = 0.25 * seconds / longest
+    pace = 0.25 * seconds / max(map(len, hands))
     joins = rng.uniform(0.0, 0.75 * seconds, size=len(hands))
     return [
         Member(number, x[hand], y[hand], float(joins[number]), pace)

@@ -1,9 +1,7 @@
 """The demo: a server process, a crowd of real devices, and how well they learn."""
 
-import math
 import multiprocessing
 import queue
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,31 +11,22 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from crowdml.demo.crowd import Member, Report, recruit, run_crowd
+from crowdml.demo.crowd import Epsilons, Member, recruit, run_crowd
+from crowdml.demo.folder import prepare
+from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
+from crowdml.demo.result import Result, central_error, guess_error, mistakes, result_of
 from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
-from crowdml.learnt import FORMATS, read_model
 from crowdml.privacy import bound_features
-from crowdml.protocol import MECHANISMS, Task, listed
-from crowdml.server import ServerProcess, Store
-from crowdml.simulation import (
-    Dataset,
-    central_batch,
-    error_rate,
-    load_activity,
-    load_dataset,
-)
-from crowdml.types import Flags
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Task, listed
+from crowdml.server import Store
+from crowdml.simulation import Dataset, load_activity, load_dataset
 
-__all__ = ["Demo", "Result", "run_demo"]
+__all__ = ["Demo", "run_demo"]
 
 PROCESSES = 2
-MARK = ".crowdml-demo"
-"""In a folder that a demo has made, and only there: such a folder may be erased."""
-
-CENTRAL_REGULARIZATION = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,7 @@ class Demo:
     """
 
     task: str = "activity"
-    mechanism: str = "direction"
+    mechanism: str = USUAL_MECHANISM
     epsilon: float = 4.0
     devices: int = 108
     seconds: float = 25.0
@@ -75,60 +64,13 @@ class Demo:
             raise InvalidInput(f"seconds must lie in 0 … 3600, found {self.seconds}.")
 
 
-@dataclass(frozen=True)
-class Epsilons:
-    """What the ledgers say in the end: the most that any sample and any person has lost."""
-
-    per_sample: float
-    per_person: float
-
-
-@dataclass(frozen=True)
-class Result:
-    """How well the crowd learnt, and what it cost whom.
-
-    Args:
-        error: On people, or samples, that took no part.
-        central_error: With all data in one place.
-        guess_error: Of always guessing the most frequent label.
-        recall: The share of each class that is recognised.
-        checkins: How many there were.
-        devices: How many joined.
-        private_bytes_per_checkin: The most bytes of a check-in that depend on samples.
-        mechanism: What hid them.
-        epsilon: What they cost.
-        promise: What was promised to each participant, in sentences.
-        estimated_error: What the server can know of the error, ± estimated_margin.
-        seconds: How long it took.
-        model: Where the model is.
-    """
-
-    error: float
-    central_error: float
-    guess_error: float
-    recall: list[float]
-    checkins: int
-    devices: int
-    private_bytes_per_checkin: int
-    mechanism: str
-    epsilon: Epsilons
-    promise: str
-    estimated_error: float
-    estimated_margin: float
-    seconds: float
-    model: str
-
-
 def run_demo(
     demo: Demo, console: Console, show: Callable[[Result, str], None] = lambda result, portal: None
 ) -> Result:
     """Run it, showing progress on the console.
 
-    Args:
-        demo: What to run.
-        console: Where progress is shown.
-        show: Called at the end with the result and the address of the portal, which stays open
-            until it returns.
+    At the end `show` is called with the result and the address of the portal, which stays open
+    until it returns.
     """
     rng = np.random.default_rng(demo.seed)
     data = load_activity(features="demo") if demo.task == "activity" else load_dataset(demo.task)
@@ -137,7 +79,7 @@ def run_demo(
     data = _as_devices_see_them(data, task)
     _introduce(demo, task, data, console)
     members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
-    _prepare(demo.folder)
+    prepare(demo.folder)
     with (
         _serving(demo.folder, task) as process,
         closing(Observer(process.url, task.name, process.fingerprint)) as server,
@@ -145,8 +87,8 @@ def run_demo(
         url, fingerprint = process.url, process.fingerprint
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
-        progress = Progress(task, portal, _guess_error(data))
-        reports: multiprocessing.Queue[Report] = multiprocessing.get_context("spawn").Queue()
+        progress = Progress(task, portal, guess_error(data))
+        reports: multiprocessing.Queue[Epsilons] = multiprocessing.get_context("spawn").Queue()
         start = time.time() + 1.0
         arguments = (
             url, task.name, fingerprint, demo.folder / "devices",
@@ -154,9 +96,9 @@ def run_demo(
         )  # fmt: skip
         shares = [members[i::PROCESSES] for i in range(PROCESSES)]
         with show_live(progress, console), _processes(shares, arguments) as running:
-            progress.central_error = _central_error(task, data)
+            progress.central_error = central_error(task, data)
             _watch(progress, running, reports, server, data, console)
-        result = _result(demo, data, progress, server)
+        result = result_of(demo.folder / f"{demo.task}.npz", data, progress, server)
         show(result, portal)
         return result
 
@@ -216,7 +158,7 @@ def _processes(
 def _watch(
     progress: Progress,
     running: list[multiprocessing.process.BaseProcess],
-    reports: "multiprocessing.Queue[Report]",
+    reports: "multiprocessing.Queue[Epsilons]",
     server: Observer,
     data: Dataset,
     console: Console,
@@ -227,7 +169,7 @@ def _watch(
         alive = any(process.is_alive() for process in running)
         progress.statistics = server.statistics()
         if model := server.model():
-            progress.errors.append(float(_mistakes(data, model).mean()))
+            progress.errors.append(float(mistakes(data, model).mean()))
         _collect(progress, reports)
         if not console.is_terminal and time.monotonic() - said > 5:
             console.print(line(progress))
@@ -243,7 +185,7 @@ def _watch(
         raise CrowdmlError(f"{len(failed)} of {len(running)} crowd processes failed; see above.")
 
 
-def _collect(progress: Progress, reports: "multiprocessing.Queue[Report]") -> None:
+def _collect(progress: Progress, reports: "multiprocessing.Queue[Epsilons]") -> None:
     while True:
         try:
             report = reports.get(timeout=0.01)
@@ -251,76 +193,3 @@ def _collect(progress: Progress, reports: "multiprocessing.Queue[Report]") -> No
             return
         progress.per_sample = max(progress.per_sample, report.per_sample)
         progress.per_person = max(progress.per_person, report.per_person)
-
-
-def _result(demo: Demo, data: Dataset, progress: Progress, server: Observer) -> Result:
-    statistics, file = server.statistics(), demo.folder / f"{demo.task}.npz"
-    for kind in FORMATS:
-        model = server.model(kind)
-        if model is None:
-            raise CrowdmlError("the crowd has learnt nothing. Let more --devices take part.")
-        file.with_suffix(f".{kind}").write_bytes(model)
-    estimate = statistics.error
-    wrong = _mistakes(data, file.read_bytes())
-    labels = data.y_test.astype(int)
-    return Result(
-        error=float(wrong.mean()),
-        central_error=progress.central_error or math.nan,
-        guess_error=progress.guess_error,
-        recall=[float(1 - wrong[labels == k].mean()) for k in range(len(data.labels))],
-        checkins=statistics.version,
-        devices=statistics.devices,
-        private_bytes_per_checkin=progress.task.terms.mechanism().private_bytes,
-        mechanism=demo.mechanism,
-        epsilon=Epsilons(progress.per_sample, progress.per_person),
-        promise=" ".join(map(str, progress.task.terms.promise.what_is_lost)),
-        estimated_error=estimate.value if estimate else math.nan,
-        estimated_margin=estimate.margin if estimate else math.nan,
-        seconds=round(progress.seconds, 1),
-        model=str(file),
-    )
-
-
-def _central_error(task: Task, data: Dataset) -> float:
-    model = task.terms.make_model()
-    w = central_batch(model, data.x_train, data.y_train, CENTRAL_REGULARIZATION)
-    return error_rate(model, w, data.x_test, data.y_test)
-
-
-def _mistakes(data: Dataset, exported: bytes) -> Flags:
-    """Of the model as anyone can use it."""
-    true = np.array(data.labels)[data.y_test.astype(int)]
-    wrong: Flags = read_model(exported, "the server's model").predict(data.x_test) != true
-    return wrong
-
-
-def _guess_error(data: Dataset) -> float:
-    """Of the label that is most frequent among those who take part."""
-    usual = np.bincount(data.y_train.astype(int)).argmax()
-    return float((data.y_test != usual).mean())
-
-
-def _prepare(folder: Path) -> None:
-    """An empty folder that is known as a demo's."""
-    try:
-        _clean(folder)
-        folder.mkdir(parents=True)
-        (folder / MARK).touch()
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot use the folder {folder}: {error.strerror}. Choose another with --folder."
-        ) from error
-
-
-def _clean(folder: Path) -> None:
-    """Start afresh, but only where an earlier demo was."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise InvalidInput(f"{folder} is a file. Choose a folder with --folder.")
-    if not (folder / MARK).exists() and any(folder.iterdir()):
-        raise InvalidInput(
-            f"{folder} holds other files than an earlier demo's, which has {MARK}. Choose another "
-            "with --folder."
-        )
-    shutil.rmtree(folder)

@@ -2,17 +2,20 @@
 
 import math
 
-from crowdml.protocol import Task
+from crowdml.protocol import MECHANISMS, Task
 
 __all__ = ["demo_task"]
+
+BOTH = """
+owner = "The demo, on this machine"
+contact = "nobody: what takes part are recordings"
+purpose = "To show how a crowd learns."
+"""
 
 ACTIVITY = """
 name = "activity"
 title = "What is the owner of this phone doing?"
 objective = "Tell sitting and standing, walking and jogging apart from a phone's movement."
-owner = "The demo, on this machine"
-contact = "nobody: what takes part are recordings"
-purpose = "To show how a crowd learns."
 sensors = "Accelerometer, 20 readings a second, in windows of 3.2 seconds."
 
 [features]
@@ -26,18 +29,12 @@ first_bin = 0.1
 
 [target]
 labels = ["Still", "Walking", "Jogging"]
-
-[model]
-kind = "softmax"
 """
 
 DIGITS = """
 name = "digits"
 title = "Which digit is this?"
 objective = "Read handwritten digits of 8 by 8 pixels."
-owner = "The demo, on this machine"
-contact = "nobody: what takes part are recordings"
-purpose = "To show how a crowd learns."
 sensors = "Pictures of single digits."
 
 [features]
@@ -46,12 +43,11 @@ description = "Pixels, divided by their sum."
 
 [target]
 labels = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
-
-[model]
-kind = "softmax"
 """
 
 HOW = """
+[model]
+kind = "softmax"
 {model}
 
 [privacy]
@@ -72,8 +68,8 @@ checkins_per_minute = 6000
 """
 
 BY_HAND = {
-    "activity": ("clip = 0.2", 'kind = "adagrad"\nc = 3.0\naveraging = 8'),
-    "digits": (
+    ("laplace", "activity"): ("clip = 0.2", 'kind = "adagrad"\nc = 3.0\naveraging = 8'),
+    ("laplace", "digits"): (
         "clip = 0.05\nradius = 10000",
         'rate = "constant"\nc = {c}\naveraging = 3',
     ),
@@ -86,11 +82,11 @@ def demo_task(name: str, mechanism: str, epsilon: float, hand_sizes: list[int]) 
     """The task, with a minibatch that every device can fill from its own samples."""
     batch = min(52 if name == "activity" else 14, *hand_sizes)
     model = optimizer = ""
-    if mechanism == "laplace" and math.isfinite(epsilon):
-        model, optimizer = BY_HAND[name]
+    if (mechanism, name) in BY_HAND and math.isfinite(epsilon):
+        model, optimizer = BY_HAND[mechanism, name]
         optimizer = optimizer.format(c=min(4000.0, 400.0 * epsilon))
-    whole = mechanism == "direction"
-    checkins = [1 if whole else size // batch for size in hand_sizes]
+    limited = "collection.checkins" in MECHANISMS[mechanism].options
+    checkins = [1 if limited else size // batch for size in hand_sizes]
     how = HOW.format(
         model=model,
         mechanism=mechanism,
@@ -99,4 +95,4 @@ def demo_task(name: str, mechanism: str, epsilon: float, hand_sizes: list[int]) 
         optimizer=optimizer,
         updates=sum(checkins),
     )
-    return Task.from_toml({"activity": ACTIVITY, "digits": DIGITS}[name] + how)
+    return Task.from_toml(BOTH + {"activity": ACTIVITY, "digits": DIGITS}[name] + how)

@@ -98,5 +98,5 @@ def _estimate(estimate: Estimate | None) -> str:
 
 def _epsilon(progress: Progress) -> str:
     value = progress.per_person
-    told = "∞" if math.isinf(value) else f"{value:g}"
-    return told if progress.task.terms.private else f"{told} (NOT PRIVATE)"
+    shown = "∞" if math.isinf(value) else f"{value:g}"
+    return shown if progress.task.terms.private else f"{shown} (NOT PRIVATE)"

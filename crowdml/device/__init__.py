@@ -1,46 +1,51 @@
 """Algorithm 1: buffer, outbox, the three routines, transport, sources, sensing."""
 
+from crowdml.device.account import Account, AccountEntry, Statement
+from crowdml.device.agreement import Agreement
 from crowdml.device.certificate import fingerprint_of, trust_only
 from crowdml.device.device import Device
-from crowdml.device.enrolment import Offer, Wishes, default_limits, pin, read_terms
-from crowdml.device.feed import Fed, feed
-from crowdml.device.inputs import read_inputs
-from crowdml.device.link import Link, read_link
+from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms
+from crowdml.device.link import read_link
 from crowdml.device.loading import load_model
 from crowdml.device.outcome import Outcome
-from crowdml.device.recording import read_recording
 from crowdml.device.routines import write_checkin
-from crowdml.device.sensing import features_of
-from crowdml.device.sources import Place, read_source
-from crowdml.device.store import DeviceStore, default_file
+from crowdml.device.sources import Fed, SourcePlace, features_of, feed, read_inputs, read_source
+from crowdml.device.store import DeviceStore, Identity, default_file
 from crowdml.device.transport import CheckedOut, HttpTransport, Transport
+from crowdml.device.values import is_number, quoted, separators
 from crowdml.device.waiting import Waiting
 
 __all__ = [
+    "Account",
+    "AccountEntry",
+    "Agreement",
     "CheckedOut",
     "Device",
     "DeviceStore",
     "Fed",
     "HttpTransport",
-    "Link",
+    "Identity",
+    "JoinOptions",
     "Offer",
     "Outcome",
-    "Place",
+    "SourcePlace",
+    "Statement",
     "Transport",
     "Waiting",
-    "Wishes",
     "default_file",
     "default_limits",
     "features_of",
     "feed",
     "fingerprint_of",
+    "is_number",
     "load_model",
     "pin",
+    "quoted",
     "read_inputs",
     "read_link",
-    "read_recording",
     "read_source",
     "read_terms",
+    "separators",
     "trust_only",
     "write_checkin",
 ]

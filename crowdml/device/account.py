@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from crowdml.device.database import Database
-from crowdml.privacy import CheckinEvent, DirectionEvent, Ledger, Loss, NoiseEvent
+from crowdml.device.database import PrivateDatabase
+from crowdml.privacy import CheckinEvent, Ledger, Loss
+from crowdml.protocol import read_event
 
-__all__ = ["Account", "Mark", "Statement", "Told", "Trail", "read_event"]
+__all__ = ["Account", "AccountEntry", "SampleMark", "Statement", "Trail"]
 
 FILE = "participant.account"
-SCHEMA = """
+SCHEMAS = (
+    """
 CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;
 CREATE TABLE told (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -36,17 +38,23 @@ CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
     BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
 CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 PRAGMA user_version = 1;
-"""
+""",
+    """
+DROP TRIGGER told_is_append_only_1;
+UPDATE told SET event = tagged(event);
+CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
+    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
+PRAGMA user_version = 2;
+""",
+)
+"""What makes a file of each version from one of the version before."""
 
 
-class Told(NamedTuple):
+class AccountEntry(NamedTuple):
     """A check-in of a task.
 
     Args:
-        server: Where the task is.
-        task: Its name.
         followed: Whether each of its samples is known to be in no other check-in of the task.
-        event: What it told.
     """
 
     server: str
@@ -59,20 +67,22 @@ class Told(NamedTuple):
 class Statement:
     """What a person has lost over all tasks that the account knows."""
 
-    told: tuple[Told, ...]
+    entries: tuple[AccountEntry, ...]
 
     @property
     def tasks(self) -> dict[tuple[str, str], Ledger]:
         """What was told to each task, by its server and name."""
-        every = dict.fromkeys((told.server, told.task) for told in self.told)
+        every = dict.fromkeys((entry.server, entry.task) for entry in self.entries)
         return {
-            place: Ledger.of(told.event for told in self.told if (told.server, told.task) == place)
+            place: Ledger.of(
+                entry.event for entry in self.entries if (entry.server, entry.task) == place
+            )
             for place in every
         }
 
     @property
     def n_not_followed(self) -> int:
-        return sum(not told.followed for told in self.told)
+        return sum(not entry.followed for entry in self.entries)
 
     @property
     def epsilon_per_sample(self) -> float:
@@ -84,27 +94,27 @@ class Statement:
         """Of one that is also in every check-in whose samples could not be followed."""
         losses = []
         for place in self.tasks:
-            own = [told for told in self.told if (told.server, told.task) == place]
-            losses += [told.event.loss for told in own if not told.followed]
-            losses.append(_dearest(Ledger.of(told.event for told in own if told.followed)))
+            own = [entry for entry in self.entries if (entry.server, entry.task) == place]
+            losses += [entry.event.loss for entry in own if not entry.followed]
+            losses.append(_dearest(Ledger.of(entry.event for entry in own if entry.followed)))
         return Loss.sum(losses).total
 
     @property
     def epsilon_spent(self) -> float:
         """Over all check-ins of all tasks."""
-        return Loss.sum(told.event.loss for told in self.told).total
+        return Loss.sum(entry.event.loss for entry in self.entries).total
 
     @property
     def epsilon_per_person(self) -> float:
         """For replacing everything that was ever used, in all tasks."""
-        return Loss.sum(told.event.whole_loss for told in self.told).total
+        return Loss.sum(entry.event.whole_loss for entry in self.entries).total
 
 
 def _dearest(ledger: Ledger) -> Loss:
     return max((event.loss for event in ledger.events), key=lambda loss: loss.total, default=Loss())
 
 
-class Mark(NamedTuple):
+class SampleMark(NamedTuple):
     """What a sample of a source is known by.
 
     Args:
@@ -117,15 +127,11 @@ class Mark(NamedTuple):
 
 
 class Account:
-    """A file beside those of the devices; there is none before something is to be remembered.
-
-    Args:
-        folder: That of the devices.
-    """
+    """A file beside those of the devices; there is none before something is to be remembered."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / FILE
-        self._opened: Database | None = None
+        self._opened: PrivateDatabase | None = None
 
     @property
     def statement(self) -> Statement:
@@ -133,15 +139,21 @@ class Account:
             return Statement(())
         query = "SELECT server, task, followed, event FROM told ORDER BY seq"
         rows = self._database.execute(query).fetchall()
-        return Statement(tuple(Told(a, b, bool(c), read_event(d)) for a, b, c, d in rows))
+        return Statement(tuple(AccountEntry(a, b, bool(c), read_event(d)) for a, b, c, d in rows))
 
     @property
     def exists(self) -> bool:
         return self._opened is not None or self.file.exists()
 
-    def book(self, checkin: str, told: Told) -> None:
+    def book(self, checkin: str, entry: AccountEntry) -> None:
         """On disk before the check-in is: a crash between the two costs ε that nobody was told."""
-        row = (checkin, told.server, told.task, told.followed, msgspec.msgpack.encode(told.event))
+        row = (
+            checkin,
+            entry.server,
+            entry.task,
+            entry.followed,
+            msgspec.msgpack.encode(entry.event),
+        )
         with self._database.transaction(durable=True):
             self._database.execute(
                 "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)",
@@ -173,30 +185,24 @@ class Account:
             self._opened = None
 
     @property
-    def _database(self) -> Database:
+    def _database(self) -> PrivateDatabase:
         if self._opened is None:
-            self._opened = Database(self.file, (SCHEMA,), "participant's account")
+            self._opened = PrivateDatabase(self.file, SCHEMAS, "participant's account")
         return self._opened
 
 
 class Trail:
-    """Which lines of files a task has taken, under whatever name.
-
-    Args:
-        account: Where that is known.
-        task: The task's name.
-        again: Whether lines may be taken again.
-    """
+    """Which lines of files a task has taken, under whatever name, and whether it may again."""
 
     def __init__(self, account: Account, task: str, again: bool = False) -> None:
         self._account = account
         self._task = task
         self._again = again
 
-    def mark(self, sha256: str, nth: int = 0) -> Mark:
+    def mark(self, sha256: str, nth: int = 0) -> SampleMark:
         """Of the nth sample that ends with the line up to which the file has this hash."""
         known_by = f"{self._task}\n{sha256}\n{nth}".encode()
-        return Mark(hmac.digest(self._account.key, known_by, "sha256")[:16], self._again)
+        return SampleMark(hmac.digest(self._account.key, known_by, "sha256")[:16], self._again)
 
     def last(self, hashes: Iterator[str]) -> int:
         """The number of the last line, of those with these hashes, that has given a sample."""
@@ -205,13 +211,3 @@ class Trail:
         took = self._account.took
         found = (n for n, sha256 in enumerate(hashes, 1) if took(self.mark(sha256).mark))
         return max(found, default=0)
-
-
-def read_event(document: bytes) -> CheckinEvent:
-    """An event, told by its fields."""
-    told = msgspec.msgpack.decode(document)
-    if "releases" in told:
-        return msgspec.convert(told, NoiseEvent)
-    if "what" in told:  # of an earlier version, whose ε still counts
-        told["role"] = "train" if told.pop("what") == "direction" else "evaluate"
-    return msgspec.convert(told, DirectionEvent)

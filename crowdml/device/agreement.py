@@ -6,9 +6,9 @@ import msgspec
 import numpy.typing as npt
 
 from crowdml.device.routines import write_checkin
-from crowdml.device.sources import target_of
-from crowdml.device.store import Identity, Letter
+from crowdml.device.store import Identity, WrittenCheckin
 from crowdml.device.transport import CheckedOut
+from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
@@ -24,8 +24,6 @@ class Approval(NamedTuple):
     """A check-in that the ledger has approved, made once and spent exactly as it is.
 
     Args:
-        place: Where the check-in belongs.
-        event: What it will send, and what that costs.
         n_samples: How many samples it uses: the oldest ones in the buffer.
     """
 
@@ -113,8 +111,8 @@ class Agreement:
         y: Array,
         ledger: Ledger,
         chance: Chance,
-    ) -> Letter | None:
-        """Write a minibatch as a letter that may leave.
+    ) -> WrittenCheckin | None:
+        """Write a minibatch as a check-in that may leave.
 
         None for fewer samples than were approved, or if another process has sent a check-in since
         the approval.
@@ -122,15 +120,13 @@ class Agreement:
         Paper: Algorithm 1, Device Routines 2 and 3.
         """
         place, event, n_samples = approval
-        moved_on = len(ledger.events) + 1 != place.number
-        if moved_on or self.fulfilled(ledger) or len(x) != n_samples or not self._fills(n_samples):
+        if len(x) != n_samples or n_samples < self.terms.collection.batch:
+            return None
+        if self.fulfilled(ledger) or place.number != len(ledger.events) + 1:
             return None
         minibatch = Minibatch(self._model, w, x, y)
         message = write_checkin(self._mechanism, minibatch, event, place, chance, version)
-        return Letter(message.id, msgspec.json.encode(message))
-
-    def _fills(self, n_samples: int) -> bool:
-        return n_samples >= self.terms.collection.batch
+        return WrittenCheckin(message.id, msgspec.json.encode(message))
 
 
 def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:

@@ -31,22 +31,19 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
             der = secured.getpeercert(binary_form=True) or b""
     except OSError as error:
         raise Unreachable(f"cannot reach {host}:{port}: {error}.") from error
-    found = _fingerprint(der)
+    certificate = ssl.DER_cert_to_PEM_cert(der)
+    found = fingerprint_of(certificate)
     if found != wanted:
         raise Untrusted(
             f"the server's certificate must have the fingerprint {wanted}, found {found}. "
             "Ask the task's owner; do not go on."
         )
-    return ssl.DER_cert_to_PEM_cert(der)
+    return certificate
 
 
 def fingerprint_of(certificate: str) -> str:
     """SHA-256 of a certificate in PEM."""
-    return _fingerprint(ssl.PEM_cert_to_DER_cert(certificate))
-
-
-def _fingerprint(der: bytes) -> str:
-    return hashlib.sha256(der).hexdigest()
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
 
 
 def trust_only(certificate: str) -> ssl.SSLContext:

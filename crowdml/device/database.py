@@ -6,18 +6,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from crowdml.device.upgrade import tagged
 from crowdml.errors import DeviceError
 
-__all__ = ["Database"]
+__all__ = ["PrivateDatabase"]
 
 
-class Database:
+class PrivateDatabase:
     """One file of one program, which several processes may use at once.
 
     Args:
-        file: Where it is, or will be.
         schemas: What makes a file of each version from one of the version before.
-        kind: What to call it.
+        kind: What to call the file in errors.
     """
 
     def __init__(self, file: Path, schemas: Sequence[str], kind: str) -> None:
@@ -36,6 +36,7 @@ class Database:
                 version = self.execute("PRAGMA user_version").fetchone()[0]
                 if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
                     raise DeviceError(f"{file} is another database. Name a {kind}.")
+                self._db.create_function("tagged", 1, tagged)
                 for script in schemas[version:]:
                     for statement in _statements(script):
                         self.execute(statement)

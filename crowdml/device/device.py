@@ -1,78 +1,28 @@
 """Algorithm 1: a device that collects, checks out, sanitises and checks in."""
 
-import logging
-import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Unpack
 
 import numpy.typing as npt
 
 from crowdml.device.account import Account, Trail
-from crowdml.device.agreement import Agreement, require_successor
-from crowdml.device.enrolment import (
-    Offer,
-    Wishes,
-    enrol,
-    joined_again,
-    moved,
-    read_terms,
-)
+from crowdml.device.current_model import CurrentModel
+from crowdml.device.enrolment import JoinOptions, Offer, enrol, joined_again, moved
+from crowdml.device.exchange import GIVE_UP_ON, KEEP_AFTER, Exchange
+from crowdml.device.membership import ALL_MADE, LEFT, Membership
+from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
-from crowdml.device.store import (
-    DeviceStore,
-    Identity,
-    Letter,
-    Position,
-    Standing,
-    TakenBefore,
-    default_file,
-)
-from crowdml.device.transport import HttpTransport, Transport
+from crowdml.device.store import DeviceStore, Identity, Position, TakenBefore, default_file
+from crowdml.device.transport import Transport
 from crowdml.device.waiting import Waiting
-from crowdml.errors import (
-    CrowdmlError,
-    DeviceError,
-    LimitReached,
-    Rejected,
-    TermsChanged,
-    Unreachable,
-)
-from crowdml.learnt import LearntModel
-from crowdml.privacy import (
-    Chance,
-    Ledger,
-    Limits,
-    SystemChance,
-)
+from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Terms
-from crowdml.types import Array
 
-__all__ = ["Device"]
-
-log = logging.getLogger("crowdml.device")
-
-GIVE_UP_ON = {"revoked", "unauthorized"}
-"""Refusals after which this device can never check in again."""
-
-
-KEEP_AFTER = {
-    "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
-    "unknown",
-}  # fmt: skip
-"""Refusals after which the same bytes may still be accepted later."""
-
-
-LONGEST_WAIT = 3600.0
-FRESH = 3600.0
-"""Seconds after which a model to predict with is renewed."""
-
-LEFT = "left"
-ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+__all__ = ["ALL_MADE", "GIVE_UP_ON", "KEEP_AFTER", "LEFT", "Device"]
 
 
 class Device:
@@ -103,25 +53,16 @@ class Device:
         waiting: Waiting | None = None,
         on_step: Callable[[str], None] = lambda step: None,
     ) -> None:
-        identity = store.identity
-        if identity is None:
-            raise DeviceError(f"{store.file} has not joined a task. Join one first.")
         self._store = store
-        self._chance = chance or SystemChance()
         self._waiting = waiting or Waiting()
-        self._on_step = on_step
+        self._voice = Notices()
         self._lock = threading.RLock()
-        self._said = ""
-        self._over: str | None = None
-        self._gone = False
-        self._model: LearntModel | None = None
-        self._old = 0.0
-        self._identity = identity
-        self._agreement = Agreement(identity)
-        self._follows = transport is None
-        self._transport = transport or _connect(identity)
-        if self.ended is None and self._fulfilled() and not self.pending:
-            self._end(ALL_MADE)  # a process that was killed could not say so
+        self._membership = Membership(store, transport, self._waiting)
+        self._model = CurrentModel(self._membership)
+        chance = chance or SystemChance()
+        self._exchange = Exchange(
+            store, self._membership, chance, self._waiting, self._voice, on_step
+        )
 
     @classmethod
     def join(
@@ -134,7 +75,7 @@ class Device:
         chance: Chance | None = None,
         waiting: Waiting | None = None,
         on_step: Callable[[str], None] = lambda step: None,
-        **wishes: Unpack[Wishes],
+        **join_options: Unpack[JoinOptions],
     ) -> "Device":
         """Join a task, or go on with it if the file has joined it before.
 
@@ -146,7 +87,7 @@ class Device:
             task: The task's name.
             file: The device's file; by default one per task in the user's data folder.
             transport, chance, waiting, on_step: As for `Device`.
-            wishes: What the participant asks for: see `Wishes`.
+            join_options: What the participant asks for: see `JoinOptions`.
         """
         path = Path(file) if file else default_file(task)
         created = not path.exists()
@@ -154,9 +95,9 @@ class Device:
         try:
             known = store.identity
             store.identity = (
-                joined_again(known, store.file, url, task, **wishes)
+                joined_again(known, store.file, url, task, **join_options)
                 if known
-                else enrol(url, task, transport, **wishes)
+                else enrol(url, task, transport, **join_options)
             )
             return cls(store, transport, chance, waiting, on_step)
         except BaseException:
@@ -171,7 +112,7 @@ class Device:
     @property
     def terms(self) -> Terms:
         """What was agreed to."""
-        return self._agreement.terms
+        return self._membership.agreement.terms
 
     @property
     def ledger(self) -> Ledger:
@@ -191,7 +132,7 @@ class Device:
     @property
     def identity(self) -> Identity:
         """Who the device is to the server, and where that is."""
-        return self._identity
+        return self._membership.identity
 
     @property
     def n_samples(self) -> int:
@@ -206,7 +147,7 @@ class Device:
     @property
     def ended(self) -> str | None:
         """Why the device has stopped, for good or because the task has ended, if it has."""
-        return self._identity.ended or self._over
+        return self._membership.ended
 
     @property
     def account(self) -> Account:
@@ -215,7 +156,7 @@ class Device:
 
     def trail(self, again: bool = False) -> Trail:
         """Which lines of files this task has taken; they may be taken again if that is asked."""
-        return Trail(self._store.account, self._identity.task, again)
+        return Trail(self._store.account, self._membership.identity.task, again)
 
     def position(self, path: str) -> Position | None:
         """How far a source of samples was taken."""
@@ -235,29 +176,16 @@ class Device:
             Rejected: The task has learnt nothing yet.
             TermsChanged: The server has learnt it on other terms than those agreed to.
         """
-        features = self._agreement.features(x)
+        features = self._membership.agreement.features(x)
         with self._lock:
-            self._refresh()
-            known = self._agreement.terms_sha256
-            model = self._model
-            if model is None or known != model.about.terms_sha256 or time.monotonic() > self._old:
-                try:
-                    model = self._agreement.accept_learnt(self._transport.learnt())
-                except Unreachable:
-                    if model is None:
-                        raise
-                self._model, self._old = model, time.monotonic() + FRESH
+            model = self._model.get()
         answer: str | float = model.predict(features[None])[0].item()
         return answer
 
     # Routine 1
 
     def add(
-        self,
-        x: npt.ArrayLike,
-        y: object,
-        position: Position | None = None,
-        durable: bool = False,
+        self, x: npt.ArrayLike, y: object, position: Position | None = None, durable: bool = False
     ) -> Outcome:
         """Keep a sample, and check in if a minibatch is full and the time has come.
 
@@ -272,61 +200,41 @@ class Device:
 
         Paper: Algorithm 1, Device Routine 1.
         """
-        features, target = self._agreement.features(x), self._agreement.target(y)
+        features, target = (
+            self._membership.agreement.features(x),
+            self._membership.agreement.target(y),
+        )
         with self._lock:
-            self._refresh()
+            self._membership.refresh()
             if self.ended:
                 return Outcome.ENDED
-            most = self._agreement.terms.collection.buffer
+            most = self._membership.agreement.terms.collection.buffer
             try:
-                standing = self._store.add(features, target, most, position, durable)
-                if standing is None:
-                    outcome = self._sync(self._store.standing)
+                summary = self._store.add(features, target, most, position, durable)
+                if summary is None:
+                    outcome = self._exchange.sync(self._store.summary)
                     if self.ended:
                         return Outcome.ENDED
-                    standing = self._store.add(features, target, most, position, durable)
+                    summary = self._store.add(features, target, most, position, durable)
             except TakenBefore:
                 return Outcome.TAKEN
-            if standing is None:
-                self._say(f"the buffer is full: collection has stopped ({outcome}).")
+            if summary is None:
+                self._voice.say(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL
-            return self._sync(standing)
+            return self._exchange.sync(summary)
 
     def sync(self) -> Outcome:
         """Send what waits, then check in a full minibatch, if the time has come."""
         with self._lock:
-            self._refresh()
-            return Outcome.ENDED if self.ended else self._sync(self._store.standing)
-
-    def _sync(self, standing: Standing) -> Outcome:
-        if self.ended:
-            return Outcome.ENDED
-        if not self._something_to_do(standing):
-            return Outcome.COLLECTED
-        if self._fills_a_batch(standing):
-            self._waiting.batch_filled()
-        if not self._waiting.due:
-            return self._waiting.why
-        try:
-            return self._attempt()
-        except Unreachable as error:
-            self._say(f"{error} Samples are kept; will try again.")
-            return self._waiting.hold(Outcome.WAITING, _patience(error.retry_after))
-        except LimitReached as error:
-            self._say(str(error))
-            return Outcome.LIMIT
-        except TermsChanged as error:
-            self._say(str(error))
-            return self._await_consent()
-        except Rejected as error:
-            return self._refused(error)
+            self._membership.refresh()
+            return Outcome.ENDED if self.ended else self._exchange.sync(self._store.summary)
 
     def flush(self, seconds: float = 60.0) -> Outcome:
         """Retry until nothing is left that may be sent, or the time is over."""
         deadline = time.monotonic() + seconds
         while True:
             outcome = self.sync()
-            done = not self._something_to_do(self._store.standing) or outcome in (
+            done = not self._exchange.something_to_do(self._store.summary) or outcome in (
                 Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED
             )  # fmt: skip
             if done or time.monotonic() >= deadline:
@@ -335,7 +243,7 @@ class Device:
 
     def current_terms(self) -> Offer:
         """The terms that the server has now, which may differ from those agreed to."""
-        return read_terms(self._transport.task(), self._identity.task)
+        return self._membership.current_terms()
 
     def agree(self, terms_sha256: str) -> Terms:
         """Pin the task's current terms in place of the old ones.
@@ -347,22 +255,13 @@ class Device:
             TermsChanged: The server has other terms than those shown; nothing was pinned.
         """
         with self._lock:
-            self._require_presence()
-            offer = self.current_terms()
-            if offer.sha256 != terms_sha256:
-                raise TermsChanged(
-                    f"the terms shown were {terms_sha256}, the server now has {offer.sha256}. "
-                    "Read them again before agreeing."
-                )
-            require_successor(offer.terms, self._agreement.terms, self._store.n_samples)
-            self._remember(replace(self._identity, terms=offer.text))
-            return offer.terms
+            return self._membership.agree(terms_sha256)
 
     def set_limits(self, limits: Limits) -> None:
         """Change the participant's limits."""
         with self._lock:
-            self._require_presence()
-            self._remember(replace(self._identity, limits=limits))
+            self._membership.require_presence()
+            self._membership.remember(replace(self._membership.identity, limits=limits))
 
     def move(self, url: str, fingerprint: str | None = None, insecure_http: bool = False) -> None:
         """Go on at another address of the server, or with another certificate.
@@ -377,8 +276,10 @@ class Device:
             insecure_http: Allow plain HTTP beyond loopback.
         """
         with self._lock:
-            self._require_presence()
-            self._remember(moved(self._identity, url, fingerprint, insecure_http))
+            self._membership.require_presence()
+            self._membership.remember(
+                moved(self._membership.identity, url, fingerprint, insecure_http)
+            )
 
     def leave(self, erase: bool = True) -> None:
         """Tell the server, as well as it can be told, and forget everything here.
@@ -386,178 +287,14 @@ class Device:
         What was told stays in the account, and with `erase=False` the ledger in the file too.
         """
         with self._lock:
-            if self._gone:
-                return
-            self._refresh()
-            try:
-                # Not to a server that has ended this device itself, or was told before.
-                if self._identity.ended in (None, ALL_MADE):
-                    self._transport.leave(self._identity.token)
-            except CrowdmlError as error:
-                self._say(f"left without telling the server: {error}")
-            self._identity = replace(self._identity, ended=LEFT, token="", certificate=None)
-            # Also before the file is removed: overwritten, and known to who still has it open.
-            self._store.keep_ledger(self._identity)
-            self._gone = True
-            self.close()
-            if erase:
-                self._store.remove()
+            self._membership.leave(erase, self._voice)
 
     def close(self) -> None:
         """Close the connection and the file. Nothing is lost: `Device` opens it again."""
-        self._transport.close()
-        self._store.close()
+        self._membership.close()
 
     def __enter__(self) -> "Device":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
-
-    # Routines 2 and 3
-
-    def _attempt(self) -> Outcome:
-        """One round: an old letter first, then a new one."""
-        outcome = Outcome.COLLECTED
-        letter = self._store.pending
-        if letter:
-            outcome = self._send(letter)
-        # Without a letter another process was faster: what it left needs an approval of its own.
-        letter = None
-        while not letter and self._may_release():
-            letter = self._release()
-            outcome = self._send(letter) if letter else outcome
-        self._waiting.clear()
-        if self._fulfilled():
-            self._end(ALL_MADE)
-        return outcome
-
-    def _may_release(self) -> bool:
-        self._refresh()
-        full = self._fills_a_batch(self._store.standing)
-        return full and not self.ended and not self._fulfilled()
-
-    def _fulfilled(self) -> bool:
-        return self._agreement.fulfilled(self._store.ledger)
-
-    def _release(self) -> Letter | None:
-        """Check out w and turn the buffer into one sanitised letter."""
-        agreement = self._agreement
-        # Before the check-out, so that a spent budget costs no traffic.
-        approval = agreement.approve(self._store.ledger, self._store.n_samples)
-        checked_out = self._transport.checkout(self._identity.token)
-        w = agreement.accept(checked_out)
-        self._on_step("checked out")
-
-        def write(x: Array, y: Array, ledger: Ledger) -> Letter | None:
-            if self._store.identity != self._identity:
-                return None  # limits, terms or the end: another process has changed them meanwhile
-            version = checked_out.checkout.version
-            letter = agreement.write(approval, version, w, x, y, ledger, self._chance)
-            self._on_step("sanitised")
-            return letter
-
-        with self._waiting.whole_slots():
-            letter = self._store.release(approval.n_samples, approval.event, write)
-            if letter:
-                self._on_step("stored")
-        return letter
-
-    def _send(self, letter: Letter) -> Outcome:
-        try:
-            answer = self._transport.checkin(self._identity.token, letter.body)
-        except Rejected as error:
-            if error.kind not in KEEP_AFTER:
-                self._store.answered(letter, f"refused: {error.kind}")
-            raise
-        self._on_step("sent")
-        self._store.answered(letter, answer.status)
-        self._on_step("acknowledged")
-        return Outcome.CHECKED_IN
-
-    def _refused(self, error: Rejected) -> Outcome:
-        """The server said no: end, ask, wait, or go on with the next minibatch.
-
-        `tests/vectors/behaviour.json` says what every device does after each kind.
-        """
-        self._say(f"the server refused: {error.detail}")
-        if error.kind in GIVE_UP_ON:
-            self._end(error.detail)
-            return Outcome.ENDED
-        if error.kind == "too-many-checkins" or (self._fulfilled() and not self.pending):
-            self._end(ALL_MADE)
-            return Outcome.ENDED
-        if error.kind == "task-finished":
-            # Its owner may reopen it: the next run asks again.
-            self._over = error.detail
-            return Outcome.ENDED
-        if error.kind == "terms-changed":
-            return self._await_consent()
-        why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
-        return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
-
-    def _await_consent(self) -> Outcome:
-        """Try nothing more by itself: the participant agrees, or starts the device again."""
-        return self._waiting.hold(Outcome.TERMS, math.inf)
-
-    # State
-
-    def _say(self, sentence: str) -> None:
-        """Tell the participant once, not at every sample."""
-        if sentence != self._said:
-            log.warning(sentence)
-            self._said = sentence
-
-    def _remember(self, identity: Identity) -> None:
-        self._store.identity = identity
-        self._adopt(identity)
-
-    def _refresh(self) -> None:
-        """Another process may have changed limits, agreed to other terms, or left."""
-        if self._identity.ended == LEFT:
-            return
-        identity = self._store.identity if self._store.changed() else None
-        if identity is not None and identity != self._identity:
-            self._adopt(identity)
-
-    def _require_presence(self) -> None:
-        self._refresh()
-        if self._identity.ended == LEFT:
-            raise DeviceError("this device has left its task. Join again.")
-
-    def _adopt(self, identity: Identity) -> None:
-        if self._follows and _server(identity) != _server(self._identity):
-            self._transport.close()
-            self._transport = _connect(identity)
-        self._identity = identity
-        self._agreement = Agreement(identity)
-        self._waiting.clear()
-
-    def _end(self, why: str) -> None:
-        self._remember(replace(self._identity, ended=why))
-
-    def _fills_a_batch(self, standing: Standing) -> bool:
-        return standing.n_samples >= self._agreement.terms.collection.batch
-
-    def _something_to_do(self, standing: Standing) -> bool:
-        return not self.ended and (standing.pending or self._fills_a_batch(standing))
-
-
-def _server(identity: Identity) -> tuple[str, str, str | None, bool]:
-    return identity.url, identity.task, identity.certificate, identity.insecure_http
-
-
-def _connect(identity: Identity) -> HttpTransport:
-    return HttpTransport(*_server(identity))
-
-
-def _patience(retry_after: object) -> float:
-    """The seconds that the server asks to wait, within reason."""
-    if isinstance(retry_after, bool) or not isinstance(retry_after, int | float):
-        return 0.0
-    return float(min(retry_after, LONGEST_WAIT)) if retry_after >= 0 else 0.0

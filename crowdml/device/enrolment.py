@@ -15,8 +15,8 @@ from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
 __all__ = [
+    "JoinOptions",
     "Offer",
-    "Wishes",
     "default_limits",
     "enrol",
     "joined_again",
@@ -36,7 +36,7 @@ class Offer(NamedTuple):
     sha256: str
 
 
-class Wishes(TypedDict, total=False):
+class JoinOptions(TypedDict, total=False):
     """What a participant asks for when joining.
 
     Args:
@@ -45,7 +45,8 @@ class Wishes(TypedDict, total=False):
         terms_sha256: The hash of the terms that were shown: others are not joined.
         limits: On ε; by default one check-in's cost per sample, and for the device what the terms
             say, or as many check-ins as are usual if they say nothing.
-        accept_no_privacy: Join even a task that is not private: no noise, or an ε above 20.
+        accept_no_privacy: Join even a task that is not private: no noise, or an ε above
+            `PRIVATE_UP_TO`.
         insecure_http: Allow plain HTTP beyond loopback.
     """
 
@@ -74,10 +75,13 @@ def read_terms(view: TaskView, task: str) -> Offer:
 
 
 def enrol(
-    url: str, task: str, transport: Transport | None = None, **wishes: Unpack[Wishes]
+    url: str, task: str, transport: Transport | None = None, **join_options: Unpack[JoinOptions]
 ) -> Identity:
     """A new identity; nothing is kept unless all of this succeeds."""
-    fingerprint, insecure_http = wishes.get("fingerprint"), wishes.get("insecure_http", False)
+    fingerprint, insecure_http = (
+        join_options.get("fingerprint"),
+        join_options.get("insecure_http", False),
+    )
     certificate = pin(url, fingerprint) if fingerprint else None
     opened = (
         nullcontext(transport)
@@ -86,19 +90,19 @@ def enrol(
     )
     with opened as server:
         offer = read_terms(server.task(), task)
-        shown = wishes.get("terms_sha256")
+        shown = join_options.get("terms_sha256")
         if shown and shown != offer.sha256:
             raise TermsChanged(
                 f"the terms must have the hash {shown}, found {offer.sha256}. Read them before "
                 "joining."
             )
         promise = offer.terms.promise
-        if not promise.private and not wishes.get("accept_no_privacy"):
+        if not promise.private and not join_options.get("accept_no_privacy"):
             raise NotPrivate(
                 f"the task {task} is NOT PRIVATE. {promise.sentences['not_private']} To join all "
                 "the same, say --accept-no-privacy (in Python, accept_no_privacy=True)."
             )
-        enrolled = server.enrol(Enrol(offer.sha256, wishes.get("invite")))
+        enrolled = server.enrol(Enrol(offer.sha256, join_options.get("invite")))
         if not all(map(SENSIBLE.fullmatch, (enrolled.device, enrolled.token))):
             # A name is part of a text that is hashed, and a token of a header.
             raise Unreachable("the server gives no name and token that make sense.")
@@ -108,14 +112,14 @@ def enrol(
         device=enrolled.device,
         token=enrolled.token,
         terms=offer.text,
-        limits=wishes.get("limits") or default_limits(offer.terms),
+        limits=join_options.get("limits") or default_limits(offer.terms),
         certificate=certificate,
         insecure_http=insecure_http,
     )
 
 
 def joined_again(
-    known: Identity, file: Path, url: str, task: str, **wishes: Unpack[Wishes]
+    known: Identity, file: Path, url: str, task: str, **join_options: Unpack[JoinOptions]
 ) -> Identity:
     """The identity as it is, with the limits that are wished for; nothing else is changed."""
     if (known.url.rstrip("/"), known.task) != (url.rstrip("/"), task):
@@ -127,13 +131,13 @@ def joined_again(
             f"{file} has left {task}, and keeps its ledger only. Use another file, or leave once "
             "more to erase it."
         )
-    shown, agreed = wishes.get("terms_sha256"), terms_hash(known.terms)
+    shown, agreed = join_options.get("terms_sha256"), terms_hash(known.terms)
     if shown and shown != agreed:
         raise TermsChanged(
             f"{file} has joined on the terms {agreed}, and those shown are {shown}. Say `crowdml "
             "device agree`, or leave first."
         )
-    return replace(known, limits=wishes.get("limits") or known.limits)
+    return replace(known, limits=join_options.get("limits") or known.limits)
 
 
 def moved(

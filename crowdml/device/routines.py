@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from crowdml.privacy import Chance, CheckinEvent, Mechanism, Minibatch, Place
+from crowdml.privacy import Chance, CheckinEvent, Mechanism, MinibatchView, Place
 from crowdml.protocol import Checkin, checkin_type
 
 __all__ = ["write_checkin"]
@@ -12,7 +12,7 @@ __all__ = ["write_checkin"]
 
 def write_checkin(
     mechanism: Mechanism,
-    minibatch: Minibatch,
+    minibatch: MinibatchView,
     event: CheckinEvent,
     place: Place,
     chance: Chance,
@@ -21,16 +21,13 @@ def write_checkin(
     """The check-in that tells of a minibatch no more than the event says.
 
     Args:
-        mechanism: That of the agreed terms.
-        minibatch: The samples, with the parameters that were checked out.
         event: What the check-in tells, as the ledger has approved it.
-        place: Where it belongs.
-        chance: Where all that is random comes from.
-        version: That of the parameters.
+        version: That of the parameters that were checked out.
 
     Paper: Algorithm 1, Device Routines 2 and 3.
     """
-    told = mechanism.tell(minibatch, event, place, chance)
-    fields: dict[str, Any] = msgspec.structs.asdict(told)
+    payload = mechanism.make_payload(minibatch, event, place, chance)
+    fields: dict[str, Any] = msgspec.structs.asdict(payload)
     fields |= {"id": chance.token(), "version": version, "terms": place.terms_sha256}
-    return checkin_type(mechanism)(**fields)
+    message: Checkin = checkin_type(mechanism.payload_type)(**fields)
+    return message

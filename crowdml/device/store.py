@@ -9,7 +9,7 @@ To wait for the disk at every sample would cost more than all the rest, and wear
 for samples that nobody has any more once they are acknowledged.
 
 Samples that were used are overwritten in the file, and the write-ahead log is emptied, before the
-letter is sent.
+check-in is sent.
 """
 
 import os
@@ -21,60 +21,29 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from crowdml.device.account import Account, Mark, Told, read_event
-from crowdml.device.database import Database
+from crowdml.device.account import Account, AccountEntry, SampleMark
+from crowdml.device.database import PrivateDatabase
+from crowdml.device.schema import SCHEMAS
 from crowdml.privacy import CheckinEvent, Ledger, Limits
-from crowdml.protocol import check_name
+from crowdml.protocol import check_name, read_event
 from crowdml.types import Array
 
 __all__ = [
     "DeviceStore",
     "Identity",
-    "Letter",
     "Position",
-    "Standing",
+    "StoreSummary",
     "TakenBefore",
+    "WrittenCheckin",
     "default_file",
 ]
-
-SCHEMAS = (
-    """
-CREATE TABLE identity (
-    one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL
-) STRICT;
-CREATE TABLE buffer (id INTEGER PRIMARY KEY, x BLOB NOT NULL, y REAL NOT NULL) STRICT;
-CREATE TABLE outbox (id TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
-CREATE TABLE ledger (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    checkin TEXT NOT NULL UNIQUE,
-    event BLOB NOT NULL
-) STRICT;
-CREATE TABLE answers (checkin TEXT PRIMARY KEY, answer TEXT NOT NULL) STRICT;
-CREATE TRIGGER ledger_is_append_only_1 BEFORE UPDATE ON ledger
-    BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER ledger_is_append_only_2 BEFORE DELETE ON ledger
-    BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
-PRAGMA user_version = 1;
-""",
-    """
-CREATE TABLE sources (
-    path TEXT PRIMARY KEY, lines INTEGER NOT NULL, sha256 TEXT NOT NULL
-) STRICT;
-PRAGMA user_version = 2;
-""",
-    """
-ALTER TABLE buffer ADD COLUMN followed INTEGER NOT NULL DEFAULT 0;
-PRAGMA user_version = 3;
-""",
-)
-"""What makes a file of each version from one of the version before."""
 
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
 """Samples are added one by one and the oldest are taken, so their ids have no gaps."""
 
-STANDING = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
+SUMMARY = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
 ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?
-    RETURNING {STANDING}"""
+    RETURNING {SUMMARY}"""
 
 
 @dataclass(frozen=True)
@@ -93,7 +62,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Letter:
+class WrittenCheckin:
     """A sanitised check-in that waits to be sent, with the exact bytes of its body."""
 
     id: str
@@ -110,11 +79,11 @@ class Position:
     path: str
     lines: int
     sha256: str
-    mark: Mark | None = None
+    mark: SampleMark | None = None
 
 
-class Standing(NamedTuple):
-    """How many samples are in the buffer, and whether a letter still has to be answered."""
+class StoreSummary(NamedTuple):
+    """How many samples are in the buffer, and whether a check-in still has to be answered."""
 
     n_samples: int
     pending: bool
@@ -130,7 +99,7 @@ class DeviceStore:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.account = Account(file.parent)
-        self._db = Database(file, SCHEMAS, "device file")
+        self._db = PrivateDatabase(file, SCHEMAS, "device file")
         self._version = self._external_version()
         self._charged = 0
         self._ledger = Ledger()
@@ -179,23 +148,18 @@ class DeviceStore:
     # Buffer
 
     @property
-    def standing(self) -> Standing:
+    def summary(self) -> StoreSummary:
         """Asked of the file: another process may have used it."""
-        return Standing(*self._db.execute(f"SELECT {STANDING}").fetchone())
+        return StoreSummary(*self._db.execute(f"SELECT {SUMMARY}").fetchone())
 
     @property
     def n_samples(self) -> int:
         """n_s."""
-        return self.standing.n_samples
+        return self.summary.n_samples
 
     def add(
-        self,
-        x: Array,
-        y: float,
-        most: int,
-        position: Position | None = None,
-        durable: bool = False,
-    ) -> Standing | None:
+        self, x: Array, y: float, most: int, position: Position | None = None, durable: bool = False
+    ) -> StoreSummary | None:
         """Keep a sample, unless there are so many already: another process may have added some.
 
         Whether its place in a source was taken before is asked, and that it is taken by now is
@@ -210,14 +174,14 @@ class DeviceStore:
         if position is None:
             return self._add(*row, False, most)
         with self._db.transaction(durable):
-            if self.standing.n_samples >= most:
+            if self.summary.n_samples >= most:
                 return None
             return self._add(*row, self._take(position), most)
 
-    def _add(self, x: bytes, y: float, followed: bool, most: int) -> Standing | None:
+    def _add(self, x: bytes, y: float, followed: bool, most: int) -> StoreSummary | None:
         # Fetched to the end: that is when SQLite commits a statement outside a transaction.
         found = self._db.execute(ADD, (x, y, followed, most)).fetchall()
-        return Standing(*found[0]) if found else None
+        return StoreSummary(*found[0]) if found else None
 
     def _take(self, position: Position) -> bool:
         """Whether the sample is known to be new."""
@@ -242,16 +206,16 @@ class DeviceStore:
         self,
         n_samples: int,
         event: CheckinEvent,
-        sanitize: Callable[[Array, Array, Ledger], Letter | None],
-    ) -> Letter | None:
-        """Turn the oldest samples into one letter, in one transaction, unless `sanitize` declines.
+        sanitize: Callable[[Array, Array, Ledger], WrittenCheckin | None],
+    ) -> WrittenCheckin | None:
+        """Turn the oldest samples into a check-in, in one transaction, unless `sanitize` declines.
 
         Args:
             n_samples: How many samples.
-            event: What the letter sends, as the ledger has approved it.
-            sanitize: Makes the letter from samples, targets and the ledger.
+            event: What the check-in sends, as the ledger has approved it.
+            sanitize: Makes the check-in from samples, targets and the ledger.
 
-        The write lock is held from reading the samples to storing the letter, so no other
+        The write lock is held from reading the samples to storing the check-in, so no other
         process can use a sample again or spend the same ε.
         """
         with self._db.transaction(durable=True):
@@ -259,35 +223,35 @@ class DeviceStore:
             rows = self._db.execute(query, (n_samples,)).fetchall()
             x = np.array([np.frombuffer(row[1], dtype="<f8") for row in rows])
             y = np.array([row[2] for row in rows])
-            letter = sanitize(x, y, self.ledger)
-            if letter is None:
+            checkin = sanitize(x, y, self.ledger)
+            if checkin is None:
                 return None
-            self._book(letter, event, all(row[3] for row in rows))
-            self._db.execute("INSERT INTO outbox VALUES (?, ?)", (letter.id, letter.body))
+            self._book(checkin, event, all(row[3] for row in rows))
+            self._db.execute("INSERT INTO outbox VALUES (?, ?)", (checkin.id, checkin.body))
             self._db.execute(
                 "INSERT INTO ledger (checkin, event) VALUES (?, ?)",
-                (letter.id, msgspec.msgpack.encode(event)),
+                (checkin.id, msgspec.msgpack.encode(event)),
             )
             self._db.execute("DELETE FROM buffer WHERE id <= ?", (rows[-1][0],))
         self._db.forget()
-        return letter
+        return checkin
 
-    def _book(self, letter: Letter, event: CheckinEvent, followed: bool) -> None:
+    def _book(self, checkin: WrittenCheckin, event: CheckinEvent, followed: bool) -> None:
         identity = self.identity
-        assert identity is not None, "who has joined no task has no letters"
-        self.account.book(letter.id, Told(identity.url, identity.task, followed, event))
+        assert identity is not None, "who has joined no task has no check-ins"
+        self.account.book(checkin.id, AccountEntry(identity.url, identity.task, followed, event))
 
     @property
-    def pending(self) -> Letter | None:
-        """The letter that still has to be answered."""
+    def pending(self) -> WrittenCheckin | None:
+        """The check-in that still has to be answered."""
         row = self._db.execute("SELECT id, body FROM outbox").fetchone()
-        return Letter(*row) if row else None
+        return WrittenCheckin(*row) if row else None
 
-    def answered(self, letter: Letter, answer: str) -> None:
-        """The server's word on a letter: it never needs to be sent again."""
+    def answered(self, checkin: WrittenCheckin, answer: str) -> None:
+        """The server's word on a check-in: it never needs to be sent again."""
         with self._db.transaction():
-            self._db.execute("DELETE FROM outbox WHERE id = ?", (letter.id,))
-            self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (letter.id, answer))
+            self._db.execute("DELETE FROM outbox WHERE id = ?", (checkin.id,))
+            self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (checkin.id, answer))
 
     @property
     def ledger(self) -> Ledger:
@@ -295,8 +259,9 @@ class DeviceStore:
         query = "SELECT seq, event FROM ledger WHERE seq > ? ORDER BY seq"
         rows = self._db.execute(query, (self._charged,)).fetchall()
         if rows:
-            self._charged = rows[-1][0]
-            self._ledger = Ledger((*self._ledger.events, *(read_event(row[1]) for row in rows)))
+            # Read first: what cannot be read must not count as read.
+            events = tuple(read_event(event) for _, event in rows)
+            self._ledger, self._charged = Ledger((*self._ledger.events, *events)), rows[-1][0]
         return self._ledger
 
     @property

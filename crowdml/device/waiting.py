@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from crowdml.device.outcome import Outcome
-from crowdml.privacy import SystemChance
+from crowdml.privacy import Below, SystemChance
 
 __all__ = ["Waiting"]
 
@@ -14,10 +13,6 @@ SLOT = 0.05
 """Seconds: a check-in is sent a whole number of these after its check-out."""
 
 STEPS = 1_000_000
-
-
-class Below(Protocol):
-    def below(self, n: int) -> int: ...
 
 
 class Waiting:
@@ -31,8 +26,6 @@ class Waiting:
         slot: A check-in is sent when a whole number of so many seconds has passed since its
             check-out, so that the time which exact chance and the samples took does not show.
         clock: Seconds that never go back.
-        sleep: Lets seconds pass.
-        chance: Where random numbers come from.
 
     >>> now = [0.0]
     >>> waiting = Waiting(clock=lambda: now[0])

@@ -4,24 +4,19 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from crowdml.protocol import Features, Terms
+from crowdml.protocol import SUMMARY, Features, Terms
 
 __all__ = ["About"]
-
-SUMMARY = ("mean", "standard deviation", "smallest", "largest")
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
     """Which task learnt the model, how its features are read, and what was promised to whom.
 
     Args:
-        format: What kind of file this is.
-        task: The task's name.
         version: Check-ins that the model was learnt from.
         kind: The kind of model, as in a task file.
         labels: The names of the classes 0, 1, …; none for a number.
         features: What the features are, in the task's words.
-        names: A name for each feature.
         norm: A row of features that is longer than 1 in this norm, 1 or 2, is rescaled to 1.
         terms_sha256: The hash of the terms that every participant agreed to.
         mechanism: What hid the samples.

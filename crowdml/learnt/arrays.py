@@ -13,12 +13,7 @@ __all__ = ["read_arrays"]
 
 
 def read_arrays(source: bytes | Path, name: object) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an .npz file, by name; `InvalidInput` for any other bytes.
-
-    Args:
-        source: The file, or its bytes.
-        name: What to call the file in an error.
-    """
+    """The arrays of an .npz file, which errors call `name`; `InvalidInput` for any other bytes."""
     try:
         file = source.open("rb") if isinstance(source, Path) else io.BytesIO(source)
         with file, np.load(file, allow_pickle=False) as archive:

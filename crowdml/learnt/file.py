@@ -44,12 +44,7 @@ def _array(value: object) -> Any:
 
 
 def read_model(data: bytes, name: str) -> LearntModel:
-    """The model in an npz or JSON file.
-
-    Args:
-        data: Its bytes.
-        name: What to call it in an error.
-    """
+    """The model in an npz or JSON file, which errors call `name`."""
     if data.startswith(b"PK"):
         arrays = read_arrays(data, name)
         return _model({key: array.tolist() for key, array in arrays.items()}, name)

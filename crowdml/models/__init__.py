@@ -1,6 +1,5 @@
 """What is learnt: prediction, loss, per-sample gradient and its bounds."""
 
-from crowdml.models.classifier import LinearClassifier
 from crowdml.models.clipping import clip_factors, clipped_mean
 from crowdml.models.hinge import Hinge
 from crowdml.models.kinds import MODELS, ModelKind
@@ -14,7 +13,6 @@ __all__ = [
     "MODELS",
     "Hinge",
     "Huber",
-    "LinearClassifier",
     "LinearModel",
     "Minibatch",
     "Model",

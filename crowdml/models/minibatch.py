@@ -18,7 +18,6 @@ class Minibatch:
     It is secret: it never leaves the device.
 
     Args:
-        model: What is learnt.
         w: The parameters that were checked out.
         x: The samples' features, n×D.
         y: Their labels or targets.

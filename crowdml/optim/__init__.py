@@ -4,24 +4,19 @@ from crowdml.optim.adagrad import adagrad
 from crowdml.optim.average_gradient import average_gradient
 from crowdml.optim.averaging import averaged
 from crowdml.optim.dual_averaging import dual_averaging
-from crowdml.optim.kinds import OPTIMIZERS, RATES, OptimizerKind, RateKind, make_optimizer
-from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.kinds import OPTIMIZERS, RATES, make_optimizer
+from crowdml.optim.optimizer import Optimizer, OptimizerState, read_state
 from crowdml.optim.projection import project
-from crowdml.optim.rates import Rate, audible, constant, inverse, inverse_sqrt, planned_rate
+from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt, planned_rate, signal_share
 from crowdml.optim.sgd import sgd
-from crowdml.optim.usual_length import UsualLength
 
 __all__ = [
     "OPTIMIZERS",
     "RATES",
     "Optimizer",
-    "OptimizerKind",
+    "OptimizerState",
     "Rate",
-    "RateKind",
-    "State",
-    "UsualLength",
     "adagrad",
-    "audible",
     "average_gradient",
     "averaged",
     "constant",
@@ -31,5 +26,7 @@ __all__ = [
     "make_optimizer",
     "planned_rate",
     "project",
+    "read_state",
     "sgd",
+    "signal_share",
 ]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.optim.projection import project
 from crowdml.optim.rates import check_constant
 from crowdml.types import Array
@@ -27,12 +27,17 @@ def adagrad(c: float, radius: float = math.inf, floor: float = 1e-12) -> Optimiz
     """
     check_constant(c)
 
-    def init(w: Array) -> State:
+    def init(w: Array) -> OptimizerState:
         return {"squares": np.zeros_like(w)}
 
-    def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
-        squares = state["squares"]
-        squares += g * g
-        return state, project(w - c * g / np.sqrt(np.maximum(squares, floor)), radius)
+    def update(
+        state: OptimizerState, w: Array, g: Array, device: int
+    ) -> tuple[OptimizerState, Array]:
+        squares = g * g
+        squares += state["squares"]
+        pace = np.maximum(squares, floor)
+        step = c * g
+        step /= np.sqrt(pace, out=pace)
+        return {"squares": squares}, project(np.subtract(w, step, out=step), radius)
 
     return Optimizer(init, update)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.optim.projection import project
 from crowdml.optim.rates import Rate
+from crowdml.optim.rows import Rows
 from crowdml.types import Array
 
 __all__ = ["average_gradient"]
@@ -31,41 +32,32 @@ def average_gradient(rate: Rate, radius: float = math.inf) -> Optimizer:
     array([-3.])
     """
 
-    def init(w: Array) -> State:
+    def init(w: Array) -> OptimizerState:
         return {
-            "t": np.zeros(1),
-            "m": np.zeros(1),
+            "t": 0,
             "heard": np.zeros(0),
-            "newest": np.zeros((0, len(w))),
+            "newest": Rows(len(w)),
             "sum": np.zeros_like(w),
         }
 
-    def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
-        m = int(state["m"][0])
-        (rows,) = np.nonzero(state["heard"][:m] == device)
-        row = int(rows[0]) if rows.size else m
-        if row == m:
-            state = _with_room(state, m)
-            state["heard"][row] = device
-            m += 1
-            state["m"][0] = m
-        state["t"][0] += 1
-        state["sum"] += g - state["newest"][row]
-        state["newest"][row] = g
-        step = rate(int(state["t"][0])) / m
-        return state, project(w - step * state["sum"], radius)
+    def update(
+        state: OptimizerState, w: Array, g: Array, device: int
+    ) -> tuple[OptimizerState, Array]:
+        heard, newest = state["heard"], Rows.of(state["newest"])
+        (rows,) = np.nonzero(heard == device)
+        if rows.size:
+            row, total = int(rows[0]), g - newest[int(rows[0])]
+        else:
+            row, total, heard = len(heard), g.copy(), np.append(heard, device)
+        total += state["sum"]
+        t = state["t"] + 1
+        step = total * (rate(t) / len(heard))
+        new: OptimizerState = {
+            "t": t,
+            "heard": heard,
+            "newest": newest.with_row(row, g),
+            "sum": total,
+        }
+        return new, project(np.subtract(w, step, out=step), radius)
 
     return Optimizer(init, update)
-
-
-def _with_room(state: State, m: int) -> State:
-    """Rows for devices to come, doubled so that growing costs little per device."""
-    heard, newest = state["heard"], state["newest"]
-    if m < len(heard):
-        return state
-    more = max(16, m)
-    return {
-        **state,
-        "heard": np.concatenate([heard, np.zeros(more)]),
-        "newest": np.concatenate([newest, np.zeros((more, newest.shape[1]))]),
-    }

@@ -1,8 +1,6 @@
 """Averaging of iterates, as a wrapper around any optimizer."""
 
-import numpy as np
-
-from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.types import Array
 
 __all__ = ["averaged"]
@@ -17,6 +15,7 @@ def averaged(inner: Optimizer, power: float = 8.0) -> Optimizer:
 
     Reference: O. Shamir and T. Zhang, ICML 2013.
 
+    >>> import numpy as np
     >>> from crowdml.optim import constant, sgd
     >>> init, update, model = averaged(sgd(constant(1.0)), power=0)
     >>> w = np.zeros(1)
@@ -27,20 +26,17 @@ def averaged(inner: Optimizer, power: float = 8.0) -> Optimizer:
     (array([3.]), array([2.]))
     """
 
-    def init(w: Array) -> State:
-        return {**inner.init(w), "average": w.copy(), "averaged": np.zeros(1)}
+    def init(w: Array) -> OptimizerState:
+        return {**inner.init(w), "average": w.copy(), "averaged": 0}
 
-    def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
-        average, averaged_steps = state["average"], state["averaged"]
-        state, w = inner.update(state, w, g, device)
-        averaged_steps[0] += 1
-        weight = (power + 1) / (averaged_steps[0] + power)
-        step = w - average
-        step *= weight
-        average += step
-        return {**state, "average": average, "averaged": averaged_steps}, w
+    def update(
+        state: OptimizerState, w: Array, g: Array, device: int
+    ) -> tuple[OptimizerState, Array]:
+        steps = state["averaged"] + 1
+        own, w = inner.update(state, w, g, device)
+        average = w - state["average"]
+        average *= (power + 1) / (steps + power)
+        average += state["average"]
+        return {**own, "average": average, "averaged": steps}, w
 
-    def model(state: State, w: Array) -> Array:
-        return state["average"].copy()
-
-    return Optimizer(init, update, model)
+    return Optimizer(init, update, lambda state, w: state["average"])

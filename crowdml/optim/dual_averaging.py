@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.optim.projection import project
 from crowdml.optim.rates import check_constant
 from crowdml.types import Array
@@ -30,13 +30,15 @@ def dual_averaging(c: float, radius: float = math.inf) -> Optimizer:
     """
     check_constant(c)
 
-    def init(w: Array) -> State:
-        return {"t": np.zeros(1), "start": w.copy(), "sum": np.zeros_like(w)}
+    def init(w: Array) -> OptimizerState:
+        return {"t": 0, "start": w.copy(), "sum": np.zeros_like(w)}
 
-    def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
-        state["t"][0] += 1
-        state["sum"] += g
-        step = c / math.sqrt(state["t"][0])
-        return state, project(state["start"] - step * state["sum"], radius)
+    def update(
+        state: OptimizerState, w: Array, g: Array, device: int
+    ) -> tuple[OptimizerState, Array]:
+        t, total = state["t"] + 1, state["sum"] + g
+        step = total * (c / math.sqrt(t))
+        w = np.subtract(state["start"], step, out=step)
+        return {"t": t, "start": state["start"], "sum": total}, project(w, radius)
 
     return Optimizer(init, update)

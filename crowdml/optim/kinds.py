@@ -53,8 +53,7 @@ OPTIMIZERS = {
         "AdaGrad: one step per check-in, each parameter with its own pace",
     ),
     "dual-averaging": OptimizerKind(
-        lambda rate, c, radius: dual_averaging(c, radius),
-        "dual averaging of all check-ins so far",
+        lambda rate, c, radius: dual_averaging(c, radius), "dual averaging of all check-ins so far"
     ),
     "average-gradient": OptimizerKind(
         lambda rate, c, radius: average_gradient(rate, radius),
@@ -70,8 +69,8 @@ def make_optimizer(
     """The optimizer of these settings, as they stand in a task.
 
     >>> import numpy as np
-    >>> make_optimizer("sgd", "sqrt", c=1.0, radius=10.0).init(np.zeros(3))
-    {'t': array([0.])}
+    >>> list(make_optimizer("sgd", "sqrt", c=1.0, radius=10.0, averaging=3.0).init(np.zeros(3)))
+    ['t', 'average', 'averaged']
     """
     optimizer = OPTIMIZERS[kind].make(RATES[rate].make(c), c, radius)
     return optimizer if averaging is None else averaged(optimizer, averaging)

@@ -1,17 +1,23 @@
 """What an optimizer is: a pair (init, update), its state in plain sight."""
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from crowdml.types import Array
 
-__all__ = ["Optimizer", "State"]
+__all__ = ["Optimizer", "OptimizerState", "read_state"]
 
-State: TypeAlias = dict[str, Array]
-"""Named arrays: what a snapshot stores and a restart reads back, with nothing hidden."""
+OptimizerState: TypeAlias = Mapping[str, Any]
+"""Named numbers and arrays, or what NumPy reads as an array, with nothing hidden: a snapshot
+stores them, and `read_state` reads them back."""
 
 
-def newest(state: State, w: Array) -> Array:
+def read_state(stored: Mapping[str, Array]) -> OptimizerState:
+    """Read a state as a snapshot stored it: numbers become numbers again."""
+    return {name: part if part.ndim else part.item() for name, part in stored.items()}
+
+
+def newest(state: OptimizerState, w: Array) -> Array:
     """The model of a plain optimizer is its newest iterate."""
     return w
 
@@ -22,14 +28,14 @@ class Optimizer(NamedTuple):
     Args:
         init: `init(w)` gives the state before the first step.
         update: `update(state, w, g, device)` gives `(state, w)` after one step with the
-            gradient `g` of the device with that index (0, 1, …). It may reuse the memory of the
-            state that it is given, never that of `w` or `g`.
+            gradient `g` of the device with that index (0, 1, …). It changes nothing that it is
+            given, so that any state can be kept, read by other threads and stepped from again.
         model: `model(state, w)` gives the parameters to publish as the result, which differ
             from the iterate `w` only where iterates are averaged.
 
     Paper: Eq. (3) and Remark 3 (other update rules leave privacy and devices untouched).
     """
 
-    init: Callable[[Array], State]
-    update: Callable[[State, Array, Array, int], tuple[State, Array]]
-    model: Callable[[State, Array], Array] = newest
+    init: Callable[[Array], OptimizerState]
+    update: Callable[[OptimizerState, Array, Array, int], tuple[OptimizerState, Array]]
+    model: Callable[[OptimizerState, Array], Array] = newest

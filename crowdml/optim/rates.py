@@ -8,12 +8,12 @@ from crowdml.errors import InvalidInput
 
 __all__ = [
     "Rate",
-    "audible",
     "check_constant",
     "constant",
     "inverse",
     "inverse_sqrt",
     "planned_rate",
+    "signal_share",
 ]
 
 Rate: TypeAlias = Callable[[int], float]
@@ -66,14 +66,14 @@ def planned_rate(reach: float, updates: float, length: float, noise_energy: floa
     return reach / math.sqrt(updates * (length**2 / 2 + noise_energy))
 
 
-def audible(updates: float, length: float, noise_energy: float) -> float:
+def signal_share(updates: float, length: float, noise_energy: float) -> float:
     """min(1, S·√(T/E‖noise‖²)): less than 1 where all T gradients together are less than their
     noise. Then w should not go as far, and the last steps should count for more of the average,
     since they hold all that was heard.
 
-    >>> audible(updates=100, length=1.0, noise_energy=400.0)
+    >>> signal_share(updates=100, length=1.0, noise_energy=400.0)
     0.5
-    >>> audible(updates=100, length=1.0, noise_energy=0.0)
+    >>> signal_share(updates=100, length=1.0, noise_energy=0.0)
     1.0
     """
     return 1.0 if noise_energy == 0 else min(1.0, length * math.sqrt(updates / noise_energy))

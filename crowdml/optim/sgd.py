@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from crowdml.optim.optimizer import Optimizer, State
+from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.optim.projection import project
 from crowdml.optim.rates import Rate
 from crowdml.types import Array
@@ -25,13 +25,14 @@ def sgd(rate: Rate, radius: float = math.inf) -> Optimizer:
     array([-0.5,  1. ])
     """
 
-    def init(w: Array) -> State:
-        return {"t": np.zeros(1)}
+    def init(w: Array) -> OptimizerState:
+        return {"t": 0}
 
-    def update(state: State, w: Array, g: Array, device: int) -> tuple[State, Array]:
-        t = state["t"]
-        t[0] += 1
-        step = g * rate(int(t[0]))
-        return state, project(np.subtract(w, step, out=step), radius)
+    def update(
+        state: OptimizerState, w: Array, g: Array, device: int
+    ) -> tuple[OptimizerState, Array]:
+        t = state["t"] + 1
+        step = g * rate(t)
+        return {"t": t}, project(np.subtract(w, step, out=step), radius)
 
     return Optimizer(init, update)

@@ -7,15 +7,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from crowdml.portal import owner, participant, pictures, tasks
-from crowdml.portal.context import Portal
-from crowdml.portal.language import preferred, speaking
-from crowdml.portal.page import error_page, redirect
-from crowdml.portal.program import program, program_hashes, program_page
-from crowdml.portal.static import STATIC, static_file
+from crowdml.portal.pages import (
+    STATIC,
+    Portal,
+    error_page,
+    owner,
+    participant,
+    pictures,
+    program,
+    program_hashes,
+    program_page,
+    redirect,
+    static_file,
+    tasks,
+)
+from crowdml.portal.words import preferred, speaking
 from crowdml.server import Settings
-from crowdml.server.api import create_app
-from crowdml.server.front import Front
+from crowdml.server.http import Front, create_app
 
 __all__ = ["create_portal_app"]
 

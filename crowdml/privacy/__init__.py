@@ -1,20 +1,27 @@
 """What leaves a device: mechanisms, exact noise, what it costs, and the ledger of it."""
 
-from crowdml.privacy.chance import Chance, SystemChance
+from crowdml.privacy.chance import Below, Chance, SystemChance
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest
 from crowdml.privacy.codebook import Codebook
-from crowdml.privacy.direction import Directed, DirectionMechanism, role_of
+from crowdml.privacy.direction import DirectionMechanism
+from crowdml.privacy.direction_channel import Directed, role_of
 from crowdml.privacy.events import CheckinEvent, DirectionEvent, NoiseEvent, Part, Release, Role
 from crowdml.privacy.features import bound_features, bound_rows, check_target
-from crowdml.privacy.grid import choose_grid, dequantize, quantize, sensitivity_steps
+from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
 from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit
-from crowdml.privacy.mechanism import Implausible, Mechanism, Place, Reading
-from crowdml.privacy.minibatch import Minibatch, choose
+from crowdml.privacy.mechanism import Implausible, Mechanism, Reading
+from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import ExactNoise, NoiseSource
-from crowdml.privacy.noisy import Levels, NoiseMechanism, Noisy
+from crowdml.privacy.noise_calibration import Levels
+from crowdml.privacy.noise_channel import Noisy
+from crowdml.privacy.noisy import NoiseMechanism
+from crowdml.privacy.picture import Dial, HidingPicture, Hills
+from crowdml.privacy.place import Place
 from crowdml.privacy.roles import ALL_TRAIN, LARGEST_SHARE, Roles
+from crowdml.privacy.shown import Shown, Watched
+from crowdml.privacy.stand_in import UNLIMITED, StandIn
 from crowdml.privacy.zcdp import epsilon_of, rho_of
 
 __all__ = [
@@ -24,14 +31,19 @@ __all__ = [
     "LARGEST_CHOICE",
     "LARGEST_SHARE",
     "PRIVATE_UP_TO",
+    "UNLIMITED",
+    "Below",
     "Chance",
     "CheckinEvent",
     "Choice",
     "Codebook",
+    "Dial",
     "Directed",
     "DirectionEvent",
     "DirectionMechanism",
     "ExactNoise",
+    "HidingPicture",
+    "Hills",
     "Implausible",
     "Law",
     "Ledger",
@@ -39,7 +51,7 @@ __all__ = [
     "Limits",
     "Loss",
     "Mechanism",
-    "Minibatch",
+    "MinibatchView",
     "NoiseEvent",
     "NoiseMechanism",
     "NoiseSource",
@@ -50,15 +62,16 @@ __all__ = [
     "Release",
     "Role",
     "Roles",
+    "Shown",
+    "StandIn",
     "SystemChance",
     "Unit",
+    "Watched",
     "best_closest",
     "bound_features",
     "bound_rows",
     "check_target",
-    "choose",
     "choose_grid",
-    "dequantize",
     "epsilon_of",
     "quantize",
     "rho_of",

@@ -5,19 +5,21 @@ from typing import Protocol
 
 from crowdml.privacy.noise import ExactNoise, NoiseSource
 
-__all__ = ["Chance", "SystemChance"]
+__all__ = ["Below", "Chance", "SystemChance"]
 
 
-class Chance(NoiseSource, Protocol):
-    """Noise, indices and ids."""
+class Below(Protocol):
+    """Where random indices come from."""
 
     def below(self, n: int) -> int:
         """An integer 0 … n−1, all equally likely."""
-        ...
+
+
+class Chance(Below, NoiseSource, Protocol):
+    """Noise, indices and ids."""
 
     def token(self) -> str:
         """128 random bits as 22 letters, digits, `-` and `_`."""
-        ...
 
 
 class SystemChance(ExactNoise):

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Protocol
 
 import numpy as np
 
 from crowdml.errors import InvalidInput
+from crowdml.privacy.chance import Below
 from crowdml.types import Array, Ints
 
 __all__ = ["LARGEST_CHOICE", "Choice", "best_closest"]
@@ -19,10 +19,6 @@ SMALLEST_CHOICE, LARGEST_CHOICE = 1e-13, 40.0
 """Beyond these the coin's 64 bits would be too coarse, or it would fall one way for ever."""
 
 
-class Below(Protocol):
-    def below(self, n: int) -> int: ...
-
-
 @dataclass(frozen=True)
 class Choice:
     """With probability p one of the t best of k numbers, otherwise one of the k − t others.
@@ -30,11 +26,6 @@ class Choice:
     Whatever is best, each number is chosen with probability p/t or (1 − p)/(k − t). So for any
     two data sets the probabilities of a number differ by a factor of at most
     p(k − t)/((1 − p)t) ≤ e^ε. That is the whole proof.
-
-    Args:
-        k: How many numbers there are.
-        t: How many of them are the best.
-        epsilon: ε.
 
     Reference: Isik, Chen, Özgür, Weissman, No, NeurIPS 2023.
 
@@ -92,12 +83,11 @@ class Choice:
         largest: 3.25/m for k = 1024."""
         return float(_normal_order(self.k)[0]) / self.pull
 
-    def tell(self, order: Ints, chance: Below) -> int:
+    def choose(self, order: Ints, chance: Below) -> int:
         """The chosen number.
 
         Args:
             order: All k numbers, the t best ones first.
-            chance: Where the coin and the two uniform choices come from.
         """
         if chance.below(COIN) < self.coin:
             return int(order[chance.below(self.t)])

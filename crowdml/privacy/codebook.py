@@ -6,12 +6,12 @@ law, close to a normal one with variance 2. The bytes come from a counter and a 
 holds for every codebook, and the device does not choose its seed.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from crowdml.privacy.place import Place
 from crowdml.types import Array, Ints
 
 __all__ = ["VARIANCE", "Codebook", "codewords"]
@@ -39,7 +39,6 @@ class Codebook:
     """k directions in d dimensions.
 
     Args:
-        size: d.
         terms_sha256: The hash of the terms that were agreed to.
         device: The device's name, which the server chose.
         number: That of the check-in, 1, 2, …
@@ -50,8 +49,7 @@ class Codebook:
 
     def __init__(self, size: int, terms_sha256: str, device: str, number: int) -> None:
         self.size = size
-        seed = hashlib.sha256(f"{terms_sha256}\n{device}\n{number}".encode()).digest()
-        self._seed = seed[: 2 * BYTES]
+        self._seed = Place(terms_sha256, device, number).seed()[: 2 * BYTES]
         self._row = -(-size // BYTES)
 
     def codeword(self, j: int) -> Ints:
@@ -64,15 +62,11 @@ class Codebook:
         step = max(1, CHUNK // self.size)
         narrow, scores = u.astype(np.float32), np.empty(k, np.float32)
         for j in range(0, k, step):
+            words = np.arange(j * self._row, min(j + step, k) * self._row, dtype=np.uint32)
+            ones = _expanded(words.reshape(-1, self._row), self._seed)[:, : self.size]
             # Not a product of matrices, which would start threads for a millisecond's work.
-            np.vecdot(self._ones(j, min(step, k - j)), narrow, out=scores[j : j + step])
-        exact: Array = scores.astype(np.float64) - MEAN * u.sum()
-        return exact
-
-    def _ones(self, first: int, rows: int) -> npt.NDArray[np.uint8]:
-        """The ones in the bytes of codewords first … first + rows − 1."""
-        words = np.arange(first * self._row, (first + rows) * self._row, dtype=np.uint32)
-        return _expanded(words.reshape(rows, -1), self._seed)[:, : self.size]
+            np.vecdot(ones, narrow, out=scores[j : j + step])
+        return scores.astype(np.float64) - MEAN * float(u.sum())
 
 
 def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Ints]:

@@ -4,13 +4,40 @@ For noise the unit is one (x, y) sample: neighbours differ by replacing one samp
 of samples in a check-in is public. For a direction the unit is the whole check-in.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol
 
+import msgspec
+
+from crowdml.phrase import Phrase
 from crowdml.privacy.loss import Loss, Unit
 
 __all__ = ["CheckinEvent", "DirectionEvent", "NoiseEvent", "Part", "Release", "Role"]
+
+
+class CheckinEvent(Protocol):
+    """What one check-in told. Its type is a frozen msgspec struct with a tag, by which the ledger
+    finds it again."""
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise is for."""
+
+    @property
+    def n_samples(self) -> int | None:
+        """How many samples it used, where that is sent."""
+
+    @property
+    def loss(self) -> Loss:
+        """What it costs its unit."""
+
+    @property
+    def whole_loss(self) -> Loss:
+        """What it costs when everything in the check-in is replaced at once."""
+
+    @property
+    def phrase(self) -> Phrase:
+        """What was sent, for the participant's ledger."""
 
 
 class Role(StrEnum):
@@ -29,13 +56,11 @@ class Part(StrEnum):
     ALL = "all"
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(msgspec.Struct, frozen=True):
     """Integers that left the device with noise.
 
     Args:
         what: `gradient`, `errors` or `labels`.
-        part: Which samples were looked at.
         sensitivity: The largest change, in integer steps and in the norm of the law, when one
             sample is replaced.
         level: ε of Laplace noise, ρ of Gaussian noise, for each sample looked at.
@@ -47,8 +72,7 @@ class Release:
     level: float
 
 
-@dataclass(frozen=True)
-class NoiseEvent:
+class NoiseEvent(msgspec.Struct, frozen=True, tag="noise"):
     """Everything that one check-in with noise told the server.
 
     Args:
@@ -93,9 +117,23 @@ class NoiseEvent:
         """When every sample of the check-in is replaced at once, by group privacy: nε, or n²ρ."""
         return self.loss.group(self.n_samples)
 
+    @property
+    def phrase(self) -> Phrase:
+        return Phrase(
+            "{parts} of {n} samples, with noise",
+            parts=", ".join(release.what for release in self.releases),
+            n=self.n_samples,
+        )
 
-@dataclass(frozen=True)
-class DirectionEvent:
+
+SENT = {
+    Role.TRAIN: Phrase("a direction for the model"),
+    Role.EVALUATE: Phrase("right or wrong about one sample"),
+    Role.COUNT: Phrase("the answer of one sample"),
+}
+
+
+class DirectionEvent(msgspec.Struct, frozen=True, tag="direction"):
     """One number left the device, chosen so that whatever is in the check-in is hidden.
 
     Args:
@@ -105,6 +143,7 @@ class DirectionEvent:
     """
 
     unit: ClassVar[Unit] = Unit.CHECKIN
+    n_samples: ClassVar[None] = None
 
     number: int
     role: Role
@@ -118,5 +157,6 @@ class DirectionEvent:
     def whole_loss(self) -> Loss:
         return Loss(epsilon=self.epsilon)
 
-
-CheckinEvent: TypeAlias = NoiseEvent | DirectionEvent
+    @property
+    def phrase(self) -> Phrase:
+        return SENT[self.role]

@@ -40,8 +40,7 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
         raise InvalidSample(f"x must be {n_features} numbers, found {found}.")
     if not np.isfinite(features).all():
         raise InvalidSample("x must be finite numbers, found nan or inf. Drop such samples.")
-    bounded: Array = bound_rows(features[None], norm)[0]
-    return bounded
+    return bound_rows(features[None], norm).ravel()
 
 
 def bound_rows(x: Array, norm: int) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdml.types import Array, Ints
 
-__all__ = ["choose_grid", "dequantize", "quantize", "sensitivity_steps"]
+__all__ = ["choose_grid", "quantize", "sensitivity_steps"]
 
 NOISE_STEPS = 2.0**20
 """Wanted noise scale in steps: rounding then costs next to nothing."""
@@ -63,15 +63,6 @@ def quantize(g: Array, grid: int) -> Ints:
     array([ 1, -2,  4])
     """
     return np.rint(np.ldexp(g, -grid)).astype(np.int64)
-
-
-def dequantize(u: Ints, grid: int) -> Array:
-    """u·2^grid.
-
-    >>> dequantize(np.array([1, -2]), grid=-2)
-    array([ 0.25, -0.5 ])
-    """
-    return np.ldexp(u.astype(np.float64), grid)
 
 
 def _floor_log2(v: float) -> int:

@@ -3,8 +3,10 @@
 import math
 from typing import Protocol
 
+import numpy as np
+
 from crowdml.privacy.noise import NoiseSource, certified_scale
-from crowdml.types import Ints
+from crowdml.types import Array, Ints
 
 __all__ = ["GAUSSIAN", "LAPLACE", "Law"]
 
@@ -23,29 +25,29 @@ class Law(Protocol):
 
     def rounding(self, size: int) -> int:
         """How far rounding can move `size` numbers, in steps and in this norm."""
-        ...
 
     def two_bins(self) -> float:
         """How far two counts move together that move by one each."""
-        ...
 
     def strength(self, level: float) -> float:
         """Sensitivity over scale."""
-        ...
 
     def variance(self, scale: float) -> float: ...
 
     def tail(self, scale: float, probability: float) -> int:
         """A k with P(|z| > k) ≤ probability."""
-        ...
 
     def excess(self, scale: float, k: float) -> tuple[float, float]:
         """The means of max(z − k, 0) and of its square, k ≥ 0."""
-        ...
 
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
         """Noise at a scale that is certified to cost at most this level."""
-        ...
+
+    def outline(self, z: Array) -> Array:
+        """How likely z is, compared with 0, at scale 1."""
+
+    def simulate(self, n: int, scale: float, rng: np.random.Generator) -> Array:
+        """Real numbers of this law, for simulations: they hide nobody's samples."""
 
 
 class Laplace:
@@ -95,6 +97,13 @@ class Laplace:
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
         start = sensitivity / self.strength(level)
         return noise.add_laplace(values, certified_scale(self.name, sensitivity, level, start))
+
+    def outline(self, z: Array) -> Array:
+        height: Array = np.exp(-np.abs(z))
+        return height
+
+    def simulate(self, n: int, scale: float, rng: np.random.Generator) -> Array:
+        return rng.laplace(0.0, scale, n)
 
 
 class Gaussian:
@@ -151,6 +160,13 @@ class Gaussian:
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
         start = sensitivity / self.strength(level)
         return noise.add_gaussian(values, certified_scale(self.name, sensitivity, level, start))
+
+    def outline(self, z: Array) -> Array:
+        height: Array = np.exp(-z * z / 2)
+        return height
+
+    def simulate(self, n: int, scale: float, rng: np.random.Generator) -> Array:
+        return rng.normal(0.0, scale, n)
 
 
 LAPLACE: Law = Laplace()

@@ -1,6 +1,6 @@
 """What a mechanism is: the only door through which anything leaves a device."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -8,20 +8,16 @@ import msgspec
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.privacy.chance import Chance
-from crowdml.privacy.events import CheckinEvent
-from crowdml.privacy.loss import Unit
-from crowdml.privacy.minibatch import Minibatch
+from crowdml.privacy.events import CheckinEvent, Role
+from crowdml.privacy.loss import Loss, Unit
+from crowdml.privacy.minibatch import MinibatchView
+from crowdml.privacy.picture import HidingPicture
+from crowdml.privacy.place import Place
+from crowdml.privacy.shown import Shown, Watched
+from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
-__all__ = ["Implausible", "Mechanism", "Place", "Reading"]
-
-
-class Place(NamedTuple):
-    """Where a check-in belongs: all of it is public, and none of it chosen by the device."""
-
-    terms_sha256: str
-    device: str
-    number: int
+__all__ = ["Implausible", "Mechanism", "Reading"]
 
 
 class Reading(NamedTuple):
@@ -56,81 +52,127 @@ class Mechanism(Protocol):
     """How samples are hidden, what that costs and for whom, and how the server reads the rest.
 
     Device, server, portal and simulator ask the mechanism of a task; none of them knows which
-    one it is.
+    one it is. A class that names this one as its base inherits what has a body here: it suits a
+    mechanism whose check-ins all train.
     """
 
     @property
     def unit(self) -> Unit:
         """Whom the promise is for."""
-        ...
 
     @property
     def norm(self) -> int:
         """Features are rescaled to ‖x‖ ≤ 1 in this norm, 1 or 2, if they are longer."""
-        ...
 
     @property
-    def told(self) -> type[msgspec.Struct]:
+    def payload_type(self) -> type[msgspec.Struct]:
         """The type of what it tells: its part of a check-in."""
-        ...
 
     @property
     def largest_message(self) -> int:
         """The most bytes of that part as JSON."""
-        ...
 
     @property
     def private_bytes(self) -> int:
         """The most bytes of a check-in, as it is sent, that depend on samples at all."""
-        ...
 
     def event(self, n_samples: int, place: Place) -> CheckinEvent:
         """What a check-in of so many samples will tell: known before anything is told."""
-        ...
 
-    def tell(
-        self, minibatch: Minibatch, event: CheckinEvent, place: Place, chance: Chance
+    def make_payload(
+        self, minibatch: MinibatchView, event: CheckinEvent, place: Place, chance: Chance
     ) -> msgspec.Struct:
         """Say of a minibatch exactly what the event says, and no more.
 
         The event is the one that the ledger has approved. It is made once for a check-in, by
         `event`, and an event of another check-in or mechanism is rejected.
         """
-        ...
 
-    def check(self, told: Any, place: Place) -> None:
+    def check(self, payload: Any, place: Place) -> None:
         """Raise `Implausible` unless an honest device could have sent this from there."""
-        ...
 
-    def read(self, told: Any, place: Place) -> Reading:
+    def read(self, payload: Any, place: Place) -> Reading:
         """What the server makes of it."""
-        ...
 
-    def read_all(self, told: Sequence[Any], places: Sequence[Place]) -> Iterator[Reading]:
+    def read_all(self, payload: Sequence[Any], places: Sequence[Place]) -> Iterator[Reading]:
         """The same of each: many at once may cost less than one by one."""
-        ...
+        return map(self.read, payload, places)
+
+    # What is known beforehand
 
     @property
     def length(self) -> float:
         """S: no gradient that is read is longer, but for its noise."""
-        ...
 
     @property
     def noise_energy(self) -> float:
         """E‖noise‖² of a gradient that is read."""
-        ...
+
+    @property
+    def lengths_vary(self) -> bool:
+        """Whether some gradients that are read can be much longer than others. The server then
+        limits how far one of them steps."""
+        return True
 
     @property
     def error_variance(self) -> float:
         """Of the noise in `errors` of a reading that evaluates."""
-        ...
+        return 0.0
 
     def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
         """The mean of `counted` if this share of so many predictions is wrong, and its variance,
         if each is wrong by itself. A mean for a larger share, however dealt, is no lower."""
-        ...
+        return evaluated * error, evaluated * error * (1 - error)
 
     @property
     def label_variance(self) -> float:
         """Of the noise in each of `labels`, at most."""
-        ...
+        return 0.0
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether any check-in says how well the model predicts."""
+        return False
+
+    @property
+    def counts(self) -> bool:
+        """Whether any check-in says what labels there are."""
+        return False
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers of a check-in depend on samples."""
+        return 1
+
+    @property
+    def truths(self) -> Mapping[Role, float]:
+        """For each role of a check-in, how likely it sends a number that fits its samples best;
+        empty where check-ins have no roles."""
+        return {}
+
+    @property
+    def effort(self) -> int:
+        """About how many numbers a device computes to hide one gradient."""
+
+    # For those who look at it
+
+    def stand_in(self, noisy: bool) -> StandIn:
+        """What a simulation draws in its place."""
+
+    def picture(self, epsilon: float, n_samples: int) -> HidingPicture:
+        """How a check-in of so many samples would be hidden at another ε."""
+
+    def show(self, payload: Any, minibatch: Watched, place: Place, labels: Sequence[str]) -> Shown:
+        """What an example shows of a check-in: what was asked of the minibatch, and was sent."""
+
+    def secrets(self, payload: Any) -> list[int]:
+        """The numbers in a check-in that depend on samples."""
+
+    def odds(
+        self, payload: Sequence[Any], sides: Sequence[MinibatchView], place: Place
+    ) -> dict[str, tuple[Loss, Array]]:
+        """For each part of some check-ins, what it is claimed to cost, and log P/P′ of each.
+
+        P is its probability with the first side's samples and P′ with the second's, by the law
+        that is claimed. `checkin` is all of it together.
+        """

@@ -4,12 +4,13 @@ from typing import Protocol
 
 import numpy as np
 
+from crowdml.privacy.chance import Below
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["Minibatch", "choose"]
+__all__ = ["MinibatchView", "choose"]
 
 
-class Minibatch(Protocol):
+class MinibatchView(Protocol):
     """Samples and the parameters they are looked at with. Secret: it never leaves the device."""
 
     @property
@@ -18,24 +19,16 @@ class Minibatch(Protocol):
     @property
     def w(self) -> Array:
         """The parameters that were checked out; they are public."""
-        ...
 
     @property
     def labels(self) -> Ints:
         """The samples' labels; empty for a real target."""
-        ...
 
     def mistakes(self) -> Flags:
         """Which samples w predicts wrongly."""
-        ...
 
     def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
         """The average over these samples, each gradient first shrunk to `clip` in this norm."""
-        ...
-
-
-class Below(Protocol):
-    def below(self, n: int) -> int: ...
 
 
 def choose(n_samples: int, n_chosen: int, chance: Below) -> Flags:

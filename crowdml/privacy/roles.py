@@ -1,18 +1,15 @@
 """Which check-ins train, which evaluate and which count: a public rule."""
 
-import hashlib
 from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy.events import Role
-from crowdml.privacy.mechanism import Place
+from crowdml.privacy.place import WORD, Place
 
 __all__ = ["ALL_TRAIN", "LARGEST_SHARE", "Roles"]
 
 LARGEST_SHARE = 0.9
 """At least one check-in in ten trains."""
-
-WORD = 2**32
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,7 @@ class Roles:
 
     def of(self, place: Place) -> Role:
         """Return the role of a check-in. It is public, and the device cannot choose it."""
-        text = f"{place.terms_sha256}\n{place.device}\n{place.number}\nrole"
-        draw = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+        draw = place.draw("role")
         if draw < self.evaluators * WORD:
             return Role.EVALUATE
         return Role.COUNT if draw < self.others * WORD else Role.TRAIN

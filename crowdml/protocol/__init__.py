@@ -1,23 +1,24 @@
 """Where device and server meet: tasks, terms, messages, problems, the OpenAPI document."""
 
-from crowdml.protocol.codec import (
-    decode_gradient,
-    decode_parameters,
-    encode_gradient,
-    encode_parameters,
-)
+from crowdml.protocol.codec import decode_parameters, encode_parameters
 from crowdml.protocol.editing import EDITABLE, edited
-from crowdml.protocol.mechanisms import MECHANISMS, Conditions, DirectionTerms, Wanted
+from crowdml.protocol.figures import percent_sure, written_epsilon
+from crowdml.protocol.mechanisms import (
+    MECHANISMS,
+    USUAL_MECHANISM,
+    Conditions,
+    MechanismKind,
+    Wanted,
+    read_event,
+)
 from crowdml.protocol.messages import (
     TERMS_HEADER,
     Checkin,
     CheckinAnswer,
     Checkout,
-    DirectedCheckin,
     Enrol,
     Enrolled,
     Estimate,
-    NoisyCheckin,
     State,
     Statistics,
     TaskList,
@@ -26,73 +27,79 @@ from crowdml.protocol.messages import (
 )
 from crowdml.protocol.names import check_name
 from crowdml.protocol.openapi import openapi
-from crowdml.protocol.problems import (
-    MEDIA_TYPE,
-    PROBLEMS,
-    problem_document,
-    read_problem,
-    rejected,
-)
-from crowdml.protocol.promise import LEVELS, Level, Promise, RoleShare
-from crowdml.protocol.review import MISSING, Review, Rule, fields_of, rule
+from crowdml.protocol.problems import MEDIA_TYPE, PROBLEMS, problem_document, read_problem, rejected
+from crowdml.protocol.promise import LEVELS, Promise
+from crowdml.protocol.review import MISSING, FieldRule, Review, fields_of, rule
 from crowdml.protocol.rules import name_is_taken
-from crowdml.protocol.sensor import Sensor
-from crowdml.protocol.task import CollectionSpec, OptimizerSpec, Task
-from crowdml.protocol.terms import Features, ModelTerms, Terms, make_model, terms_hash
-from crowdml.protocol.toml import set_fields
+from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, SUMMARY, Sensor, features_made
+from crowdml.protocol.sensors import SENSORS, SensorKind
+from crowdml.protocol.task import Task
+from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
+from crowdml.protocol.terms import CollectionTerms, Features, ModelTerms, Target, Terms, terms_hash
+from crowdml.protocol.toml import TomlValue, recommended_fields, set_fields
 from crowdml.protocol.wording import listed
 
 __all__ = [
+    "COUNTERS",
     "EDITABLE",
+    "EVALUATORS",
+    "GAP_SECONDS",
+    "GAP_TICKS",
     "LEVELS",
     "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
     "PROBLEMS",
+    "SENSORS",
+    "SUMMARY",
     "TERMS_HEADER",
+    "USUAL_MECHANISM",
     "Checkin",
     "CheckinAnswer",
     "Checkout",
     "CollectionSpec",
+    "CollectionTerms",
     "Conditions",
-    "DirectedCheckin",
-    "DirectionTerms",
     "Enrol",
     "Enrolled",
     "Estimate",
     "Features",
-    "Level",
+    "FieldRule",
+    "MechanismKind",
     "ModelTerms",
-    "NoisyCheckin",
     "OptimizerSpec",
     "Promise",
     "Review",
-    "RoleShare",
-    "Rule",
     "Sensor",
+    "SensorKind",
     "State",
     "Statistics",
+    "Target",
     "Task",
+    "TaskFile",
     "TaskList",
     "TaskView",
     "Terms",
+    "TomlValue",
     "Wanted",
     "check_name",
     "checkin_type",
-    "decode_gradient",
     "decode_parameters",
     "edited",
-    "encode_gradient",
     "encode_parameters",
+    "features_made",
     "fields_of",
     "listed",
-    "make_model",
     "name_is_taken",
     "openapi",
+    "percent_sure",
     "problem_document",
+    "read_event",
     "read_problem",
+    "recommended_fields",
     "rejected",
     "rule",
     "set_fields",
     "terms_hash",
+    "written_epsilon",
 ]

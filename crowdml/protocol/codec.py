@@ -3,9 +3,9 @@
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.types import Array, Ints
+from crowdml.types import Array
 
-__all__ = ["decode_gradient", "decode_parameters", "encode_gradient", "encode_parameters"]
+__all__ = ["decode_parameters", "encode_parameters"]
 
 
 def encode_parameters(w: Array) -> bytes:
@@ -28,21 +28,3 @@ def decode_parameters(data: bytes, size: int) -> Array:
     if not np.isfinite(w).all():
         raise InvalidInput("parameters must be finite numbers, found nan or inf.")
     return w
-
-
-def encode_gradient(u: Ints) -> bytes:
-    """int32.
-
-    >>> encode_gradient(np.array([1, -2])).hex()
-    '01000000feffffff'
-    """
-    return u.astype("<i4").tobytes()
-
-
-def decode_gradient(data: bytes, size: int) -> Ints:
-    """The int32 values of a gradient with `size` of them; anything else is refused."""
-    if len(data) != 4 * size:
-        raise InvalidInput(
-            f"gradient must be {size} int32 values ({4 * size} bytes), found {len(data)} bytes."
-        )
-    return np.frombuffer(data, dtype="<i4").astype(np.int64)

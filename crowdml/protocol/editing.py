@@ -7,8 +7,10 @@ import msgspec
 
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import RULES
-from crowdml.protocol.task import TASK_RULES, OptimizerSpec, Stop, Task
-from crowdml.protocol.terms import Line, Purpose
+from crowdml.protocol.task import Task
+from crowdml.protocol.task_file import OptimizerSpec, Stop
+from crowdml.protocol.task_rules import TASK_RULES
+from crowdml.protocol.terms import LineText, Purpose
 
 __all__ = ["EDITABLE", "edited"]
 
@@ -17,7 +19,7 @@ EDITABLE = ("title", "objective", "stop.updates", "stop.error")
 
 
 class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    title: Line
+    title: LineText
     objective: Purpose
     optimizer: OptimizerSpec
     stop: Stop
@@ -26,11 +28,8 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def edited(task: Task, changes: Mapping[str, Any]) -> Task:
     """The task with these changes, judged by the rules of a task file.
 
-    Args:
-        task: As it is.
-        changes: Values by place, of those in `EDITABLE`; None takes one out.
-
-    `InvalidTask` has every wrong field.
+    Changes are values by place, of those in `EDITABLE`; None takes one out. `InvalidTask` has every
+    wrong field.
     """
     document = {name: msgspec.to_builtins(getattr(task, name)) for name in Edit.__struct_fields__}
     for place in EDITABLE:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from crowdml.phrase import Number, Phrase
 
-__all__ = ["certainty", "counted", "nearest", "percent_sure", "times", "whole", "written_epsilon"]
+__all__ = ["certainty", "counted", "nearest", "percent_sure", "times", "written_epsilon"]
 
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
@@ -38,7 +38,7 @@ def times(share: float) -> Phrase:
         n = nearest(share * of)
         # One in a hundred may be half of that: what is left needs more than its first digit.
         if 0 < n < of - 1:
-            return Phrase("{n} times in {of}", n=whole(n), of=whole(of))
+            return Phrase("{n} times in {of}", n=n, of=of)
     return Phrase("practically always") if share > 0.5 else Phrase("practically never")
 
 
@@ -83,10 +83,5 @@ def counted(noun: Literal["sample", "check-in"], n: int) -> Phrase:
     1 sample 1,200 check-ins
     """
     if noun == "sample":
-        return Phrase("{n} samples", n=whole(n)) if n != 1 else Phrase("1 sample")
-    return Phrase("{n} check-ins", n=whole(n)) if n != 1 else Phrase("1 check-in")
-
-
-def whole(n: int) -> Number:
-    """Write a whole number in groups of three digits."""
-    return Number(f"{n:,}")
+        return Phrase("{n} samples", n=n) if n != 1 else Phrase("1 sample")
+    return Phrase("{n} check-ins", n=n) if n != 1 else Phrase("1 check-in")

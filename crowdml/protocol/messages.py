@@ -1,12 +1,13 @@
 """What travels between device and server. A raw sample has no type here, so it cannot travel."""
 
 from enum import StrEnum
-from typing import Annotated, Literal, TypeAlias
+from functools import cache
+from inspect import cleandoc
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import Directed, Mechanism, Noisy
 
 __all__ = [
     "NO_NEWLINE",
@@ -14,17 +15,16 @@ __all__ = [
     "Checkin",
     "CheckinAnswer",
     "Checkout",
-    "DirectedCheckin",
     "Enrol",
     "Enrolled",
     "Estimate",
-    "NoisyCheckin",
     "State",
     "Statistics",
     "TaskList",
     "TaskView",
     "Version",
     "checkin_type",
+    "in_own_words",
 ]
 
 TERMS_HEADER = "Crowdml-Terms"
@@ -37,7 +37,15 @@ VERSION = Phrase("the number of check-ins that w has taken in, 0 or more")
 ID = Phrase("16 to 64 letters, digits, hyphens and underscores")
 SHA256 = Phrase("a SHA-256 in 64 lower-case hexadecimal digits")
 
-Version = Annotated[int, msgspec.Meta(ge=0, description=str(VERSION), extra={"words": VERSION})]
+
+def in_own_words(words: Phrase, **rules: Any) -> msgspec.Meta:
+    """Rules for a field, with the words that say what it must be."""
+    return msgspec.Meta(**rules, description=str(words), extra={"words": words})
+
+
+Version = Annotated[int, in_own_words(VERSION, ge=0)]
+Id = Annotated[str, in_own_words(ID, pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$")]
+Sha256 = Annotated[str, in_own_words(SHA256, pattern=NO_NEWLINE + r"[0-9a-f]{64}$")]
 
 
 class State(StrEnum):
@@ -66,10 +74,6 @@ STATES = {
     State.EXHAUSTED: Phrase("exhausted"),
     State.STOPPED: Phrase("stopped"),
 }
-
-
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """From a device: a field that the server does not know is an error."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -102,7 +106,7 @@ class TaskList(Answer, frozen=True):
     tasks: tuple[TaskView, ...]
 
 
-class Enrol(Request, frozen=True):
+class Enrol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request to join; the hash says which terms were agreed to."""
 
     terms: str
@@ -124,26 +128,30 @@ class Checkout(Answer, frozen=True):
     parameters: bytes
 
 
-Id = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=NO_NEWLINE + r"[A-Za-z0-9_-]{16,64}$",
-        description=str(ID),
-        extra={"words": ID},
-    ),
-]
-Sha256 = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=NO_NEWLINE + r"[0-9a-f]{64}$",
-        description=str(SHA256),
-        extra={"words": SHA256},
-    ),
-]
+class Checkin(Protocol):
+    """What a mechanism tells, in an envelope.
+
+    `number` and `samples` are None where the mechanism does not send them.
+    """
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def terms(self) -> str: ...
+
+    @property
+    def number(self) -> int | None: ...
+
+    @property
+    def samples(self) -> int | None: ...
 
 
-class NoisyCheckin(Noisy, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A check-in with noise; bytes are written in base64.
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What every check-in carries besides.
 
     Args:
         id: Random and new for each check-in; a retry repeats the id and all other bytes.
@@ -156,20 +164,25 @@ class NoisyCheckin(Noisy, frozen=True, forbid_unknown_fields=True, kw_only=True)
     terms: Sha256
 
 
-class DirectedCheckin(Directed, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A check-in of one number; `id`, `version` and `terms` as in a check-in with noise."""
+@cache
+def checkin_type(payload_type: type[msgspec.Struct]) -> type[Any]:
+    """Make the message that carries what a mechanism tells; bytes are written in base64.
 
-    id: Id
-    version: Version
-    terms: Sha256
-
-
-Checkin: TypeAlias = NoisyCheckin | DirectedCheckin
-
-
-def checkin_type(mechanism: Mechanism) -> type[Checkin]:
-    """The message that carries what a mechanism tells."""
-    return NoisyCheckin if mechanism.told is Noisy else DirectedCheckin
+    >>> from crowdml.privacy import Directed
+    >>> checkin_type(Directed).__name__
+    'DirectedCheckin'
+    """
+    about = [cleandoc(each.__doc__ or "") for each in (payload_type, Envelope)]
+    return msgspec.defstruct(
+        f"{payload_type.__name__}Checkin",
+        [(field.encode_name, field.type) for field in msgspec.structs.fields(Envelope)],
+        bases=(payload_type,),
+        module=__name__,
+        namespace={"__doc__": "\n\n".join(about)},
+        frozen=True,
+        forbid_unknown_fields=True,
+        kw_only=True,
+    )
 
 
 class CheckinAnswer(Answer, frozen=True):

@@ -3,11 +3,9 @@
 import re
 from typing import Annotated, TypeAlias
 
-import msgspec
-
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.protocol.messages import NO_NEWLINE
+from crowdml.protocol.messages import NO_NEWLINE, in_own_words
 from crowdml.protocol.wording import shown
 
 __all__ = ["TaskName", "check_name"]
@@ -21,9 +19,7 @@ RULE = Phrase(
     "1 to 63 lower-case letters, digits and hyphens, with no hyphen first, and no name that "
     "Windows reserves, such as con"
 )
-TaskName: TypeAlias = Annotated[
-    str, msgspec.Meta(pattern=PATTERN, description=str(RULE), extra={"words": RULE})
-]
+TaskName: TypeAlias = Annotated[str, in_own_words(RULE, pattern=PATTERN)]
 
 
 def check_name(name: str) -> str:
@@ -36,12 +32,11 @@ hyphens, with no hyphen first, and no name that Windows reserves, such as con, f
 "../../etc/passwd". Ask whoever gave you the link for another.
     """
     if not re.search(PATTERN, name):
-        raise InvalidInput(
-            Phrase(
-                "a task's name must be {rule}, found {name}. Ask whoever gave you the link for "
-                "another.",
-                rule=RULE,
-                name=shown(name),
-            )
+        words = Phrase(
+            "a task's name must be {rule}, found {name}. Ask whoever gave you the link for "
+            "another.",
+            rule=RULE,
+            name=shown(name),
         )
+        raise InvalidInput(words)
     return name

@@ -4,39 +4,30 @@ from typing import Any
 
 import msgspec
 
+from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.messages import (
     TERMS_HEADER,
     CheckinAnswer,
     Checkout,
-    DirectedCheckin,
     Enrol,
     Enrolled,
-    NoisyCheckin,
     Statistics,
     TaskList,
     TaskView,
+    checkin_type,
 )
 from crowdml.protocol.problems import MEDIA_TYPE, PROBLEMS
 
 __all__ = ["openapi"]
 
 TASK = {"name": "task", "in": "path", "required": True, "schema": {"type": "string"}}
-TOKEN: list[dict[str, list[str]]] = [{"token": []}]
+FORMATS = {"type": "string", "enum": ["npz", "json", "onnx"], "default": "npz"}
+FORMAT = {"name": "format", "in": "query", "required": False, "schema": FORMATS}
 
 
 def openapi(version: str) -> dict[str, Any]:
     """The whole document, as plain data."""
-    types = [
-        CheckinAnswer,
-        Checkout,
-        DirectedCheckin,
-        Enrol,
-        Enrolled,
-        NoisyCheckin,
-        Statistics,
-        TaskList,
-        TaskView,
-    ]
+    types = [*_checkins(), CheckinAnswer, Checkout, Enrol, Enrolled, Statistics, TaskList, TaskView]
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     schemas["Problem"] = _problem_schema()
     schemas["Values"] = _values_schema()
@@ -60,69 +51,56 @@ def openapi(version: str) -> dict[str, Any]:
     }
 
 
+def _checkins() -> list[type[msgspec.Struct]]:
+    return [
+        checkin_type(payload_type)
+        for payload_type in dict.fromkeys(k.payload_type for k in MECHANISMS.values())
+    ]
+
+
 def _paths() -> dict[str, Any]:
-    task = {"parameters": [TASK]}
-    return {
-        "/v1/tasks": {"get": _operation("List the tasks", _json("TaskList"))},
-        "/v1/tasks/{task}": task | {
-            "get": _operation("Describe a task and its terms", _json("TaskView"), "not-found")
-        },
-        "/v1/tasks/{task}/devices": task | {
-            "post": _operation(
-                "Enrol a device that has agreed to the terms",
-                _json("Enrolled"), "invalid-request", "not-found", "terms-changed",
-                "invite-required", "task-finished", "too-large", "unavailable",
-                body=("Enrol",), status=201,
-            )
-        },
-        "/v1/tasks/{task}/devices/me": task | {
-            "delete": _operation(
-                "Leave: the token ends; nothing sent before can be linked to new check-ins",
-                {}, "unauthorized", "revoked", "not-found", "unavailable", token=True, status=204,
-            )
-        },
-        "/v1/tasks/{task}/model": task | {
-            "get": _operation(
-                "Check out the current parameters", _json("Checkout"),
-                "unauthorized", "revoked", "not-found", "unavailable",
-                token=True, not_modified=True,
-            )
-        },
-        "/v1/tasks/{task}/checkins": task | {
-            "post": _operation(
-                "Check in what the task's mechanism tells", _json("CheckinAnswer"),
-                *(kind for kind in PROBLEMS if kind not in (
-                    "invalid-parameter", "invite-required", "method-not-allowed")),
-                body=("DirectedCheckin", "NoisyCheckin"), token=True,
-            )
-        },
-        "/v1/tasks/{task}/stats": task | {
-            "get": _operation("Private statistics", _json("Statistics"), "not-found")
-        },
-        "/v1/tasks/{task}/events": task | {
-            "get": _operation(
-                "The statistics as server-sent events: `event: statistics`, data as in /stats",
-                {"text/event-stream": {"schema": {"type": "string"}}}, "not-found",
-            )
-        },
-        "/v1/tasks/{task}/export": {
-            "parameters": [TASK, {
-                "name": "format", "in": "query", "required": False,
-                "schema": {"type": "string", "enum": ["npz", "json", "onnx"], "default": "npz"},
-            }],
-            "get": _operation(
-                "The learnt model",
-                {"application/octet-stream": {}, "application/json": {}},
-                "not-found", "invalid-parameter",
-            ),
-        },
-        "/v1/openapi.json": {"get": _operation("This document", {"application/json": {}})},
-        "/healthz": {"get": _operation("Is the process alive", {"text/plain": {}})},
-        "/readyz": {"get": _operation("Can it take check-ins", {"text/plain": {}}, "unavailable")},
-        "/metrics": {
-            "get": _operation("Metrics, for operators", {"text/plain": {}}, "not-found")
-        },
+    octets: dict[str, Any] = {"application/octet-stream": {}, "application/json": {}}
+    stream = {"text/event-stream": {"schema": {"type": "string"}}}
+    never = ("invalid-parameter", "invite-required", "method-not-allowed")
+    operations = {
+        "get /v1/tasks": _operation("List the tasks", _json("TaskList")),
+        "get /v1/tasks/{task}": _operation(
+            "Describe a task and its terms", _json("TaskView"), "not-found"),
+        "post /v1/tasks/{task}/devices": _operation(
+            "Enrol a device that has agreed to the terms",
+            _json("Enrolled"), "invalid-request", "not-found", "terms-changed",
+            "invite-required", "task-finished", "too-large", "unavailable",
+            body=("Enrol",), status=201),
+        "delete /v1/tasks/{task}/devices/me": _operation(
+            "Leave: the token ends; nothing sent before can be linked to new check-ins",
+            {}, "unauthorized", "revoked", "not-found", "unavailable", token=True, status=204),
+        "get /v1/tasks/{task}/model": _operation(
+            "Check out the current parameters", _json("Checkout"),
+            "unauthorized", "revoked", "not-found", "unavailable", token=True, not_modified=True),
+        "post /v1/tasks/{task}/checkins": _operation(
+            "Check in what the task's mechanism tells", _json("CheckinAnswer"),
+            *(kind for kind in PROBLEMS if kind not in never),
+            body=tuple(each.__name__ for each in _checkins()), token=True),
+        "get /v1/tasks/{task}/stats": _operation(
+            "Private statistics", _json("Statistics"), "not-found"),
+        "get /v1/tasks/{task}/events": _operation(
+            "The statistics as server-sent events: `event: statistics`, data as in /stats",
+            stream, "not-found"),
+        "get /v1/tasks/{task}/export": _operation(
+            "The learnt model", octets, "not-found", "invalid-parameter"),
+        "get /v1/openapi.json": _operation("This document", {"application/json": {}}),
+        "get /healthz": _operation("Is the process alive", {"text/plain": {}}),
+        "get /readyz": _operation("Can it take check-ins", {"text/plain": {}}, "unavailable"),
+        "get /metrics": _operation("Metrics, for operators", {"text/plain": {}}, "not-found"),
     }  # fmt: skip
+    return dict(_path(place, operation) for place, operation in operations.items())
+
+
+def _path(place: str, operation: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    method, path = place.split()
+    parameters = [TASK] if "{task}" in path else []
+    parameters += [FORMAT] if path.endswith("/export") else []
+    return path, ({"parameters": parameters} if parameters else {}) | {method: operation}
 
 
 def _operation(
@@ -139,26 +117,20 @@ def _operation(
         responses[str(status)]["content"] = content
     if not_modified:
         text = {"schema": {"type": "string"}}
-        headers = {
-            "ETag": text,
-            TERMS_HEADER: text | {"description": "SHA-256 of the terms now in force"},
-        }
-        responses[str(status)]["headers"] = headers
-        responses["304"] = {
-            "description": "The parameters with this ETag are still current",
-            "headers": headers,
-        }
+        terms = text | {"description": "SHA-256 of the terms now in force"}
+        headers = {"headers": {"ETag": text, TERMS_HEADER: terms}}
+        current = {"description": "The parameters with this ETag are still current"}
+        responses[str(status)] |= headers
+        responses["304"] = current | headers
     for code in sorted({PROBLEMS[kind].status for kind in problems}):
         kinds = ", ".join(kind for kind in problems if PROBLEMS[kind].status == code)
-        responses[str(code)] = {
-            "description": kinds,
-            "content": {MEDIA_TYPE: {"schema": _ref("Problem")}},
-        }
+        problem = {MEDIA_TYPE: {"schema": _ref("Problem")}}
+        responses[str(code)] = {"description": kinds, "content": problem}
     operation: dict[str, Any] = {"summary": summary, "responses": responses}
     if body:
         operation["requestBody"] = {"required": True, "content": _json(*body)}
     if token:
-        operation["security"] = TOKEN
+        operation["security"] = [{"token": []}]
     return operation
 
 

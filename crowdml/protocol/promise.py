@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import PRIVATE_UP_TO, Choice, Loss, Role, Unit
+from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit
 from crowdml.protocol.figures import certainty, nearest
-from crowdml.protocol.mechanisms import DirectionTerms
 from crowdml.protocol.sentences import LEAVES, LOST, sentences_of
 
 if TYPE_CHECKING:
@@ -105,6 +104,7 @@ class Promise:
         roles: The roles of check-ins; empty for noise.
     """
 
+    mechanism: str
     whom: Whom
     checkins: int
     batch: int
@@ -129,7 +129,6 @@ class Promise:
         """Compute the promise of a task.
 
         Args:
-            terms: What is agreed to.
             checkins: How many check-ins the participant allows; by default what the terms say, or
                 else as many as are usual. A task that is not private stays so with fewer.
             sent: What the check-ins so far have cost, perhaps on other terms. They count even if
@@ -146,9 +145,8 @@ class Promise:
         counted = min(checkins, terms.most_checkins) if limited and checkins is not None else usual
         counted = max(counted, len(past))
         over_checkins = Loss.sum([*past, loss.times(counted - len(past))]).total
-        directions = getattr(terms.privacy, "directions", 0)
-        size = 1 if whole else terms.make_model().size + 1 + terms.n_classes
         return cls(
+            mechanism=terms.mechanism_name,
             whom="person" if whole else "sample" if shared == 1 else "reading",
             checkins=counted,
             batch=terms.collection.batch,
@@ -161,10 +159,10 @@ class Promise:
             delta=loss.delta,
             answers=terms.target.labels[:2],
             tolerance=terms.model.tolerance,
-            directions=directions,
-            numbers=size,
+            directions=terms.privacy.directions,
+            numbers=mechanism.numbers,
             counted=terms.n_classes > 0,
-            roles=_roles(terms, loss.total) if whole else (),
+            roles=_roles(terms, mechanism),
         )
 
     # What follows from these numbers
@@ -244,18 +242,15 @@ def usual_checkins(terms: "Terms") -> int:
     return min(USUAL_CHECKINS, terms.checkins_within(PRIVATE_UP_TO) or USUAL_CHECKINS)
 
 
-def _roles(terms: "Terms", epsilon: float) -> tuple[RoleShare, ...]:
-    assert isinstance(terms.privacy, DirectionTerms)
-    shares = {role: terms.collection.roles.share(role) for role in Role}
-    of = _denominator(shares[Role.EVALUATE], shares[Role.COUNT])
-    choices = {
-        Role.TRAIN: (terms.privacy.directions, terms.privacy.closest),
-        Role.EVALUATE: (2, 1),
-        Role.COUNT: (max(terms.n_classes, 2), 1),
-    }
-    n = {role: max(1, nearest(share * of)) for role, share in shares.items() if share > 0}
+def _roles(terms: "Terms", mechanism: Mechanism) -> tuple[RoleShare, ...]:
+    truths = mechanism.truths
+    if not truths:
+        return ()
+    shares = {role: terms.collection.roles.share(role) for role in truths}
+    of = _denominator(*(share for role, share in shares.items() if role is not Role.TRAIN))
+    n = {role: max(1, nearest(share * of)) for role, share in shares.items()}
     n[Role.TRAIN] = of - sum(n.values()) + n[Role.TRAIN]
-    return tuple(RoleShare(role, n[role], of, Choice(*choices[role], epsilon).p) for role in n)
+    return tuple(RoleShare(role, n[role], of, truths[role]) for role in n)
 
 
 def _denominator(*shares: float) -> int:

@@ -5,8 +5,8 @@ Rules about several fields follow, wherever the fields that they need are valid.
 """
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias, TypeVar, get_args
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -14,7 +14,7 @@ from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol.wording import Words, cut, in_words, listed, shown
 
-__all__ = ["MISSING", "Review", "Rule", "fields_of", "read", "rule"]
+__all__ = ["MISSING", "FieldRule", "Open", "Review", "fields_of", "read", "read_open", "rule"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 MISSING = Phrase("is missing")
@@ -24,16 +24,48 @@ MOST_UNKNOWN = 10
 Check: TypeAlias = Callable[..., Iterable[Mistake]]
 
 
-class Rule(NamedTuple):
+class Open:
+    """A table of which there are several kinds: a field of it names one, and more may be added.
+
+    A kind is a struct whose tag is its name. msgspec reads such a field with `read_open`.
+    """
+
+    __slots__ = ()
+
+    tag_field: ClassVar[str]
+
+    @classmethod
+    def kinds(cls) -> dict[str, Any]:
+        """Return the struct of every kind, by its name."""
+        raise NotImplementedError
+
+    @classmethod
+    def named_in(cls, table: Any) -> type[msgspec.Struct] | None:
+        """Return the struct that a table names; None if it names none that is known."""
+        name = table.get(cls.tag_field) if isinstance(table, dict) else None
+        return cls.kinds().get(name) if isinstance(name, str) else None
+
+
+def read_open(kind: type, document: Any) -> Any:
+    """Read a table of an open kind. Give this to msgspec as its `dec_hook`."""
+    if not issubclass(kind, Open):
+        raise NotImplementedError(f"there is no way to read {kind}.")
+    named = kind.named_in(document)
+    if named is None:
+        raise ValueError(f"{kind.tag_field} must be one of {', '.join(kind.kinds())}.")
+    return msgspec.convert(document, named)
+
+
+class FieldRule(NamedTuple):
     """A rule about fields that are valid by themselves: it gets their values, in this order."""
 
     needs: tuple[str, ...]
     check: Check
 
 
-def rule(*needs: str) -> Callable[[Check], Rule]:
-    """Make a check a `Rule` about these fields: it runs only where each of them is valid alone."""
-    return lambda check: Rule(needs, check)
+def rule(*needs: str) -> Callable[[Check], FieldRule]:
+    """Make a check a `FieldRule` about these fields: it runs only where each of them is valid."""
+    return lambda check: FieldRule(needs, check)
 
 
 class Review:
@@ -62,7 +94,7 @@ class Review:
         else:
             self._read_value(document, kind, name)
 
-    def apply(self, rules: Iterable[Rule]) -> None:
+    def apply(self, rules: Iterable[FieldRule]) -> None:
         """Judge by further rules; what a field is first found guilty of is what is said of it."""
         for needs, check in rules:
             if all(place in self.values for place in needs):
@@ -93,25 +125,36 @@ class Review:
             # A table left out is an empty one: what it must have is missing, the rest has defaults.
             value = {} if inner and field.default is not None else field.default
         if inner and isinstance(value, dict):
-            self._read_table(_untagged(value, inner), inner, f"{place}.")
+            self._read_tagged(value, inner, place)
+        elif _is_open(field.type) and isinstance(value, dict):
+            names, found = listed(field.type.kinds()), value.get(field.type.tag_field)
+            must = Phrase("must be {what}", what=names)
+            self.mistakes.append(Mistake(f"{place}.{field.type.tag_field}", must, shown(found)))
         else:
             self._read_value(value, field.type, place)
 
+    def _read_tagged(self, table: dict[str, Any], kind: type[msgspec.Struct], place: str) -> None:
+        config = kind.__struct_config__
+        if config.tag_field in table:
+            self.values[f"{place}.{config.tag_field}"] = config.tag
+        rest = {name: value for name, value in table.items() if name != config.tag_field}
+        self._read_table(rest, kind, f"{place}.")
+
     def _read_value(self, value: Any, kind: Any, place: str) -> None:
         if _fits(value, kind):
-            self.values[place] = msgspec.convert(value, kind)
+            self.values[place] = msgspec.convert(value, kind, dec_hook=read_open)
         else:
             must = Phrase("must be {what}", what=in_words(kind))
             self.mistakes.append(Mistake(place, must, _culprit(value, kind)))
 
 
-def read(document: Any, kind: type[T], name: str, rules: Iterable[Rule], start: str = "") -> T:
+def read(document: Any, kind: type[T], name: str, rules: Iterable[FieldRule], start: str = "") -> T:
     """The document as what it should be, or `InvalidTask` with all its mistakes."""
     review = Review(document, kind, name)
     review.apply(rules)
     if review.mistakes:
         raise InvalidTask(*review.mistakes, start=start)
-    return msgspec.convert(document, kind)
+    return msgspec.convert(document, kind, dec_hook=read_open)
 
 
 def fields_of(
@@ -154,23 +197,16 @@ def _addition(field: msgspec.structs.FieldInfo, table: str) -> Phrase:
 
 def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:
     """The table that a field is, also where it may be left out; of several, the one it names."""
-    parts = [
-        part
-        for part in (kind, *get_args(kind))
-        if isinstance(part, type) and issubclass(part, msgspec.Struct)
-    ]
-    named = [part for part in parts if isinstance(value, dict) and _names(value, part)]
-    return next(iter(named or (parts if len(parts) == 1 else [])), None)
+    for part in (kind, *get_args(kind)):
+        if _is_open(part):
+            return part.named_in(value)  # type: ignore[no-any-return]
+        if isinstance(part, type) and issubclass(part, msgspec.Struct):
+            return part
+    return None
 
 
-def _names(table: dict[str, Any], kind: type[msgspec.Struct]) -> bool:
-    config = kind.__struct_config__
-    return config.tag_field is not None and table.get(config.tag_field) == config.tag
-
-
-def _untagged(table: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    tag = kind.__struct_config__.tag_field
-    return {name: value for name, value in table.items() if name != tag}
+def _is_open(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Open)
 
 
 def _requires_some(kind: type[msgspec.Struct]) -> bool:
@@ -179,10 +215,19 @@ def _requires_some(kind: type[msgspec.Struct]) -> bool:
 
 def _fits(value: Any, kind: Any) -> bool:
     try:
-        msgspec.convert(value, kind)
+        found = msgspec.convert(value, kind, dec_hook=read_open)
     except msgspec.ValidationError:
         return False
-    return True
+    return found is None or all(found in names for names in _registries(kind))
+
+
+def _registries(kind: Any) -> Iterator[Container[str]]:
+    """The names that a type allows: those that are registered at this moment."""
+    for part in get_args(kind):
+        if isinstance(part, msgspec.Meta):
+            yield from [part.extra["names"]] if part.extra and "names" in part.extra else []
+        else:
+            yield from _registries(part)
 
 
 def _culprit(value: Any, kind: Any) -> Words:

@@ -6,33 +6,35 @@ from collections.abc import Iterator
 from crowdml.errors import Mistake
 from crowdml.models import MODELS
 from crowdml.phrase import Phrase
-from crowdml.privacy import LARGEST_CHOICE, LARGEST_SHARE
-from crowdml.protocol.review import Rule, rule
+from crowdml.privacy import LARGEST_SHARE
+from crowdml.protocol.mechanisms import MECHANISMS
+from crowdml.protocol.review import rule
+from crowdml.protocol.sensor import features_made
+from crowdml.protocol.sensors import SENSORS
 from crowdml.protocol.wording import listed, shown
 
 __all__ = ["RULES", "TERMS_RULES", "model_mistakes", "name_is_taken"]
 
 LARGEST_MODEL = 1_000_000
 CLASSIFIERS = [name for name, kind in MODELS.items() if kind.classifier]
-SUMMARY = ("mean", "standard deviation", "smallest", "largest")
 
 
 @rule("features.sensor.kind", "features.sensor.transform")
 def _values_are_typed_in(kind: str, transform: str) -> Iterator[Mistake]:
-    if (kind == "manual") != (transform == "values"):
+    if SENSORS[kind].typed_in != (transform == "values"):
         yield Mistake(
             "features.sensor.transform",
-            Phrase("must be values for manual and only for it"),
+            Phrase("must be values where numbers are typed in, and only there"),
             Phrase("{value} for {kind}", value=shown(transform), kind=kind),
         )
 
 
 @rule("features.sensor.kind", "features.sensor.fields")
 def _fields_are_typed_in(kind: str, fields: tuple[str, ...]) -> Iterator[Mistake]:
-    if (kind == "manual") != bool(fields):
+    if SENSORS[kind].typed_in != bool(fields):
         yield Mistake(
             "features.sensor.fields",
-            Phrase("must name the numbers to enter for manual and only for it"),
+            Phrase("must name the numbers where they are typed in, and only there"),
             Phrase("{value} for {kind}", value=len(fields), kind=kind),
         )
 
@@ -42,7 +44,7 @@ def _fields_are_typed_in(kind: str, fields: tuple[str, ...]) -> Iterator[Mistake
 def _count_is_what_is_made(
     count: int, transform: str, window: int, fields: tuple[str, ...]
 ) -> Iterator[Mistake]:
-    made = {"summary": len(SUMMARY), "values": len(fields)}.get(transform)
+    made = features_made(transform, len(fields))
     if made is None and count > window:
         must = Phrase("must be at most {n}, the readings in the sensor's window", n=window)
         yield Mistake("features.count", must, count)
@@ -100,48 +102,6 @@ def model_mistakes(
         yield Mistake("features.count", must, size, Phrase("Use fewer features or labels."))
 
 
-def _label_counts_have_their_level(field: str) -> Rule:
-    @rule(field, "target.labels")
-    def check(level: float | str, labels: tuple[str, ...]) -> Iterator[Mistake]:
-        if labels and not float(level) > 0:
-            yield Mistake(field, Phrase("must be above 0 where there are labels"), f"{level}")
-        if not labels and level != 0:
-            yield Mistake(field, Phrase("must be 0 where there are no labels"), f"{level}")
-
-    return check
-
-
-def _clip_is_for_noise(field: str, needed: bool) -> Rule:
-    @rule(field, "model.clip")
-    def check(level: float | str, clip: float | None) -> Iterator[Mistake]:
-        if needed and clip is None:
-            yield Mistake("model.clip", Phrase("must be a number where there is noise"), "null")
-        if not needed and clip is not None:
-            must = Phrase("must be null for the mechanism direction, which needs none")
-            yield Mistake("model.clip", must, clip)
-
-    return check
-
-
-@rule("privacy.directions", "privacy.closest")
-def _some_are_not_the_closest(directions: int, closest: int) -> Iterator[Mistake]:
-    if closest >= directions:
-        must = Phrase("must be less than privacy.directions, {n}", n=directions)
-        yield Mistake("privacy.closest", must, closest)
-
-
-@rule("privacy.epsilon", "privacy.closest", "collection.checkins")
-def _a_direction_is_sent_so_often(
-    epsilon: float, closest: int, checkins: int | None
-) -> Iterator[Mistake]:
-    if checkins is None:
-        must = Phrase("must be there for the mechanism direction")
-        yield Mistake("collection.checkins", must, "null")
-    elif epsilon / checkins > LARGEST_CHOICE:
-        must = Phrase("must be at most {n} for each check-in", n=LARGEST_CHOICE)
-        yield Mistake("privacy.epsilon", must, epsilon / checkins)
-
-
 @rule("collection.evaluators", "collection.counters")
 def _some_checkins_train(evaluators: float | None, counters: float | None) -> Iterator[Mistake]:
     share = (evaluators or 0.0) + (counters or 0.0)
@@ -157,16 +117,33 @@ def _counters_have_answers(counters: float | None, labels: tuple[str, ...]) -> I
         yield Mistake("collection.counters", must, counters, Phrase("Remove it."))
 
 
-def _has_no_use(field: str, chosen: str, mechanism: str) -> Rule:
-    """Both fields exist in all terms; `chosen` only in those of some mechanisms."""
-
-    @rule(chosen, field)
-    def check(_: object, share: float) -> Iterator[Mistake]:
-        if share != 0:
+@rule("privacy.mechanism", "collection.heldout", "collection.evaluators", "collection.counters",
+      "collection.checkins", "model.clip")  # fmt: skip
+def _options_fit(
+    mechanism: str,
+    heldout: float,
+    evaluators: float,
+    counters: float,
+    checkins: int | None,
+    clip: float | None,
+) -> Iterator[Mistake]:
+    """All terms have these fields, but only some mechanisms have a use for them."""
+    options = MECHANISMS[mechanism].options
+    shares = {"heldout": heldout, "evaluators": evaluators, "counters": counters}
+    for name, share in shares.items():
+        if share != 0 and f"collection.{name}" not in options:
             must = Phrase("must be 0 for the mechanism {mechanism}", mechanism=mechanism)
-            yield Mistake(field, must, share)
-
-    return check
+            yield Mistake(f"collection.{name}", must, share)
+    if checkins is None and "collection.checkins" in options:
+        must = Phrase("must be there for the mechanism {mechanism}", mechanism=mechanism)
+        yield Mistake("collection.checkins", must, "null")
+    if clip is None and "model.clip" in options:
+        yield Mistake("model.clip", Phrase("must be a number where there is noise"), "null")
+    if clip is not None and "model.clip" not in options:
+        must = Phrase(
+            "must be null for the mechanism {mechanism}, which needs none", mechanism=mechanism
+        )
+        yield Mistake("model.clip", must, clip)
 
 
 def name_is_taken(name: str) -> Mistake:
@@ -187,18 +164,4 @@ RULES = (
 )
 """Those that a task file and the terms have in common."""
 
-TERMS_RULES = (
-    *RULES,
-    _label_counts_have_their_level("privacy.epsilon_y"),
-    _label_counts_have_their_level("privacy.rho_y"),
-    _clip_is_for_noise("privacy.epsilon_g", needed=True),
-    _clip_is_for_noise("privacy.rho_g", needed=True),
-    _clip_is_for_noise("privacy.directions", needed=False),
-    _has_no_use("collection.heldout", "privacy.directions", "direction"),
-    _has_no_use("collection.evaluators", "privacy.epsilon_g", "laplace"),
-    _has_no_use("collection.evaluators", "privacy.rho_g", "gaussian"),
-    _has_no_use("collection.counters", "privacy.epsilon_g", "laplace"),
-    _has_no_use("collection.counters", "privacy.rho_g", "gaussian"),
-    _some_are_not_the_closest,
-    _a_direction_is_sent_so_often,
-)
+TERMS_RULES = (*RULES, _options_fit)

@@ -5,36 +5,40 @@ from typing import Annotated, Literal
 
 import msgspec
 
-__all__ = ["GAP_SECONDS", "GAP_TICKS", "Sensor"]
+from crowdml.protocol.sensors import SENSORS, SensorKind
+
+__all__ = ["GAP_SECONDS", "GAP_TICKS", "SUMMARY", "Sensor", "features_made"]
 
 GAP_SECONDS = 1.0
 GAP_TICKS = 5
 """Readings further apart than either of these do not belong into one window."""
 
+SUMMARY = ("mean", "standard deviation", "smallest", "largest")
+"""The features that the transform `summary` makes."""
+
 
 class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The pipeline from readings to samples.
 
-    A reading is one number: the length of the acceleration vector (`motion`, m/s²), the level of
-    the sound (`sound`, root mean square, 0 … 1), the illuminance (`light`, lux) or the speed
-    (`speed`, m/s). `manual` has no readings: the participant enters the numbers named in `fields`.
+    A reading is one number, in the unit that docs/tasks.md gives for the kind of sensor. Where
+    numbers are typed in there are no readings: the participant enters those named in `fields`.
 
     Args:
-        kind: Which sensor.
+        kind: Which of `SENSORS`.
         rate: Readings a second; a device that gets more or fewer takes the newest at each tick.
         window: Readings in a window. A window never spans two labels, nor a gap in the readings.
         transform: `spectrum`: absolute values of the first bins of the window's Fourier
             transform, divided by their sum. `amplitudes`: the same divided by `scale` instead.
-            `summary`: mean, standard deviation, smallest and largest, divided by `scale`.
+            `summary`: those of `SUMMARY`, divided by `scale`.
             `values`: what was entered, divided by `scale`.
-        first_bin: A weight for bin 0 of the spectrum, which for motion is mostly gravity.
+        first_bin: A weight for bin 0 of the spectrum, which for some sensors says little.
         scale: A fixed, public divisor.
         every: Seconds from one sample to the next, at least.
         trigger: `always`, or `label-change`: only when the label differs from the last sample's.
-        fields: Names of the numbers to enter, for `manual`.
+        fields: Names of the numbers to enter, where they are typed in.
     """
 
-    kind: Literal["light", "manual", "motion", "sound", "speed"]
+    kind: Annotated[str, msgspec.Meta(min_length=1, max_length=40, extra={"names": SENSORS})]
     rate: Annotated[float, msgspec.Meta(ge=0.01, le=1000)] = 20.0
     window: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 64
     transform: Literal["amplitudes", "spectrum", "summary", "values"] = "spectrum"
@@ -46,6 +50,15 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
         msgspec.Meta(max_length=200),
     ] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in SENSORS:
+            raise ValueError(f"a sensor must be one of {sorted(SENSORS)}, found {self.kind!r}")
+
+    @property
+    def registered(self) -> SensorKind:
+        """What is known of this kind of sensor."""
+        return SENSORS[self.kind]
 
     @property
     def samples_per_reading(self) -> int:
@@ -59,8 +72,17 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         >>> Sensor("motion", rate=20, window=64, every=1).samples_per_reading
         5
         """
-        if self.kind == "manual" or self.trigger == "label-change":
+        if self.registered.typed_in or self.trigger == "label-change":
             return 1
         apart = max(1, math.ceil(self.every * self.rate - 1e-9))
         repeated = max(GAP_TICKS, math.ceil(GAP_SECONDS * self.rate))
         return math.ceil((self.window + repeated - 1) / apart)
+
+
+def features_made(transform: str, fields: int) -> int | None:
+    """How many features a transform makes of so many typed numbers; None if the task says.
+
+    >>> features_made("summary", 0), features_made("values", 2), features_made("spectrum", 0)
+    (4, 2, None)
+    """
+    return {"summary": len(SUMMARY), "values": fields}.get(transform)

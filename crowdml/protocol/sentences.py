@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from crowdml.phrase import Phrase
-from crowdml.privacy import PRIVATE_UP_TO, Role
-from crowdml.protocol.figures import certainty, counted, times, whole, written_epsilon
+from crowdml.privacy import PRIVATE_UP_TO
+from crowdml.protocol.figures import certainty, counted, times, written_epsilon
+from crowdml.protocol.mechanisms import MECHANISMS
 
 if TYPE_CHECKING:
-    from crowdml.protocol.promise import Promise, RoleShare
+    from crowdml.protocol.promise import Promise
 
 __all__ = ["LEAVES", "LOST", "sentences_of"]
 
@@ -29,51 +30,28 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
         yield "not_private", _not_private(promise)
     yield "stays", _stays(promise)
     yield "often", _often(promise)
-    if len(promise.roles) > 1:
-        yield "rule", Phrase("A public rule, not your device, decides what a check-in sends.")
-    if promise.roles:
-        yield from ((share.role.value, _role(promise, share)) for share in promise.roles)
-    else:
-        yield "numbers", _numbers(promise)
-    yield "hides", _hides(promise)
+    yield from MECHANISMS[promise.mechanism].sends(promise)
     yield "epsilon", _epsilon(promise)
     if promise.delta and not promise.exact:
-        yield (
-            "delta",
-            Phrase(
-                "With a chance of one in {n}, more can be learnt than that.",
-                n=whole(round(1 / promise.delta)),
-            ),
-        )
+        n = round(1 / promise.delta)
+        yield "delta", Phrase("With a chance of one in {n}, more can be learnt than that.", n=n)
     yield "loss", _loss(promise)
     if promise.epsilon_per_checkin is not None and promise.checkins > 1:
-        yield (
-            "less",
-            Phrase(
-                "With one check-in instead of {n} it would be {times}.",
-                n=whole(promise.checkins),
-                times=times(certainty(promise.epsilon_per_checkin)),
-            ),
-        )
+        n, often = promise.checkins, times(certainty(promise.epsilon_per_checkin))
+        less = Phrase("With one check-in instead of {n} it would be {times}.", n=n, times=often)
+        yield "less", less
     if promise.whom != "person" and not promise.exact:
         if promise.checkins > 1 or promise.for_a_reading:
-            yield (
-                "single",
-                Phrase(
-                    "For a single sample it would be {times}.",
-                    times=times(certainty(promise.epsilon_per_sample)),
-                ),
-            )
+            often = times(certainty(promise.epsilon_per_sample))
+            yield "single", Phrase("For a single sample it would be {times}.", times=often)
         yield "common", Phrase("What all your samples have in common has no such bound.")
     if promise.shared > 1 and not promise.exact:
-        yield (
-            "readings",
-            Phrase(
-                "One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.",
-                n=whole(promise.shared),
-                epsilon=written_epsilon(promise.epsilon_per_reading),
-            ),
+        readings = Phrase(
+            "One reading of your sensor is in up to {n} samples: for a reading, ε = {epsilon}.",
+            n=promise.shared,
+            epsilon=written_epsilon(promise.epsilon_per_reading),
         )
+        yield "readings", readings
 
 
 def _not_private(promise: "Promise") -> Phrase:
@@ -107,89 +85,7 @@ def _stays(promise: "Promise") -> Phrase:
 def _often(promise: "Promise") -> Phrase:
     if promise.checkins == 1:
         return Phrase("It sends one check-in, and no more.")
-    return Phrase("It stops after {n} check-ins.", n=whole(promise.checkins))
-
-
-def _role(promise: "Promise", share: "RoleShare") -> Phrase:
-    n, of = whole(share.n), whole(share.of)
-    directions = whole(promise.directions)
-    if share.role is Role.TRAIN and share.n == share.of:
-        return Phrase(
-            "In every check-in it sends one number: which of {directions} directions the "
-            "model should move in.",
-            directions=directions,
-        )
-    if share.role is Role.TRAIN:
-        return Phrase(
-            "In {n} of {of} check-ins it sends one number: which of {directions} directions "
-            "the model should move in.",
-            n=n,
-            of=of,
-            directions=directions,
-        )
-    if share.role is Role.COUNT:
-        return Phrase(
-            "In {n} of {of} check-ins it sends only your answer to one sample. The answer "
-            "sent is the true one {times}; otherwise it is made up.",
-            n=n,
-            of=of,
-            times=times(share.truth),
-        )
-    if promise.counted:
-        return Phrase(
-            "In {n} of {of} check-ins it sends only whether the model was right about one of "
-            "your samples. What it sends is true {times}; otherwise it is the opposite.",
-            n=n,
-            of=of,
-            times=times(share.truth),
-        )
-    return Phrase(
-        "In {n} of {of} check-ins it sends only whether the model was within {tolerance} of "
-        "the number in one of your samples. What it sends is true {times}; otherwise it is "
-        "the opposite.",
-        n=n,
-        of=of,
-        tolerance=written_epsilon(promise.tolerance),
-        times=times(share.truth),
-    )
-
-
-def _numbers(promise: "Promise") -> Phrase:
-    if promise.counted:
-        return Phrase(
-            "A check-in holds {n} numbers: which way the model should move, how many of its "
-            "predictions were wrong, and how many samples had each answer.",
-            n=whole(promise.numbers),
-        )
-    return Phrase(
-        "A check-in holds {n} numbers: which way the model should move, and how many of its "
-        "predictions were wrong.",
-        n=whole(promise.numbers),
-    )
-
-
-def _hides(promise: "Promise") -> Phrase:
-    if promise.exact:
-        return Phrase("They are sent exactly as they are.")
-    if promise.whom == "person":
-        if promise.level.key == "none":
-            return Phrase("Chance changes what is sent so little that nothing is protected.")
-        if promise.weak:
-            return Phrase(
-                "Chance changes what is sent so little that a guess about you can become "
-                "nearly certain."
-            )
-        return Phrase(
-            "Chance has a part in what is sent, so nobody can be sure what your samples are."
-        )
-    if promise.level.key == "none":
-        return Phrase("So little noise is added to them that nothing is protected.")
-    if promise.weak:
-        return Phrase(
-            "Noise is added to each of them, but so little that a guess about what your "
-            "samples have in common can become nearly certain."
-        )
-    return Phrase("Noise is added to each of them before they leave.")
+    return Phrase("It stops after {n} check-ins.", n=promise.checkins)
 
 
 def _epsilon(promise: "Promise") -> Phrase:
@@ -204,7 +100,7 @@ def _epsilon(promise: "Promise") -> Phrase:
         "ε = {epsilon} for one sample in each of {n} check-ins, and ε = {single} for a single "
         "sample.",
         epsilon=epsilon,
-        n=whole(promise.checkins),
+        n=promise.checkins,
         single=written_epsilon(promise.epsilon_per_sample),
     )
 

@@ -5,7 +5,7 @@ same bytes, and acts on nothing else, so no rule for canonical JSON is needed in
 """
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -13,22 +13,29 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles
-from crowdml.protocol.mechanisms import Conditions, PrivacyTerms
+from crowdml.protocol.mechanisms import (
+    MECHANISMS,
+    Conditions,
+    MechanismKind,
+    PrivacyTerms,
+    kind_in,
+    tag_of,
+)
 from crowdml.protocol.promise import Promise
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
 from crowdml.protocol.sensor import Sensor
 
 __all__ = [
+    "CheckinShare",
     "CollectionTerms",
     "Features",
-    "Line",
-    "ModelKind",
+    "LineText",
+    "ModelName",
     "ModelTerms",
     "Positive",
     "PrivacyTerms",
     "Purpose",
-    "Share",
     "Target",
     "Terms",
     "Text",
@@ -36,19 +43,15 @@ __all__ = [
     "terms_hash",
 ]
 
-if TYPE_CHECKING:
-    ModelKind: TypeAlias = str
-else:
-    ModelKind = Literal[tuple(MODELS)]
-
+ModelName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": MODELS})]
 MOST_CHECKINS = 1_000_000
 NOT_TERMS = "the server's terms make no sense: "
 
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
-Line: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+LineText: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Purpose: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
-Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
+CheckinShare: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
 """The share of the check-ins that have a role other than training."""
 
 
@@ -74,11 +77,11 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """h, l, λ, S and the domain of w.
 
-    `clip` is null where the mechanism needs none; `delta` belongs to huber, `tolerance` to ridge
-    and huber (what counts as an error).
+    `clip` is null where the mechanism needs none, and a task file may leave it out; `delta` belongs
+    to huber, `tolerance` to ridge and huber (what counts as an error).
     """
 
-    kind: ModelKind
+    kind: ModelName
     clip: Positive | None = None
     regularization: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
     radius: Positive = 1000.0
@@ -103,8 +106,8 @@ class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     heldout: Annotated[float, msgspec.Meta(ge=0, le=0.5)] = 0.0
     checkins: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHECKINS)] | None = None
-    evaluators: Share = 0.0
-    counters: Share = 0.0
+    evaluators: CheckinShare = 0.0
+    counters: CheckinShare = 0.0
 
     @property
     def roles(self) -> Roles:
@@ -115,16 +118,13 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a participant agrees to.
 
     Args:
-        task: The task's name.
-        owner: Who runs it.
-        contact: How to reach them.
         purpose: What the model will be used for.
         sensors: What is read, and how often.
     """
 
     task: str
-    owner: Line
-    contact: Line
+    owner: LineText
+    contact: LineText
     purpose: Purpose
     sensors: Text
     features: Features
@@ -140,7 +140,9 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             document = msgspec.json.decode(text.encode())
         except (ValueError, RecursionError) as error:
             raise InvalidTask(Mistake("they", Phrase("must be JSON")), start=NOT_TERMS) from error
-        terms = read(document, cls, "they", TERMS_RULES, NOT_TERMS)
+        kind = kind_in(document)
+        rules = (*TERMS_RULES, *(kind.terms_rules if kind else ()))
+        terms = read(document, cls, "they", rules, NOT_TERMS)
         try:
             claimed, cost = float(terms.privacy.epsilon), terms.loss.total
         except InvalidInput as error:
@@ -205,8 +207,13 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def mechanism_name(self) -> str:
-        """`direction`, `gaussian` or `laplace`."""
-        return str(self.privacy.__struct_config__.tag)
+        """The name of its mechanism, one of `MECHANISMS`."""
+        return tag_of(type(self.privacy))
+
+    @property
+    def kind(self) -> MechanismKind:
+        """The kind of its mechanism."""
+        return MECHANISMS[self.mechanism_name]
 
     def mechanism(self) -> Mechanism:
         """What decides what leaves a device, and what it costs."""

@@ -1,51 +1,85 @@
-"""Changing single fields of a task file, with all that people wrote around them left as it is."""
+"""Setting single fields of a task file; comments and layout of the file are kept."""
 
-import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from typing import Any, TypeAlias
 
-__all__ = ["set_fields"]
+from crowdml.errors import InvalidTask, Mistake
+from crowdml.phrase import Phrase
+from crowdml.protocol.mechanisms import MECHANISMS
+from crowdml.protocol.task_file import FILE
+from crowdml.protocol.wording import shown
+
+__all__ = ["TomlValue", "recommended_fields", "set_fields"]
+
+TomlValue: TypeAlias = str | float | bool | list[str]
 
 
-def set_fields(text: str, values: Mapping[str, str | float | None]) -> str:
-    r"""The text with these fields set, by places such as `privacy.epsilon`; None takes one out.
+def set_fields(text: str, values: Mapping[str, TomlValue | None]) -> str:
+    r"""Set fields of a TOML document, named by places such as `privacy.epsilon`.
 
-    A field that stands on a line of its own is changed there; another is added to its table, or
-    with a table of its own at the end.
+    Args:
+        text: The document; `InvalidTask` if it is no TOML.
+        values: The value of each field; None removes a field.
 
     >>> print(set_fields('[stop]\nupdates = 5  # few\n', {"stop.updates": 9, "model.clip": None}))
     [stop]
     updates = 9  # few
     <BLANKLINE>
     """
+    # Only an owner's tools write task files, so a device needs no tomlkit.
+    import tomlkit
+
+    newline = "\r\n" if "\r\n" in text else "\n"
+    try:
+        document = tomlkit.parse(text.replace("\r\n", "\n"))
+    except (ValueError, RecursionError, tomlkit.exceptions.TOMLKitError) as error:
+        must = Phrase("must be valid TOML: {why}", why=str(error))
+        raise InvalidTask(Mistake(FILE, must)) from error
     for place, value in values.items():
-        text = _set(text, place, value)
-    return text
+        _set(document, place, value)
+    return tomlkit.dumps(document).replace("\n", newline)
 
 
-def _set(text: str, place: str, value: str | float | None) -> str:
-    table, _, name = place.rpartition(".")
-    lines, inside, header = text.splitlines(), table == "", None
-    for number, line in enumerate(lines):
-        if found := re.match(r"\s*\[([\w.]+)\]", line):
-            inside = found[1] == table
-            header = number if inside else header
-        elif inside and (
-            own := re.match(rf"(\s*{re.escape(name)}\s*=\s*)([^#]*?)(\s*#.*)?$", line)
-        ):
-            if value is None:
-                del lines[number]
-            else:
-                lines[number] = f"{own[1]}{_written(value)}{own[3] or ''}"
-            return "\n".join(lines) + "\n"
-    if value is not None:
-        entry = f"{name} = {_written(value)}"
-        if header is None:
-            lines += ["", f"[{table}]", entry]
-        else:
-            lines.insert(header + 1, entry)
-    return "\n".join(lines) + "\n"
+def _set(table: Any, place: str, value: TomlValue | None) -> None:
+    import tomlkit
+    from tomlkit.items import Table
+
+    *outer, name = place.split(".")
+    for each in outer:
+        if value is None and each not in table:
+            return
+        table = table.setdefault(each, tomlkit.table())
+        if not isinstance(table, MutableMapping):
+            must = Phrase("must be {what}", what=Phrase("a table"))
+            raise InvalidTask(Mistake(each, must, shown(table.unwrap())))
+    if value is None:
+        table.pop(name, None)
+    elif name in table or not isinstance(table, Table):
+        table[name] = value
+    else:
+        # A comment at the end of a table's lines mostly belongs to the next table's header.
+        body, comments = table.value.body, []
+        while body and body[-1][0] is None:
+            comments.append(body.pop())
+        table[name] = value
+        body.extend(reversed(comments))
 
 
-def _written(value: str | float) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+def recommended_fields(
+    mechanism: str, batch: int, checkins: int, devices: int
+) -> dict[str, TomlValue | None]:
+    """The fields of a task file that run a task as a plan recommends; None for one to remove.
+
+    The rules reject fields of other mechanisms, so these are removed.
+    """
+    own = MECHANISMS[mechanism].options
+    options = {option for kind in MECHANISMS.values() for option in kind.options}
+    fields: dict[str, TomlValue | None] = dict.fromkeys(sorted(options - own))
+    if "collection.checkins" in own:
+        fields["collection.checkins"] = checkins
+    return fields | {
+        "privacy.mechanism": mechanism,
+        "collection.batch": batch,
+        "collection.buffer": None,
+        "stop.updates": devices * checkins,
+    }

@@ -28,7 +28,8 @@ NOUNS = {
 def in_words(kind: Any) -> Words:
     """What a value of this type is, to complete the sentence "it must be …".
 
-    Where the type's `Meta` has `extra={"words": …}`, that phrase completes the sentence.
+    Where the type's `Meta` has `extra={"words": …}`, that phrase completes the sentence; with
+    `extra={"names": …}`, a registry, its names do, those of this moment.
 
     >>> str(in_words(Annotated[int, Meta(ge=1, le=100_000)]))
     'a whole number from 1 to 100,000'
@@ -39,8 +40,8 @@ def in_words(kind: Any) -> Words:
     """
     kind, meta = get_args(kind)[:2] if get_origin(kind) is Annotated else (kind, NO_META)
     if meta.extra:
-        words: Phrase = meta.extra["words"]
-        return words
+        words: Phrase | None = meta.extra.get("words")
+        return words or listed(meta.extra["names"])
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if origin is Literal:
         return listed(parts)
@@ -49,6 +50,8 @@ def in_words(kind: Any) -> Words:
     if origin is tuple:
         whole = _sized(Phrase("a list"), meta, Phrase("entries"))
         return Phrase("{list}, each {entry}", list=whole, entry=in_words(parts[0]))
+    if not issubclass(origin, Struct | str | bytes | float | int):
+        return Phrase("a table")
     if issubclass(origin, Struct):
         return Phrase(
             "a table with the fields {fields}", fields=listed(origin.__struct_fields__, "and")
@@ -106,10 +109,7 @@ def cut(text: str) -> str:
 def _ranged(noun: Phrase, meta: Meta) -> Phrase:
     if meta.ge is not None and meta.le is not None:
         return Phrase(
-            "{noun} from {least} to {most}",
-            noun=noun,
-            least=number(meta.ge),
-            most=number(meta.le),
+            "{noun} from {least} to {most}", noun=noun, least=number(meta.ge), most=number(meta.le)
         )
     ends = [end for end in (_lower_end(meta), _upper_end(meta)) if end]
     if not ends:

@@ -1,6 +1,6 @@
 """The paper's figures from our simulator, beside the values read off the published ones."""
 
-from crowdml.reproduction.paper import READINGS, Reading
+from crowdml.reproduction.paper import READINGS, PaperReading
 from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.report import write_report
 from crowdml.reproduction.reproduce import FIGURES, Reproduction, reproduce
@@ -9,7 +9,7 @@ __all__ = [
     "FIGURES",
     "READINGS",
     "FigurePlan",
-    "Reading",
+    "PaperReading",
     "Reproduction",
     "load_plans",
     "reproduce",

@@ -3,11 +3,19 @@
 import msgspec
 import numpy as np
 
+from crowdml.device import write_checkin
 from crowdml.models import Minibatch, Model
 from crowdml.privacy import Place, SystemChance
-from crowdml.protocol import Checkout, NoisyCheckin, State, encode_gradient, encode_parameters
-from crowdml.simulation import Dataset, Learning, make_schedule, uniform_delay
-from crowdml.simulation.arrivals import Arrivals
+from crowdml.protocol import Checkout, State, encode_parameters
+from crowdml.simulation import (
+    Arrivals,
+    Dataset,
+    Learning,
+    make_schedule,
+    make_stand_in,
+    model_for,
+    uniform_delay,
+)
 
 __all__ = ["Analysis", "Measured", "analyse"]
 
@@ -15,7 +23,7 @@ BATCHES = (1, 2, 5, 10, 20, 50, 100)
 DELAYS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 EPSILON = 10.0
 LEARNING = Learning(mechanism="laplace", epsilon=EPSILON, c=1.0)
-NOWHERE = Place("", "", 1)
+NOWHERE = Place("0" * 64, "", 1)
 L1 = 1
 COORDINATE_BYTES = 4
 TICKS = 300_000
@@ -52,7 +60,7 @@ class Analysis(msgspec.Struct, frozen=True):
 def analyse(data: Dataset, devices: int = 1000, repeats: int = 20, seed: int = 0) -> Analysis:
     """Measure all three on a data set, with the device's own mechanism and messages."""
     rng = np.random.default_rng(seed)
-    data, model = data.bounded(L1), LEARNING.model_for(data)
+    data, model = data.bounded(L1), model_for(LEARNING, data)
     return Analysis(
         n_features=model.n_features,
         n_classes=len(data.labels),
@@ -76,14 +84,14 @@ def gradient_noise(
 
     Paper: Section IV-A, Eq. (13).
     """
-    mechanism = LEARNING.hiding(model, batch).mechanism
+    mechanism = make_stand_in(LEARNING, model, batch).mechanism
     w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, NOWHERE)
     sizes = []
     for _ in range(repeats):
         rows = rng.choice(len(data.y_train), batch, replace=False)
         minibatch = Minibatch(model, w, data.x_train[rows], data.y_train[rows])
-        told = mechanism.tell(minibatch, event, NOWHERE, chance)
-        g = mechanism.read(told, NOWHERE).g
+        payload = mechanism.make_payload(minibatch, event, NOWHERE, chance)
+        g = mechanism.read(payload, NOWHERE).g
         assert g is not None
         sizes.append(np.square(g).sum())
     some = rng.choice(len(data.y_train), min(500, len(data.y_train)), replace=False)
@@ -98,17 +106,10 @@ def bytes_sent(model: Model, data: Dataset, batch: int) -> Measured:
 
     Paper: Section IV-B2.
     """
-    checkin = NoisyCheckin(
-        id="x" * 22,
-        version=10_000,
-        terms="0" * 64,
-        samples=batch,
-        heldout=0,
-        errors=batch,
-        labels=tuple(batch for _ in data.labels),
-        grid=-20,
-        gradient=encode_gradient(np.zeros(model.size, np.int64)),
-    )
+    mechanism = make_stand_in(LEARNING, model, batch).mechanism
+    w, chance, event = np.zeros(model.size), SystemChance(), mechanism.event(batch, NOWHERE)
+    minibatch = Minibatch(model, w, data.x_train[:batch], data.y_train[:batch])
+    checkin = write_checkin(mechanism, minibatch, event, NOWHERE, chance, version=10_000)
     checkout = Checkout(10_000, State.RUNNING, encode_parameters(np.zeros(model.size)))
     sent = len(msgspec.json.encode(checkin)) + len(msgspec.json.encode(checkout))
     return Measured(batch, sent / batch, 2 * COORDINATE_BYTES * model.size / batch)

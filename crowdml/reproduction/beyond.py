@@ -5,6 +5,7 @@ person loses with a direction. All settings are the defaults of a new task.
 """
 
 from collections.abc import Callable
+from itertools import product
 
 import msgspec
 
@@ -23,8 +24,6 @@ class Spent(msgspec.Struct, frozen=True):
     """What one mechanism reached with one ε.
 
     Args:
-        mechanism: Of the three.
-        batch: b.
         epsilon: ε of a person for a direction, of a sample for noise.
         mean: The test error, over trials.
         std: Its spread.
@@ -45,7 +44,6 @@ class Beyond(msgspec.Struct, frozen=True):
     Args:
         guess: The error of the most frequent label.
         central: With all data in one place.
-        rows: What was reached.
     """
 
     guess: float
@@ -53,10 +51,8 @@ class Beyond(msgspec.Struct, frozen=True):
     rows: tuple[Spent, ...]
 
     def error(self, mechanism: str, batch: int, epsilon: float) -> float:
-        found = (
-            r for r in self.rows if (r.mechanism, r.batch, r.epsilon) == (mechanism, batch, epsilon)
-        )
-        return next(found).mean
+        wanted = mechanism, batch, epsilon
+        return next(r.mean for r in self.rows if (r.mechanism, r.batch, r.epsilon) == wanted)
 
 
 def go_beyond(
@@ -73,12 +69,7 @@ def go_beyond(
 
 
 def _run(data: Dataset, trials: int, seed: int, progress: Callable[[float], None]) -> Beyond:
-    tried = [
-        (mechanism, batch, epsilon)
-        for mechanism in MECHANISMS
-        for batch in BATCHES
-        for epsilon in EPSILONS
-    ]
+    tried = list(product(MECHANISMS, BATCHES, EPSILONS))
     plans = [
         Plan(
             Crowd(devices=max(1, len(data.y_train) // batch), batch=batch, checkins=1),

@@ -1,6 +1,7 @@
 """What the paper claims about its figures, checked on ours."""
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -16,6 +17,10 @@ FAR = 0.1
 SENSITIVE = 0.03
 POOR = 0.8
 CHANCE = 0.85
+
+
+ClaimVerdict: TypeAlias = tuple[str, bool, str]
+"""All of a claim but its figure."""
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -38,21 +43,17 @@ def check_claims(figures: Mapping[str, Figure]) -> list[Claim]:
         "fig8": _with_privacy,
         "fig9": _with_delays,
     }
-    claims = []
+    claims: list[Claim] = []
     for name, figure in figures.items():
-        check = checks.get(figure.plan.beside or name)
-        if check is not None:
-            claims += list(check(figure))
-        if figure.plan.beside is None:
-            claims += list(_at_or_below(figure))
+        for check in (checks.get(figure.plan.beside or name), _at_or_below):
+            claims += [Claim(figure.name, *found) for found in check(figure)] if check else []
     return claims
 
 
-def _rates_alike(figure: Figure) -> Iterator[Claim]:
+def _rates_alike(figure: Figure) -> Iterator[ClaimVerdict]:
     finals = [line.ours for line in figure.lines if line.paper]
     lowest, highest = min(finals), max(finals)
-    yield Claim(
-        figure.name,
+    yield (
         "all c alike (to 0.05) in the end",
         highest - lowest <= 0.05,
         f"{lowest:.3f} … {highest:.3f}",
@@ -60,75 +61,64 @@ def _rates_alike(figure: Figure) -> Iterator[Claim]:
     if figure.plan.beside:
         return
     moves = max(abs(line.at(50) - line.ours) for line in figure.lines)
-    yield Claim(
-        figure.name,
+    yield (
         "virtually converged after 50 samples (to 0.05)",
         moves <= 0.05,
         f"largest change afterwards {moves:.3f}",
     )
 
 
-def _without_privacy(figure: Figure) -> Iterator[Claim]:
+def _without_privacy(figure: Figure) -> Iterator[ClaimVerdict]:
     crowd, central = figure["crowd"].ours, figure["central_batch"].ours
     alone = figure["decentral"].ours
-    yield Claim(
-        figure.name,
+    yield (
         "crowd as good as central batch without privacy",
         crowd <= central + ALIKE,
         f"{crowd:.3f} and {central:.3f}",
     )
-    yield Claim(
-        figure.name,
+    yield (
         "decentralised far worse than the crowd",
         alone >= crowd + FAR,
         f"{alone:.3f} and {crowd:.3f}",
     )
 
 
-def _with_privacy(figure: Figure) -> Iterator[Claim]:
+def _with_privacy(figure: Figure) -> Iterator[ClaimVerdict]:
     b1, b10, b20 = (figure[f"crowd_b{b}"].ours for b in (1, 10, 20))
     batch = figure["central_batch"].ours
-    yield Claim(
-        figure.name,
+    yield (
         "b = 20 below b = 10 below b = 1",
         b20 < b10 < b1,
-        f"{b20:.3f} < {b10:.3f} < {b1:.3f}"
-        if b20 < b10 < b1
-        else f"{b20:.3f}, {b10:.3f}, {b1:.3f}",
+        (" < " if b20 < b10 < b1 else ", ").join(f"{error:.3f}" for error in (b20, b10, b1)),
     )
-    yield Claim(
-        figure.name,
+    yield (
         "b = 20 far below central batch (by 0.1)",
         b20 <= batch - FAR,
         f"{b20:.3f} and {batch:.3f}",
     )
-    yield Claim(
-        figure.name,
+    yield (
         "b = 1 and b = 10 similar to central batch (to 0.02) or better",
         max(b1, b10) <= batch + ALIKE,
         f"{b1:.3f} and {b10:.3f}, central {batch:.3f}",
     )
     sgd = [line.ours for line in figure.lines if line.plan.key.startswith("central_sgd_b")]
     if sgd:
-        yield Claim(
-            figure.name,
+        yield (
             f"central SGD very poor for every b (above {POOR})",
             min(sgd) >= POOR,
             ", ".join(f"{error:.3f}" for error in sgd),
         )
 
 
-def _with_delays(figure: Figure) -> Iterator[Claim]:
+def _with_delays(figure: Figure) -> Iterator[ClaimVerdict]:
     finals = {b: [figure[f"b{b}_delay{k}"].ours for k in (1, 10, 100, 1000)] for b in (1, 20)}
     spread = max(finals[20]) - min(finals[20])
-    yield Claim(
-        figure.name,
+    yield (
         "b = 20 insensitive to delays up to 1000Δ (to 0.02)",
         spread <= ALIKE,
         " / ".join(f"{error:.3f}" for error in finals[20]),
     )
-    yield Claim(
-        figure.name,
+    yield (
         f"b = 1 sensitive: 1000Δ worse than 1Δ (by {SENSITIVE})",
         finals[1][-1] - finals[1][0] >= SENSITIVE,
         " / ".join(f"{error:.3f}" for error in finals[1]),
@@ -137,8 +127,7 @@ def _with_delays(figure: Figure) -> Iterator[Claim]:
     if not early or figure.plan.beside:
         return
     waiting = min(line.mean[1] for line in early)
-    yield Claim(
-        figure.name,
+    yield (
         f"b = 20 starts with a plateau near chance (still above {CHANCE} after "
         f"{early[0].samples[1]:,} samples)",
         waiting >= CHANCE,
@@ -146,8 +135,10 @@ def _with_delays(figure: Figure) -> Iterator[Claim]:
     )
 
 
-def _at_or_below(figure: Figure) -> Iterator[Claim]:
+def _at_or_below(figure: Figure) -> Iterator[ClaimVerdict]:
     """The crowd's curves against every reading, not only the last."""
+    if figure.plan.beside:
+        return
     gaps = {
         (line.plan.label, reading.samples): line.at(reading.samples) - reading.error
         for line in figure.lines
@@ -158,8 +149,7 @@ def _at_or_below(figure: Figure) -> Iterator[Claim]:
         return
     (label, samples), gap = max(gaps.items(), key=lambda item: item[1])
     side = "above" if gap > 0 else "below"
-    yield Claim(
-        figure.name,
+    yield (
         f"the crowd's curves at or below the paper's values + {PRECISION}",
         gap <= PRECISION,
         f"worst: {label} at {samples:,} samples, {abs(gap):.3f} {side}",

@@ -6,22 +6,22 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from crowdml.reproduction.paper import Reading, readings_of
+from crowdml.reproduction.paper import PaperReading, readings_of
 from crowdml.reproduction.plan import CurvePlan, FigurePlan
 from crowdml.reproduction.samples import collected
 from crowdml.simulation import Curve, Data, Dataset, simulate
 
-__all__ = ["Figure", "Line", "run_figure"]
+__all__ = ["Figure", "FigureLine", "run_figure"]
 
 
-class Line(msgspec.Struct, frozen=True):
+class FigureLine(msgspec.Struct, frozen=True):
     """A curve: our mean and standard deviation over trials, and the paper's readings."""
 
     plan: CurvePlan
     samples: list[int]
     mean: list[float]
     std: list[float]
-    paper: tuple[Reading, ...]
+    paper: tuple[PaperReading, ...]
     samples_per_checkin: float = 0.0
 
     @property
@@ -42,9 +42,9 @@ class Figure(msgspec.Struct, frozen=True):
 
     name: str
     plan: FigurePlan
-    lines: tuple[Line, ...]
+    lines: tuple[FigureLine, ...]
 
-    def __getitem__(self, key: str) -> Line:
+    def __getitem__(self, key: str) -> FigureLine:
         return next(line for line in self.lines if line.plan.key == key)
 
 
@@ -72,11 +72,11 @@ def run_figure(
     return Figure(name, plan, tuple(_line(name, plan, curve, ours) for curve, ours in pairs))
 
 
-def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> Line:
+def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> FigureLine:
     online = plan.measure == "online"
     first = 1 if online else 0  # before the first sample there is nothing to average
     errors = (found.online_errors if online else found.errors)[:, first:]
-    return Line(
+    return FigureLine(
         curve,
         found.samples[first:].tolist(),
         errors.mean(axis=0).tolist(),

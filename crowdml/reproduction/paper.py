@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-__all__ = ["PRECISION", "READINGS", "Reading", "readings_of"]
+__all__ = ["PRECISION", "READINGS", "PaperReading", "readings_of"]
 
 PRECISION = 0.02
 """A curve is at or below the paper's if it exceeds the reading by at most this."""
 
 
-class Reading(NamedTuple):
+class PaperReading(NamedTuple):
     """The error after so many samples; low < high where a curve or a group of them has a range."""
 
     samples: int
@@ -20,8 +20,8 @@ class Reading(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def _at(samples: int, low: float, high: float | None = None) -> Reading:
-    return Reading(samples, low, low if high is None else high)
+def _at(samples: int, low: float, high: float | None = None) -> PaperReading:
+    return PaperReading(samples, low, low if high is None else high)
 
 
 ACTIVITY = (_at(15, 0.2), _at(50, 0.12, 0.15), _at(300, 0.12, 0.15))
@@ -29,7 +29,7 @@ MNIST_SGD = (_at(150_000, 0.88), _at(300_000, 0.88))
 CIFAR_SGD = (_at(250_000, 0.89),)
 PLATEAU = _at(15_000, 0.89)
 
-READINGS: dict[str, dict[str, tuple[Reading, ...]]] = {
+READINGS: dict[str, dict[str, tuple[PaperReading, ...]]] = {
     "fig3": {f"c_{c}": ACTIVITY for c in ("1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1", "1")},
     "fig4": {
         "central_batch": (_at(60_000, 0.09),),
@@ -37,9 +37,7 @@ READINGS: dict[str, dict[str, tuple[Reading, ...]]] = {
         "decentral": (_at(10_000, 0.75), _at(60_000, 0.52)),
     },
     "fig5": {
-        "central_sgd_b1": MNIST_SGD,
-        "central_sgd_b10": MNIST_SGD,
-        "central_sgd_b20": MNIST_SGD,
+        **{f"central_sgd_b{b}": MNIST_SGD for b in (1, 10, 20)},
         "central_batch": (_at(300_000, 0.42),),
         "crowd_b1": (_at(150_000, 0.53), _at(300_000, 0.43)),
         "crowd_b10": (_at(150_000, 0.33), _at(300_000, 0.28)),
@@ -58,9 +56,7 @@ READINGS: dict[str, dict[str, tuple[Reading, ...]]] = {
         "decentral": (_at(50_000, 0.87),),
     },
     "fig8": {
-        "central_sgd_b1": CIFAR_SGD,
-        "central_sgd_b10": CIFAR_SGD,
-        "central_sgd_b20": CIFAR_SGD,
+        **{f"central_sgd_b{b}": CIFAR_SGD for b in (1, 10, 20)},
         "central_batch": (_at(250_000, 0.73),),
         "crowd_b1": (_at(250_000, 0.72),),
         "crowd_b10": (_at(250_000, 0.60),),
@@ -76,7 +72,7 @@ READINGS: dict[str, dict[str, tuple[Reading, ...]]] = {
 }
 
 
-def readings_of(figure: str, curve: str) -> tuple[Reading, ...]:
+def readings_of(figure: str, curve: str) -> tuple[PaperReading, ...]:
     """The readings of a curve, in the order of samples; none if the paper does not show it.
 
     >>> readings_of("fig4", "crowd")[-1].error

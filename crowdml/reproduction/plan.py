@@ -1,53 +1,42 @@
 """What to run for each figure, read from the plans beside this file."""
 
-import math
+from dataclasses import replace
 from importlib.resources import files
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
 import msgspec
+from msgspec import structs
 
-from crowdml.simulation import Crowd, Learning, Plan, uniform_delay
+from crowdml.simulation import Plan, Setting, read_plan, read_settings
 
 __all__ = ["CurvePlan", "FigurePlan", "load_plans"]
 
 GROUPS = ("activity", "mnist", "cifar10")
 
 
-class CurvePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One curve.
+class CurvePlan(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One curve: its setting, by default with the paper's mechanism and rate, η = c/√t.
 
     Args:
         key: Its name in JSON and in the table of readings.
         label: Its name in the legend.
-        approach: One of the simulator's.
-        c: The rate's constant, η = c/√t.
-        regularization: λ.
-        batch: b.
-        epsilon: ε of one use of a sample.
-        delay: The longest of each of the three delays, in samples of the whole crowd (Δ).
         panel: Which part of the figure it is drawn in.
     """
 
     key: str
     label: str
-    approach: str
-    c: float = 1.0
-    regularization: float = 0.0
-    batch: int = 1
-    epsilon: float = math.inf
-    delay: float = 0.0
     panel: str = ""
+    mechanism: Literal["laplace"] = "laplace"
+    rate: float = 1.0
+    reg: float = 0.0
 
 
 class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One figure: curves that share the data, the devices and the passes.
 
     Args:
-        title: What it shows.
-        dataset: The data set.
         rates: How c was chosen.
-        curves: What is drawn.
-        devices: M.
         passes: How often each sample is used.
         points: Where the error is measured, evenly over the samples.
         beside: The paper's figure that this one is drawn beside, with something changed.
@@ -70,17 +59,10 @@ class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     def simulated(self, curve: CurvePlan) -> Plan:
         """A curve as the simulator knows it."""
-        delay = uniform_delay(curve.delay) if curve.delay else None
-        return Plan(
-            crowd=Crowd(self.devices, curve.batch, delay=delay, passes=self.passes),
-            learning=Learning(
-                mechanism="laplace",
-                epsilon=curve.epsilon,
-                c=curve.c,
-                regularization=curve.regularization,
-            ),
-            approach=curve.approach,
-        )
+        setting = structs.replace(curve, devices=self.devices, passes=self.passes)
+        plan = setting.plan()
+        # The paper's server has no such rule.
+        return replace(plan, learning=replace(plan.learning, limits_length=False))
 
 
 def load_plans() -> dict[str, FigurePlan]:
@@ -91,6 +73,16 @@ def load_plans() -> dict[str, FigurePlan]:
     """
     plans: dict[str, FigurePlan] = {}
     for group in GROUPS:
-        text = files("crowdml.reproduction").joinpath("plans", f"{group}.toml").read_bytes()
-        plans |= msgspec.toml.decode(text, type=dict[str, FigurePlan])
+        text = files("crowdml.reproduction").joinpath("plans", f"{group}.toml").read_text("utf-8")
+        plans |= {name: _figure(document) for name, document in read_plan(text).items()}
     return plans
+
+
+def _figure(document: dict[str, Any]) -> FigurePlan:
+    """Read a figure. A curve with a list of values is one curve for each, named after its value."""
+    curves = []
+    for curve in chain.from_iterable(read_settings(each, CurvePlan) for each in document["curves"]):
+        own = structs.asdict(curve)
+        key, label = (name.format_map(own) for name in (curve.key, curve.label))
+        curves.append(structs.replace(curve, key=key, label=label))
+    return msgspec.convert(document | {"curves": curves}, FigurePlan)

@@ -9,9 +9,11 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from crowdml.privacy import Unit
+from crowdml.protocol import MECHANISMS
 from crowdml.reproduction.analysis import Analysis, Measured
 from crowdml.reproduction.beyond import EPSILONS, Beyond
-from crowdml.reproduction.figure import Figure, Line
+from crowdml.reproduction.figure import Figure, FigureLine
 
 __all__ = ["draw_analysis", "draw_beyond", "draw_figure", "to_png", "to_svg"]
 
@@ -64,7 +66,8 @@ def draw_beyond(found: dict[str, Beyond], batch: int = 60) -> Canvas:
             mechanisms = dict.fromkeys(row.mechanism for row in each.rows)
             for colour, mechanism in zip(COLOURS, mechanisms, strict=False):
                 rows = [r for r in each.rows if (r.mechanism, r.batch) == (mechanism, batch)]
-                whom = "person" if mechanism == "direction" else "sample"
+                whole = MECHANISMS[mechanism].unit is Unit.CHECKIN
+                whom = "person" if whole else "sample"
                 axes.errorbar(
                     [row.epsilon for row in rows],
                     [row.mean for row in rows],
@@ -87,7 +90,7 @@ def draw_beyond(found: dict[str, Beyond], batch: int = 60) -> Canvas:
     return canvas
 
 
-def _draw_panel(axes: Axes, figure: Figure, lines: list[Line]) -> None:
+def _draw_panel(axes: Axes, figure: Figure, lines: list[FigureLine]) -> None:
     for colour, line in zip(COLOURS, lines, strict=False):
         style = "--" if line.plan.approach.startswith("central") else "-"
         axes.plot(line.samples, line.mean, style, color=colour, label=line.plan.label, lw=1.6)
@@ -117,15 +120,13 @@ def _draw_panel(axes: Axes, figure: Figure, lines: list[Line]) -> None:
     online = figure.plan.measure == "online"
     axes.set_ylabel("time-averaged error" if online else "test error")
     handles, labels = axes.get_legend_handles_labels()
-    handles.append(_paper_handle(bool(figure.plan.beside) and not online))
-    labels.append("paper, five passes" if figure.plan.beside and not online else "paper")
+    if figure.plan.beside and not online:
+        handles.append(Line2D([], [], color=INK, ls=":", lw=1.1))
+        labels.append("paper, five passes")
+    else:
+        handles.append(Line2D([], [], color=INK, ls="none", marker="D", ms=6, mfc="none", mew=1.4))
+        labels.append("paper")
     axes.legend(handles, labels, ncols=2, loc="upper center", bbox_to_anchor=(0.46, -0.2))
-
-
-def _paper_handle(dotted: bool) -> Line2D:
-    if dotted:
-        return Line2D([], [], color=INK, ls=":", lw=1.1)
-    return Line2D([], [], color=INK, ls="none", marker="D", ms=6, mfc="none", mew=1.4)
 
 
 def draw_analysis(analysis: Analysis) -> dict[str, Canvas]:
@@ -144,11 +145,7 @@ def draw_analysis(analysis: Analysis) -> dict[str, Canvas]:
 
 
 def _measured(
-    series: dict[str, tuple[Measured, ...]],
-    x: str,
-    y: str,
-    formula: str,
-    raw: float | None = None,
+    series: dict[str, tuple[Measured, ...]], x: str, y: str, formula: str, raw: float | None = None
 ) -> Canvas:
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(WIDTH, 3.5), layout="constrained")

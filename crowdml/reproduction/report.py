@@ -8,7 +8,7 @@ import msgspec
 from crowdml.reproduction.analysis import Analysis
 from crowdml.reproduction.beyond import BATCHES, BEYOND, EPSILONS, Beyond
 from crowdml.reproduction.claims import Claim
-from crowdml.reproduction.figure import Figure, Line
+from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.page import page, table
 from crowdml.reproduction.plot import draw_analysis, draw_beyond, draw_figure, to_png, to_svg
 from crowdml.reproduction.reproduce import Reproduction
@@ -73,13 +73,12 @@ def _navigation(found: Reproduction) -> str:
 
 
 def _claims(claims: list[Claim]) -> str:
+    yes, no = '<span class="holds">holds</span>', '<span class="fails">does not hold</span>'
     rows = [
         [
             escape(_heading(claim.figure)),
             escape(claim.text),
-            '<span class="holds">holds</span>'
-            if claim.holds
-            else '<span class="fails">does not hold</span>',
+            yes if claim.holds else no,
             escape(claim.numbers),
         ]
         for claim in claims
@@ -101,7 +100,8 @@ def _figure(figure: Figure, picture: str) -> str:
     level = "h3" if figure.plan.beside else "h2"
     title = escape(figure.plan.title)
     rows = [_row(line) for line in figure.lines]
-    paper = "paper, five passes" if figure.plan.passes == 1 and _repeated(figure) else "paper"
+    one_pass = figure.plan.passes == 1 and figure.name.endswith("one_pass")
+    paper = "paper, five passes" if one_pass else "paper"
     head = ["curve", "b", "c", "λ", "ours", "± spread", paper, "difference"]
     return (
         f'<{level} id="{figure.name}">{_heading(figure.name)}: {title}</{level}>\n'
@@ -112,19 +112,15 @@ def _figure(figure: Figure, picture: str) -> str:
     )
 
 
-def _repeated(figure: Figure) -> bool:
-    return figure.name.endswith("one_pass")
-
-
-def _row(line: Line) -> list[str]:
+def _row(line: FigureLine) -> list[str]:
     plan, reading = line.plan, line.reading
     name = f"{plan.panel}, {plan.label}" if plan.panel else plan.label
     batch = plan.approach == "central-batch"
     return [
         escape(name),
         "–" if batch else str(plan.batch),
-        "–" if batch else f"{plan.c:g}",
-        f"{plan.regularization:g}",
+        "–" if batch else f"{plan.rate:g}",
+        f"{plan.reg:g}",
         f"{line.ours:.3f}",
         f"{line.std[-1]:.3f}",
         "–" if reading is None else f"{reading:.3f}".rstrip("0"),

@@ -1,6 +1,7 @@
 """Running figures, and everything that is said about them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -36,22 +37,17 @@ class Reproduction(msgspec.Struct, frozen=True):
     def summary(self) -> dict[str, dict[str, Any]]:
         """For every figure and curve, our final error and the paper's."""
         found: dict[str, dict[str, Any]] = {
-            name: {
-                line.plan.key: {"ours": line.ours, "paper": line.reading} for line in figure.lines
-            }
+            name: {line.plan.key: _pair(line.ours, line.reading) for line in figure.lines}
             for name, figure in self.figures.items()
         }
         if self.analysis is not None:
             found[ANALYSIS] = {
-                name: {"ours": row.measured, "paper": row.predicted}
+                name: _pair(row.measured, row.predicted)
                 for name, row in _rows(self.analysis).items()
             }
         if self.beyond:
             found[BEYOND] = {
-                f"{name}_{row.mechanism}_b{row.batch}_eps{row.epsilon:g}": {
-                    "ours": row.mean,
-                    "paper": None,
-                }
+                f"{name}_{row.mechanism}_b{row.batch}_eps{row.epsilon:g}": _pair(row.mean, None)
                 for name, each in self.beyond.items()
                 for row in each.rows
             }
@@ -83,13 +79,7 @@ def reproduce(
     plans = load_plans() if plans is None else plans
     chosen = {name: plan for name, plan in plans.items() if (plan.beside or name) in wanted}
     steps = len(chosen) + (ANALYSIS in wanted) + (BEYOND in wanted)
-    data: dict[str, Dataset] = {}
-
-    def fetch(name: str) -> Dataset:
-        if name not in data:
-            data[name] = load(name)
-        return data[name]
-
+    fetch = cache(load)
     figures: dict[str, Figure] = {}
     for name, plan in chosen.items():
         progress(name, len(figures) / steps)
@@ -120,6 +110,10 @@ def _wanted(names: Sequence[str]) -> set[str]:
             f"found {', '.join(sorted(unknown)) or 'none'}."
         )
     return set(FIGURES) if "all" in names else set(names)
+
+
+def _pair(ours: float, paper: float | None) -> dict[str, float | None]:
+    return {"ours": ours, "paper": paper}
 
 
 def _rows(analysis: Analysis) -> dict[str, Measured]:

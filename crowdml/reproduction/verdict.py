@@ -1,7 +1,7 @@
 """A paragraph on each figure: what agrees with the paper, what does not, and why."""
 
 from crowdml.reproduction.claims import SENSITIVE
-from crowdml.reproduction.figure import Figure, Line
+from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.paper import PRECISION
 
 __all__ = ["verdict"]
@@ -62,21 +62,17 @@ def verdict(figure: Figure) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _levels(lines: list[Line]) -> str:
-    near = [line for line in lines if abs(_gap(line)) <= PRECISION]
-    below = [line for line in lines if _gap(line) < -PRECISION]
-    above = [line for line in lines if _gap(line) > PRECISION]
-    parts = []
-    if near:
-        parts.append(f"within {PRECISION} of the paper: {_names(near)}")
-    if below:
-        parts.append(f"below the paper: {_names(below)}")
-    if above:
-        parts.append(f"above the paper: {_names(above)}")
+def _levels(lines: list[FigureLine]) -> str:
+    gaps = {
+        f"within {PRECISION} of": [line for line in lines if abs(_gap(line)) <= PRECISION],
+        "below": [line for line in lines if _gap(line) < -PRECISION],
+        "above": [line for line in lines if _gap(line) > PRECISION],
+    }
+    parts = [f"{where} the paper: {_names(some)}" for where, some in gaps.items() if some]
     return f"In the end {'; '.join(parts)}." if parts else ""
 
 
-def _names(lines: list[Line]) -> str:
+def _names(lines: list[FigureLine]) -> str:
     if len(lines) > 4 and not any(line.plan.panel for line in lines):
         return f"{len(lines)} curves"
     return ", ".join(
@@ -85,7 +81,7 @@ def _names(lines: list[Line]) -> str:
     )
 
 
-def _gap(line: Line) -> float:
+def _gap(line: FigureLine) -> float:
     assert line.reading is not None
     return line.ours - line.reading
 
@@ -96,16 +92,13 @@ def _activities(figure: Figure) -> str:
     if figure.plan.beside is None:
         slow = [line.plan.label for line in figure.lines if line.ours > min(finals) + CLEARLY]
         early = min(line.at(50) for line in figure.lines)
-        return (
-            UNITS
-            + (f" Too small to have learnt by then: {', '.join(slow)}." if slow else "")
-            + (
-                f" Our people need more samples: {early:.2f} or more after 50."
-                if early > 0.2
-                else ""
-            )
-        )
-    small = [line.ours for line in figure.lines if line.plan.c <= 1e-3]
+        parts = [UNITS]
+        if slow:
+            parts.append(f"Too small to have learnt by then: {', '.join(slow)}.")
+        if early > 0.2:
+            parts.append(f"Our people need more samples: {early:.2f} or more after 50.")
+        return " ".join(parts)
+    small = [line.ours for line in figure.lines if line.plan.rate <= 1e-3]
     coincide = max(small) - min(small) <= PRECISION
     low, high = f"{min(finals):.2f}", f"{max(finals):.2f}"
     parts = [f"In the paper's range of c: {low if low == high else f'{low} to {high}'} in the end."]
@@ -119,7 +112,7 @@ def _activities(figure: Figure) -> str:
     return " ".join(parts)
 
 
-def _one_pass(lines: list[Line]) -> str:
+def _one_pass(lines: list[FigureLine]) -> str:
     crowd = [line for line in lines if line.plan.approach == "crowd"]
     reached = [line for line in crowd if _gap(line) <= PRECISION]
     if len(reached) == len(crowd):

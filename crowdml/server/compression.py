@@ -1,20 +1,12 @@
-"""Smaller answers for whoever asks for them: pages, pictures, lists and models."""
+"""Smaller bytes for whoever accepts them: brotli, or else gzip."""
 
 import gzip
 
 import brotli
-from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from crowdml.server.body import header
-
-__all__ = ["Compression", "best_coding", "compress"]
+__all__ = ["best_coding", "compress"]
 
 CODINGS = ("br", "gzip")
-WORTH = 512
-"""Bytes; fewer fit into one packet either way."""
-
-KINDS = ("text/html", "text/plain", "text/csv", "image/svg+xml", "application/json")
 LARGE = 2**16
 """Bytes above which time counts for more than the last percent."""
 
@@ -38,50 +30,3 @@ def compress(body: bytes, coding: str) -> bytes:
         smaller: bytes = brotli.compress(body, quality=1 if large else 4)
         return smaller
     return gzip.compress(body, 1 if large else 6, mtime=0) if coding else body
-
-
-class Compression:
-    """Around an app: compresses what is answered to GET in one piece.
-
-    Streams, what is compressed already, and answers to devices' check-ins pass as they are.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        coding = ""
-        if scope["type"] == "http" and scope["method"] == "GET":
-            coding = best_coding(header(scope, b"accept-encoding"))
-        await self._app(scope, receive, _Answer(send, coding) if coding else send)
-
-
-class _Answer:
-    """Holds the head back until the body shows whether it is worth it."""
-
-    def __init__(self, send: Send, coding: str) -> None:
-        self._send, self._coding = send, coding
-        self._head: Message | None = None
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _suits(message):
-            self._head = message
-            return
-        head, self._head = self._head, None
-        if head is not None:
-            body, more = message.get("body", b""), message.get("more_body", False)
-            if not more and len(body) >= WORTH:
-                smaller = compress(body, self._coding)
-                message = {"type": "http.response.body", "body": smaller}
-                headers = MutableHeaders(raw=head["headers"])
-                headers["Content-Encoding"] = self._coding
-                headers["Content-Length"] = str(len(smaller))
-                headers.add_vary_header("Accept-Encoding")
-            await self._send(head)
-        await self._send(message)
-
-
-def _suits(start: Message) -> bool:
-    headers = MutableHeaders(raw=start["headers"])
-    kind = headers.get("content-type", "").partition(";")[0]
-    return start["status"] == 200 and kind in KINDS and "content-encoding" not in headers

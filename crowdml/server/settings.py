@@ -16,8 +16,8 @@ class Settings:
         database: Where everything is kept.
         snapshot_every: Check-ins between two snapshots of a task; a restart replays at most
             this many.
-        keep_told: Keep what every check-in told for ever, so that anyone can recompute the model
-            from the log; otherwise until two snapshots cover it.
+        keep_payloads: Always keep the payloads of check-ins, so that anyone can recompute the
+            model from the log; otherwise until two snapshots cover them.
         poll_seconds: How soon changes by another process, such as `crowdml task pause`, are
             noticed.
         events_seconds: The least time between two server-sent events to a listener.
@@ -38,7 +38,7 @@ class Settings:
 
     database: str = "sqlite:///crowdml.db"
     snapshot_every: int = 1000
-    keep_told: bool = False
+    keep_payloads: bool = False
     poll_seconds: float = 0.5
     events_seconds: float = 1.0
     largest_batch: int = 256

@@ -50,13 +50,10 @@ def spend(
     tokens = min(burst, tokens + max(0.0, now - then) * per_minute / 60)
     if tokens < 1:
         wait = (1 - tokens) * 60 / per_minute
-        raise rejected(
-            "too-frequent",
-            Phrase(
-                "at most {n} requests a minute are allowed. Try again in {seconds} s.",
-                n=per_minute,
-                seconds=math.ceil(wait * 10) / 10,
-            ),
-            retry_after=wait,
+        words = Phrase(
+            "at most {n} requests a minute are allowed. Try again in {seconds} s.",
+            n=per_minute,
+            seconds=math.ceil(wait * 10) / 10,
         )
+        raise rejected("too-frequent", words, retry_after=wait)
     return tokens - 1, now

@@ -6,7 +6,7 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.simulation.advice import Advice, Gathering, Option, advise
-    from crowdml.simulation.arrivals import Presence
+    from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
     from crowdml.simulation.datasets import Dataset, load_activity, load_dataset, load_digits
@@ -17,18 +17,31 @@ if TYPE_CHECKING:
         lognormal_delay,
         uniform_delay,
     )
+    from crowdml.simulation.fold import Ready, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
     from crowdml.simulation.plan import APPROACHES, Plan
+    from crowdml.simulation.plot import (
+        COLOURS,
+        NotebookFigure,
+        check_format,
+        draw_curves,
+        draw_options,
+        save,
+    )
     from crowdml.simulation.results import Results
-    from crowdml.simulation.schedule import Schedule, make_schedule
+    from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
+    from crowdml.simulation.schedule import Schedule, make_schedule, one_by_one, person_by_person
+    from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
     from crowdml.simulation.settings import Crowd, Learning
-    from crowdml.simulation.trial import Data
+    from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune, validation_split
 
 __all__ = [
     "APPROACHES",
+    "COLOURS",
     "Advice",
+    "Arrivals",
     "Crowd",
     "Curve",
     "Data",
@@ -36,25 +49,45 @@ __all__ = [
     "Delay",
     "Gathering",
     "Learning",
+    "NotebookFigure",
     "Option",
     "Plan",
+    "PlanFile",
     "Presence",
     "ProgressBar",
+    "Ready",
     "Results",
+    "Rule",
     "Schedule",
+    "Setting",
     "advise",
     "central_batch",
+    "check_format",
     "constant_delay",
+    "draw_curves",
+    "draw_options",
     "error_rate",
     "exponential_delay",
+    "fold_slowly",
     "guess_error",
+    "learn",
     "load_activity",
     "load_dataset",
     "load_digits",
     "lognormal_delay",
+    "make_model",
     "make_schedule",
+    "make_stand_in",
+    "model_for",
+    "one_by_one",
+    "person_by_person",
     "perturb",
+    "read_plan",
+    "read_settings",
+    "save",
+    "scale_of",
     "simulate",
+    "spent",
     "tune",
     "uniform_delay",
     "validation_split",
@@ -63,37 +96,22 @@ __all__ = [
 # Data sets and baselines need no compiler: the demo has them without one.
 __getattr__ = lazy(
     __name__,
-    {
-        "APPROACHES": "crowdml.simulation.plan",
-        "Advice": "crowdml.simulation.advice",
-        "Crowd": "crowdml.simulation.settings",
-        "Curve": "crowdml.simulation.curve",
-        "Data": "crowdml.simulation.trial",
-        "Dataset": "crowdml.simulation.datasets",
-        "Delay": "crowdml.simulation.delays",
-        "Gathering": "crowdml.simulation.advice",
-        "Learning": "crowdml.simulation.settings",
-        "Option": "crowdml.simulation.advice",
-        "Plan": "crowdml.simulation.plan",
-        "Presence": "crowdml.simulation.arrivals",
-        "ProgressBar": "crowdml.simulation.notebook",
-        "Results": "crowdml.simulation.results",
-        "Schedule": "crowdml.simulation.schedule",
-        "advise": "crowdml.simulation.advice",
-        "central_batch": "crowdml.simulation.baselines",
-        "constant_delay": "crowdml.simulation.delays",
-        "error_rate": "crowdml.simulation.baselines",
-        "exponential_delay": "crowdml.simulation.delays",
-        "guess_error": "crowdml.simulation.baselines",
-        "load_activity": "crowdml.simulation.datasets",
-        "load_dataset": "crowdml.simulation.datasets",
-        "load_digits": "crowdml.simulation.datasets",
-        "lognormal_delay": "crowdml.simulation.delays",
-        "make_schedule": "crowdml.simulation.schedule",
-        "perturb": "crowdml.simulation.baselines",
-        "simulate": "crowdml.simulation.trials",
-        "tune": "crowdml.simulation.tuning",
-        "uniform_delay": "crowdml.simulation.delays",
-        "validation_split": "crowdml.simulation.tuning",
-    },
+    advice=["Advice", "Gathering", "Option", "advise"],
+    arrivals=["Arrivals", "Presence"],
+    baselines=["central_batch", "error_rate", "guess_error", "perturb"],
+    curve=["Curve"],
+    datasets=["Dataset", "load_activity", "load_dataset", "load_digits"],
+    delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
+    fold=["Ready", "fold_slowly", "learn"],
+    notebook=["ProgressBar"],
+    plan=["APPROACHES", "Plan"],
+    plot=["COLOURS", "NotebookFigure", "check_format", "draw_curves", "draw_options", "save"],
+    results=["Results"],
+    rule=["Rule", "make_model", "make_stand_in", "model_for", "scale_of"],
+    schedule=["Schedule", "make_schedule", "one_by_one", "person_by_person"],
+    setting=["PlanFile", "Setting", "read_plan", "read_settings"],
+    settings=["Crowd", "Learning"],
+    trial=["Data", "spent"],
+    trials=["simulate"],
+    tuning=["tune", "validation_split"],
 )

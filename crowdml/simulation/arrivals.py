@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["Arrivals", "Presence", "arrive"]
+__all__ = ["Arrivals", "Int32s", "Presence", "arrive"]
 
 Int32s = npt.NDArray[np.int32]
 

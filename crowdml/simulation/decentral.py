@@ -10,6 +10,7 @@ from crowdml.simulation.baselines import measure
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.fold import learn
+from crowdml.simulation.rule import Rule, model_for
 from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Crowd, Learning
 
@@ -29,9 +30,9 @@ def decentralized(
     Paper: Section V-C, "Decentral (SGD)".
     """
     rng = np.random.default_rng(seed)
-    learning = replace(learning, epsilon=math.inf)
+    learning = replace(learning, epsilon=math.inf, limits_length=False)
     hands = data.deal(crowd.devices, rng, crowd.skew, crowd.spread)
-    model, norm = learning.model_for(data), MECHANISMS[learning.mechanism].terms.norm
+    model, norm = model_for(learning, data), MECHANISMS[learning.mechanism].terms.norm
     x_test, y_test = (part[:MOST_TESTS] for part in data.bounded_test(norm))
     shares = np.linspace(0.0, 1.0, min(points, MOST_POINTS) + 1)
     errors, online = np.zeros(len(shares)), np.zeros(len(shares))
@@ -44,7 +45,7 @@ def decentralized(
         w, wrong = learn(alone, schedule, learning, stops, rng)
         found = measure(model, w, (x_test, y_test))
         errors, rmse = errors + found[0], rmse + found[1]
-        c += (learning.rule(alone, schedule).step.c or 0.0) / len(hands)
+        c += (Rule.of(learning, alone, schedule).step.c or 0.0) / len(hands)
         online += np.cumsum([0, *wrong])[stops] / np.maximum(schedule.start[stops], 1)
     samples = (shares * len(data.y_train) * crowd.passes).astype(np.int64)
     errors, online, rmse = (part[None] / len(hands) for part in (errors, online, rmse))

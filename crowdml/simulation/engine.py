@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any
 
 import joblib
@@ -48,7 +48,7 @@ def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
         if name == "dask":
             from distributed import Client
 
-            return _DaskCluster(Client(address or None, timeout=PATIENCE), data)
+            return _on_dask(Client(address or None, timeout=PATIENCE), data)
     except ModuleNotFoundError as error:
         raise InvalidInput(
             f"--engine {name} needs {error.name}, which is not installed. "
@@ -59,17 +59,8 @@ def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
     raise InvalidInput(f"engine must be ray or dask, perhaps with =ADDRESS, found {engine!r}.")
 
 
-class _DaskCluster(AbstractContextManager[None]):
+@contextmanager
+def _on_dask(client: Any, data: Any) -> Iterator[None]:
     """joblib on Dask, for as long as the client lives."""
-
-    def __init__(self, client: Any, data: Any) -> None:
-        self._client, self._data = client, data
-        self._config: AbstractContextManager[Any] = nullcontext()
-
-    def __enter__(self) -> None:
-        self._config = joblib.parallel_config(backend="dask", scatter=[self._data])
-        self._config.__enter__()
-
-    def __exit__(self, *details: Any) -> None:
-        self._config.__exit__(*details)
-        self._client.close()
+    with closing(client), joblib.parallel_config(backend="dask", scatter=[data]):
+        yield

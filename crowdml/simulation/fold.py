@@ -4,30 +4,40 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from crowdml.learning import CheckinStep, length_limit
 from crowdml.models import LinearModel
+from crowdml.privacy import Reading, StandIn
+from crowdml.simulation.compiled import (
+    LAWS,
+    MODELS,
+    OPTIMIZERS,
+    Checkins,
+    Float32s,
+    FoldSetting,
+    fold,
+    gather,
+    seed_streams,
+)
 from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.fast_noise import seed_streams
-from crowdml.simulation.hiding import Hiding
-from crowdml.simulation.kernel import LAWS, MODELS, OPTIMIZERS, fold, gather
+from crowdml.simulation.rule import Rule
 from crowdml.simulation.schedule import Schedule
-from crowdml.simulation.settings import Learning, Rule
+from crowdml.simulation.settings import Learning
 from crowdml.types import Array, Ints
 
-__all__ = ["Ready", "fold_slowly", "learn"]
-
-Float32s = npt.NDArray[np.float32]
+__all__ = ["Ready", "checkin_step", "fold_slowly", "learn"]
 
 
 def learn(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
     """The parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
-    if learning.compiled:
+    law = Rule.of(learning, data, schedule).stand_in.law
+    if learning.compiled and law in LAWS:
         return Ready.of(data, schedule, learning).fold(stops, rng)
     own = learning.own_model or learning.own_optimizer
-    what = "this model or optimizer" if own else learning.optimizer
+    usual = learning.optimizer if law in LAWS else learning.mechanism
+    what = "this model or optimizer" if own else usual
     warnings.warn(f"{what} is not compiled and runs in plain NumPy, slowly.", stacklevel=2)
     return fold_slowly(data, schedule, learning, stops, rng)
 
@@ -37,9 +47,6 @@ class Ready(NamedTuple):
 
     Args:
         x, lengths, y: The samples in the order of their use, as `gather` makes them.
-        schedule: Who uses which of them.
-        learning: How it learns.
-        rule: What follows from both.
     """
 
     x: Float32s
@@ -51,77 +58,88 @@ class Ready(NamedTuple):
 
     @classmethod
     def of(cls, data: Dataset, schedule: Schedule, learning: Learning) -> "Ready":
-        rule, used = learning.rule(data, schedule), schedule.used
-        norm = rule.hiding.norm
+        rule, used = Rule.of(learning, data, schedule), schedule.used
+        norm = rule.stand_in.norm
         x, lengths = gather(data.x_train, used, learning.intercept, norm, not data.raw)
         return cls(x, lengths, data.y_train[used].astype(np.float32), schedule, learning, rule)
 
     def fold(self, stops: Ints, rng: np.random.Generator) -> tuple[Array, Ints]:
-        schedule, learning, (model, hiding, step) = self.schedule, self.learning, self.rule
-        assert isinstance(model, LinearModel)
+        schedule, stand_in = self.schedule, self.rule.stand_in
         wrong = np.zeros(schedule.n_checkins, np.int64)
         streams = seed_streams(rng)
-        w = fold(
-            self.x,
-            model.n_features + model.intercept,
-            self.y,
-            self.lengths,
-            schedule.start,
-            schedule.version,
-            MODELS[learning.model],
-            model.n_scores,
-            hiding.norm,
-            np.float32(hiding.clip),
-            np.float32(getattr(model, "delta", 0.0)),
-            np.float32(getattr(model, "tolerance", 0.0)),
-            OPTIMIZERS[learning.step],
-            step.c,
-            np.float32(learning.regularization),
-            learning.radius,
-            -1.0 if step.averaging is None else step.averaging,
-            LAWS[hiding.law],
-            _scales(hiding, schedule),
-            np.float32(hiding.length),
-            hiding.draws(schedule.n_checkins, rng).astype(np.float32),
-            streams,
-            stops,
-            wrong,
+        draws = stand_in.draws(schedule.n_checkins, rng).astype(np.float32)
+        order = schedule.start, schedule.version
+        checkins = Checkins(self.x, self.lengths, self.y, *order, draws)
+        w = fold(checkins, self._setting(), streams, stops, wrong)
+        return _in_model_order(w.astype(np.float64), self._model), wrong
+
+    @property
+    def _model(self) -> LinearModel:
+        assert isinstance(self.rule.model, LinearModel)
+        return self.rule.model
+
+    def _setting(self) -> FoldSetting:
+        learning, model = self.learning, self._model
+        stand_in, step = self.rule.stand_in, self.rule.step
+        limit = checkin_step(learning, self.rule).limit
+        return FoldSetting(
+            model=MODELS[learning.model],
+            n_features=model.n_features + model.intercept,
+            n_scores=model.n_scores,
+            delta=np.float32(getattr(model, "delta", 0.0)),
+            tolerance=np.float32(getattr(model, "tolerance", 0.0)),
+            norm=stand_in.norm,
+            clip=np.float32(stand_in.clip),
+            regularization=np.float32(learning.regularization),
+            law=LAWS[stand_in.law],
+            scales=_scales(stand_in, self.schedule),
+            length=np.float32(stand_in.length),
+            limit=np.float32(-1.0 if limit is None else limit),
+            optimizer=OPTIMIZERS[learning.step],
+            c=float(step.c or 0.0),
+            radius=learning.radius,
+            averaging=-1.0 if step.averaging is None else step.averaging,
         )
-        return _in_model_order(w.astype(np.float64), model), wrong
+
+
+def checkin_step(learning: Learning, rule: Rule) -> CheckinStep:
+    """The server's own step, for a crowd that learns by this rule."""
+    limit = length_limit(rule.stand_in) if learning.limits_length else None
+    return CheckinStep(rule.optimizer, limit)
 
 
 def fold_slowly(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
-    """The same in plain NumPy, with any model and any optimizer: the obvious version."""
-    rule = learning.rule(data, schedule)
-    model, hiding, optimizer = rule.model, rule.hiding, learning.make_optimizer(rule)
-    seen, draws = data.bounded(hiding.norm), hiding.draws(schedule.n_checkins, rng)
-    w = np.zeros(model.size)
-    state, versions = optimizer.init(w), [w]
+    """The same in plain NumPy, with any model and any optimizer, by the server's own step."""
+    rule = Rule.of(learning, data, schedule)
+    model, stand_in, step = rule.model, rule.stand_in, checkin_step(learning, rule)
+    seen, draws = data.bounded(stand_in.norm), stand_in.draws(schedule.n_checkins, rng)
+    state = step.start(model.size)
+    versions = [state.w]
     oldest, depth = 0, int(schedule.staleness.max(initial=0)) + 1
     out, wrong = np.zeros((len(stops), model.size)), np.zeros(schedule.n_checkins, np.int64)
     for i in range(schedule.n_checkins):
         rows = schedule.used[schedule.start[i] : schedule.start[i + 1]]
         x, y, then = seen.x_train[rows], seen.y_train[rows], versions[schedule.version[i] - oldest]
         wrong[i] = model.mistakes(then, x, y).sum()
-        g = model.mean_gradient(then, x, y, hiding.clip, hiding.norm)
-        g = hiding.hide(g + learning.regularization * then, len(rows), draws[i], rng)
-        state, w = optimizer.update(state, w, g, int(schedule.device[i]))
-        versions.append(w)
+        g = model.mean_gradient(then, x, y, stand_in.clip, stand_in.norm)
+        g = stand_in.hide(g + learning.regularization * then, len(rows), draws[i], rng)
+        state = step(state, Reading(g=g), int(schedule.device[i]), len(rows))
+        versions.append(state.w)
         if len(versions) > depth:
             versions.pop(0)
             oldest += 1
-        out[stops == i + 1] = optimizer.model(state, w)
+        out[stops == i + 1] = step.optimizer.model(state.optimizer, state.w)
     return out, wrong
 
 
-def _scales(hiding: Hiding, schedule: Schedule) -> Float32s:
+def _scales(stand_in: StandIn, schedule: Schedule) -> Float32s:
     """The scale of the noise for every n that occurs, in units of the gradient."""
     sizes = np.unique(np.diff(schedule.start))
     scales = np.zeros(int(sizes.max(initial=0)) + 1, np.float32)
     for n in sizes.tolist():
-        scales[n] = hiding.scale(n)
+        scales[n] = stand_in.scale(n)
     return scales
 
 

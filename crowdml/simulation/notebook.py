@@ -57,9 +57,6 @@ class ProgressBar:
         simulate(data, plans, progress=ProgressBar())
 
     It is drawn anew each time, so there is nothing to close, and needs no widgets.
-
-    Args:
-        what: What is being done.
     """
 
     def __init__(self, what: str = "simulating") -> None:

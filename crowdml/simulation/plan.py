@@ -45,10 +45,6 @@ class Plan:
         return self.approach == "central-batch" and math.isinf(self.learning.epsilon)
 
     @property
-    def uses_rate(self) -> bool:
-        return self.approach != "central-batch"
-
-    @property
     def norm(self) -> int:
         """That in which devices bound features."""
         return MECHANISMS[self.learning.mechanism].terms.norm

@@ -16,13 +16,11 @@ from crowdml.simulation.curve import Curve
 __all__ = [
     "COLOURS",
     "FORMATS",
-    "Picture",
+    "NotebookFigure",
     "check_format",
     "draw_curves",
     "draw_options",
     "save",
-    "save_curves",
-    "save_options",
 ]
 
 FORMATS = (".pdf", ".png", ".svg")
@@ -33,7 +31,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 STYLES = ("-", "--", ":", "-.")
 
 
-class Picture(Figure):
+class NotebookFigure(Figure):
     """A figure that a notebook shows as it is, with no backend to choose."""
 
     def __init__(self, width: float, height: float) -> None:
@@ -48,7 +46,7 @@ class Picture(Figure):
 
 def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
     """A figure with one line per curve, and a band of one standard deviation around it."""
-    figure = Picture(9.0 if len(curves) > 1 else 7.0, 4.5)
+    figure = NotebookFigure(9.0 if len(curves) > 1 else 7.0, 4.5)
     axes = figure.add_subplot()
     for number, (label, curve) in enumerate(curves):
         colour = COLOURS[number % len(COLOURS)]
@@ -72,20 +70,16 @@ def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
 def draw_options(advice: Advice, title: str) -> Figure:
     """A bar for each option, the best on top, between guessing and all data in one place."""
     options = advice.options[::-1]
-    figure = Picture(8.0, 1.2 + 0.32 * len(options))
+    figure = NotebookFigure(8.0, 1.2 + 0.32 * len(options))
     axes = figure.add_subplot()
-    names = list(dict.fromkeys(sorted(option.mechanism for option in options)))
+    names, labels = sorted({option.mechanism for option in options}), []
     for row, option in enumerate(options):
         colour = COLOURS[names.index(option.mechanism)]
         chosen = option == advice.recommended
         axes.barh(row, option.error, xerr=option.std, color=colour, alpha=1.0 if chosen else 0.45)
-    axes.set_yticks(
-        range(len(options)),
-        [
-            f"{o.mechanism}: {o.checkins} × {o.batch} samples" + " ◂" * (o == advice.recommended)
-            for o in options
-        ],
-    )
+        label = f"{option.mechanism}: {option.checkins} × {option.batch} samples"
+        labels.append(label + " ◂" * chosen)
+    axes.set_yticks(range(len(options)), labels)
     axes.axvline(advice.guess_error, color="#000000", linestyle=":", label="guessing")
     axes.axvline(
         advice.central_error, color="#000000", linestyle="--", label="all data in one place"
@@ -96,14 +90,6 @@ def draw_options(advice: Advice, title: str) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower right", frameon=False, ncols=2)
     return figure
-
-
-def save_curves(path: Path, curves: Sequence[tuple[str, Curve]], title: str) -> None:
-    save(draw_curves(curves, title), path)
-
-
-def save_options(path: Path, advice: Advice, title: str) -> None:
-    save(draw_options(advice, title), path)
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -1,6 +1,6 @@
 """What came of several plans: curves in a row, a table, a picture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, overload
 
@@ -19,21 +19,13 @@ __all__ = ["Results"]
 
 @dataclass(frozen=True, repr=False)
 class Results(Sequence[Curve]):
-    """A curve for each plan, in the order of the plans.
-
-    Args:
-        plans: What was simulated.
-        curves: What came of it.
-    """
+    """A curve for each plan, in the order of the plans."""
 
     plans: tuple[Plan, ...]
     curves: tuple[Curve, ...]
 
     def __len__(self) -> int:
         return len(self.curves)
-
-    def __iter__(self) -> Iterator[Curve]:
-        return iter(self.curves)
 
     @overload
     def __getitem__(self, index: int) -> Curve: ...

@@ -6,19 +6,15 @@ None of it depends on w, so one schedule serves every ε, rate and λ.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy import ALL_TRAIN, Roles
-from crowdml.simulation.arrivals import Arrivals
+from crowdml.simulation.arrivals import Arrivals, Int32s
 from crowdml.simulation.delays import Delay, draw
 from crowdml.types import Flags, Ints
 
 __all__ = ["Schedule", "make_schedule", "one_by_one", "person_by_person"]
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 NOTHING = -1
 
@@ -31,17 +27,15 @@ class Schedule(NamedTuple):
         used: Sample numbers.
         version: How many check-ins the parameters had taken in that i was computed on.
         tick: The clock when i reached the server: samples generated so far.
-        device: Who sent it.
-        batch: b.
         arrived: How many samples reached a device.
         checkins: K, the most that a device makes.
         trains: Which of them train; the others evaluate or count, and change nothing.
     """
 
-    start: Int64s
+    start: Ints
     used: Int32s
-    version: Int64s
-    tick: Int64s
+    version: Ints
+    tick: Ints
     device: Int32s
     batch: int
     arrived: int
@@ -53,7 +47,7 @@ class Schedule(NamedTuple):
         return len(self.version)
 
     @property
-    def staleness(self) -> Int64s:
+    def staleness(self) -> Ints:
         """How many updates each check-in missed."""
         return np.arange(self.n_checkins) - self.version
 

@@ -2,22 +2,18 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer
-from crowdml.privacy import NoiseMechanism, Roles
-from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, Wanted
-from crowdml.simulation import kernel
+from crowdml.privacy import Roles
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec
+from crowdml.simulation import compiled
 from crowdml.simulation.arrivals import Presence
-from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.delays import Delay
-from crowdml.simulation.hiding import UNLIMITED, Hiding, hiding_of
-from crowdml.simulation.schedule import Schedule
 
-__all__ = ["Crowd", "Learning", "Rule"]
+__all__ = ["Crowd", "Learning"]
 
 MOST = 10**9
 """Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
@@ -76,20 +72,6 @@ class Crowd:
         return Roles(self.evaluators, self.counters)
 
 
-class Rule(NamedTuple):
-    """How a given crowd learns from given data.
-
-    Args:
-        model: What is learnt.
-        hiding: How its gradients reach the server.
-        step: How the server steps, with nothing left to plan.
-    """
-
-    model: Model
-    hiding: Hiding
-    step: OptimizerSpec
-
-
 @dataclass(frozen=True)
 class Learning:
     """How it learns: all that decides the fold.
@@ -113,12 +95,14 @@ class Learning:
         scale: The typical size of numbers to be predicted; by default that in the data.
         delta: Where Huber's loss becomes linear; the scale by default.
         tolerance: For numbers: an error is a residual larger than this; the scale by default.
+        limits_length: Whether no gradient may be much longer than others, as on a server: for
+            mechanisms that protect samples. Not for baselines, nor for the paper's own server.
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
             NumPy, slowly, and a warning says so.
         own_optimizer: An optimizer of one's own, likewise.
     """
 
-    mechanism: str = "direction"
+    mechanism: str = USUAL_MECHANISM
     epsilon: float = math.inf
     c: float | None = None
     rate: str | None = None
@@ -133,6 +117,7 @@ class Learning:
     scale: float | None = None
     delta: float | None = None
     tolerance: float | None = None
+    limits_length: bool = True
     own_model: Callable[[int, int], Model] | None = None
     own_optimizer: Optimizer | None = None
 
@@ -188,65 +173,4 @@ class Learning:
     def compiled(self) -> bool:
         """Whether the fold runs compiled; what is one's own, or not in the kernel, does not."""
         own = self.own_model is not None or self.own_optimizer is not None
-        return not own and self.model in kernel.MODELS and self.step in kernel.OPTIMIZERS
-
-    def make_model(self, n_features: int, n_classes: int, scale: float = 1.0) -> Model:
-        if self.own_model is not None:
-            return self.own_model(n_features, n_classes)
-        kind = MODELS[self.model]
-        if kind.classifier != (n_classes > 0):
-            what = "labels and needs some" if kind.classifier else "a number and takes no labels"
-            fitting = [
-                name for name, other in MODELS.items() if other.classifier == (n_classes > 0)
-            ]
-            raise InvalidInput(
-                f"{self.model} predicts {what}, found {n_classes}. Use {' or '.join(fitting)}."
-            )
-        settings = {"delta": self.delta or scale, "tolerance": self.tolerance or scale}
-        return kind.model(n_features, n_classes, self.intercept, **settings)
-
-    def scale_of(self, data: Dataset) -> float:
-        """The typical size of a real target, which a task states beforehand; 1 for labels."""
-        return self.scale or data.target_scale
-
-    def model_for(self, data: Dataset) -> Model:
-        return self.make_model(data.x_train.shape[1], len(data.labels), self.scale_of(data))
-
-    def make_optimizer(self, rule: Rule) -> Optimizer:
-        return self.own_optimizer or rule.step.make(self.radius)
-
-    def rule(self, data: Dataset, schedule: Schedule) -> Rule:
-        """All that follows from the data and the crowd: the mechanism, and the planned rate."""
-        scale, model = self.scale_of(data), self.model_for(data)
-        if data.raw and not math.isinf(self.epsilon):
-            raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
-        hiding = self.hiding(model, schedule.batch, schedule.checkins, scale)
-        reach = MECHANISMS[self.mechanism].reach_of(model.n_classes, scale)
-        return Rule(model, hiding, self.spec.settled(max(1, schedule.n_checkins), hiding, reach))
-
-    def hiding(self, model: Model, batch: int, checkins: int = 1, scale: float = 1.0) -> Hiding:
-        """The mechanism of a task with these settings, whose gradients alone are sent."""
-        kind, noisy = MECHANISMS[self.mechanism], not math.isinf(self.epsilon)
-        usual = kind.clip * scale if self.planned else math.inf
-        free = not noisy and not self.planned  # nothing to hide, and no rate that rests on S
-        clip = self.clip or (UNLIMITED if free else usual)
-        conditions = Conditions(
-            model=model,
-            clip=clip,
-            regularization=self.regularization,
-            radius=self.radius,
-            batch=batch,
-            checkins=checkins,
-            scale=scale,
-        )
-        # Without noise S is asked for alone, which does not depend on ε.
-        wanted = Wanted(
-            self.epsilon if noisy else 1.0,
-            counted=model.n_classes > 0,
-            checkins=checkins,
-            alone=True,
-        )
-        mechanism = kind.terms.of(wanted).make(conditions)
-        if free and isinstance(mechanism, NoiseMechanism):
-            mechanism = replace(mechanism, clip=clip)
-        return hiding_of(mechanism, noisy)
+        return not own and self.model in compiled.MODELS and self.step in compiled.OPTIMIZERS

@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from crowdml.privacy import Loss
+from crowdml.privacy import Loss, StandIn
 from crowdml.simulation.arrivals import arrive
 from crowdml.simulation.baselines import central_batch, measure, perturb
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.decentral import decentralized
 from crowdml.simulation.fold import learn
-from crowdml.simulation.hiding import Hiding
 from crowdml.simulation.plan import Plan
+from crowdml.simulation.rule import Rule, model_for
 from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd
 
@@ -81,11 +81,11 @@ def _crowd(
     training = schedule.training
     stops = np.searchsorted(training.tick, samples, side="right")
     w, wrong = learn(data, training, plan.learning, stops, rng)
-    rule = plan.learning.rule(data, training)
-    errors, rmse = measure(rule.model, w, data.bounded_test(rule.hiding.norm))
+    rule = Rule.of(plan.learning, data, training)
+    errors, rmse = measure(rule.model, w, data.bounded_test(rule.stand_in.norm))
     used = np.concatenate([[0], training.start[stops[1:]]])
     counted = np.concatenate([[0], np.cumsum(wrong)])[stops]
-    per_sample, per_device, per_person = spent(schedule, rule.hiding)
+    per_sample, per_device, per_person = spent(schedule, rule.stand_in)
     return Curve(
         samples=samples,
         errors=errors[None],
@@ -100,12 +100,12 @@ def _crowd(
     )
 
 
-def spent(schedule: Schedule, hiding: Hiding) -> tuple[float, float, float]:
+def spent(schedule: Schedule, stand_in: StandIn) -> tuple[float, float, float]:
     """ε of the most used sample, of the busiest device, and of everything on one device at once."""
     if not schedule.n_checkins:
         return 0.0, 0.0, 0.0
     sizes = np.diff(schedule.start)
-    losses = {n: hiding.losses(n) for n in np.unique(sizes).tolist()}
+    losses = {n: stand_in.losses(n) for n in np.unique(sizes).tolist()}
     one = losses[int(sizes[0])][0]
     uses, checkins = np.bincount(schedule.used).max(), np.bincount(schedule.device).max()
     whole = np.zeros((2, int(sizes.max()) + 1))
@@ -115,22 +115,19 @@ def spent(schedule: Schedule, hiding: Hiding) -> tuple[float, float, float]:
         float(np.bincount(schedule.device, weights=part[sizes]).max()) for part in whole
     )
     person = Loss(epsilon, rho, one.delta)
-    return _times(one, int(uses)), _times(one, int(checkins)), person.total
-
-
-def _times(loss: Loss, n: int) -> float:
-    return Loss(n * loss.epsilon, n * loss.rho, loss.delta).total
+    return one.times(int(uses)).total, one.times(int(checkins)).total, person.total
 
 
 def _central(data: Dataset, plan: Plan, seed: tuple[int, ...], points: int) -> Curve:
     """Learn from data as they are: a server does not know whose they are, nor adds noise."""
-    learning, n_samples = replace(plan.learning, epsilon=math.inf), len(data.y_train)
+    learning = replace(plan.learning, epsilon=math.inf, limits_length=False)
+    n_samples = len(data.y_train)
     if plan.approach == "central-sgd":
         server = Crowd(devices=1, batch=plan.crowd.batch, passes=plan.crowd.passes)
         pooled = replace(data, person=np.zeros(n_samples, np.int64))
         curve = run_trial(pooled, [Plan(server, learning)], seed, points)[0]
     else:
-        model, seen = learning.model_for(data), data.bounded(plan.norm)
+        model, seen = model_for(learning, data), data.bounded(plan.norm)
         w = central_batch(model, seen.x_train, seen.y_train, learning.regularization)
         error, rmse = measure(model, w[None], (seen.x_test, seen.y_test))
         ends = np.array([0, n_samples * plan.crowd.passes])

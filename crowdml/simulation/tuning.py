@@ -33,8 +33,6 @@ def tune(
     `REGULARIZATIONS`.
 
     Args:
-        data: What is learnt.
-        plan: For which curve.
         rate: Whether c is chosen, if there is one.
         regularization: Whether λ is chosen.
         on_test: The paper's choice, which sees the test set. Otherwise it sees some of the
@@ -43,7 +41,7 @@ def tune(
         engine: As for `simulate`.
     """
     wanted: dict[str, Sequence[float]] = {}
-    if rate and plan.uses_rate:
+    if rate and plan.approach != "central-batch":
         wanted["c"] = RATES
     if regularization:
         wanted["regularization"] = REGULARIZATIONS

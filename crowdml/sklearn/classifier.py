@@ -1,6 +1,7 @@
 """Labels, learnt by a simulated crowd."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from crowdml.errors import InvalidInput
-from crowdml.sklearn.crowd import Crowd
+from crowdml.sklearn.crowd import CrowdEstimator
 from crowdml.types import Array
 
 __all__ = ["CrowdClassifier"]
 
 
-class CrowdClassifier(ClassifierMixin, Crowd):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)  # scikit-learn writes its estimators itself
+class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
     """A linear classifier that a crowd learns, each person from their own rows.
 
     It is a simulation: what real devices would send is drawn from the same law by fast
@@ -59,25 +61,14 @@ class CrowdClassifier(ClassifierMixin, Crowd):  # type: ignore[misc]
     (10.0, 150, (3, 4))
     """
 
-    def __init__(
-        self,
-        epsilon: float = 4.0,
-        mechanism: str = "direction",
-        model: str = "softmax",
-        checkins: int = 1,
-        bounds: Any = (-3.0, 3.0),
-        regularization: float = 0.0,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.model = model
-        self.checkins = checkins
-        self.bounds = bounds
-        self.regularization = regularization
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    epsilon: float = 4.0
+    mechanism: str = "direction"
+    model: str = "softmax"
+    checkins: int = 1
+    bounds: Any = (-3.0, 3.0)
+    regularization: float = 0.0
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdClassifier":
         """Learn from rows of people.

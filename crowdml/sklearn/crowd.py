@@ -1,6 +1,6 @@
 """What both estimators share: rows belong to people, who learn as a simulated crowd."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,24 +9,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS
-from crowdml.simulation import Dataset, Learning
-from crowdml.simulation.fold import learn
-from crowdml.simulation.schedule import person_by_person
-from crowdml.simulation.trial import spent
+from crowdml.simulation import Dataset, Learning, Rule, learn, person_by_person, spent
 from crowdml.sklearn.bounds import Bounds
 from crowdml.types import Array, Ints
 
-__all__ = ["Crowd", "Learnt"]
+__all__ = ["CrowdEstimator"]
 
 
-class Learnt(NamedTuple):
-    """Scores of x as it was given: coef·x + intercept, a row for each of K."""
-
-    coef: Array
-    intercept: Array
-
-
-class Crowd(BaseEstimator):  # type: ignore[misc]
+class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
     """The settings, and how a crowd learns with them."""
 
     epsilon: float
@@ -38,7 +28,9 @@ class Crowd(BaseEstimator):  # type: ignore[misc]
     fit_intercept: bool
     random_state: Any
 
-    def _learn(self, X: Array, y: Array, labels: tuple[str, ...], groups: Any) -> Learnt:
+    def _learn(
+        self, X: Array, y: Array, labels: tuple[str, ...], groups: Any
+    ) -> tuple[Array, Array]:
         """Parameters in the units of X, and all that is said of how they came about."""
         if not (isinstance(self.checkins, int | np.integer) and self.checkins >= 1):
             raise InvalidInput(
@@ -59,18 +51,19 @@ class Crowd(BaseEstimator):  # type: ignore[misc]
         data = Dataset("X", labels, x, y, _people(groups, X), x[:0], y[:0])
         schedule = person_by_person(data.person, self.checkins, rng)
         w, _ = learn(data, schedule, learning, np.array([schedule.n_checkins]), rng)
-        hiding = learning.rule(data, schedule).hiding
-        self.epsilon_per_sample_, _, self.epsilon_ = spent(schedule, hiding)
-        self.delta_ = hiding.losses(1)[0].delta
+        stand_in = Rule.of(learning, data, schedule).stand_in
+        self.epsilon_per_sample_, _, self.epsilon_ = spent(schedule, stand_in)
+        self.delta_ = stand_in.losses(1)[0].delta
         self.n_checkins_ = schedule.n_checkins
         self.n_people_ = len(np.unique(data.person))
         return self._in_units_of_x(w[0], bounds, norm)
 
-    def _in_units_of_x(self, w: Array, bounds: Bounds, norm: int) -> Learnt:
+    def _in_units_of_x(self, w: Array, bounds: Bounds, norm: int) -> tuple[Array, Array]:
+        """coef and intercept of the scores coef·x + intercept, a row for each of K."""
         n_scores = len(w) // (self.n_features_in_ + bool(self.fit_intercept))
         split = n_scores * self.n_features_in_
         coef = w[:split].reshape(n_scores, -1) / bounds.reach(norm)
-        return Learnt(coef, (w[split:] if self.fit_intercept else 0.0) - coef @ bounds.middle)
+        return coef, (w[split:] if self.fit_intercept else 0.0) - coef @ bounds.middle
 
     @property
     def _bounds(self) -> Bounds:

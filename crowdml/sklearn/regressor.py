@@ -1,6 +1,7 @@
 """Numbers, learnt by a simulated crowd."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from crowdml.sklearn.bounds import Bounds
-from crowdml.sklearn.crowd import Crowd
+from crowdml.sklearn.crowd import CrowdEstimator
 from crowdml.types import Array
 
 __all__ = ["CrowdRegressor"]
 
 
-class CrowdRegressor(RegressorMixin, Crowd):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)  # scikit-learn writes its estimators itself
+class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
     """A linear regression that a crowd learns, each person from their own rows.
 
     It is a simulation, with all that `CrowdClassifier` says about it: fast pseudo-random numbers
@@ -43,27 +45,15 @@ class CrowdRegressor(RegressorMixin, Crowd):  # type: ignore[misc]
     1.0
     """
 
-    def __init__(
-        self,
-        epsilon: float = 4.0,
-        mechanism: str = "direction",
-        model: str = "huber",
-        checkins: int = 1,
-        bounds: Any = (-3.0, 3.0),
-        y_bounds: Any = (-3.0, 3.0),
-        regularization: float = 0.0,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.model = model
-        self.checkins = checkins
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.regularization = regularization
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    epsilon: float = 4.0
+    mechanism: str = "direction"
+    model: str = "huber"
+    checkins: int = 1
+    bounds: Any = (-3.0, 3.0)
+    y_bounds: Any = (-3.0, 3.0)
+    regularization: float = 0.0
+    fit_intercept: bool = True
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdRegressor":
         """Learn from rows of people.

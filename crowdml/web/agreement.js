@@ -8,8 +8,7 @@ import { placeOf } from "./place.js";
 import { Terms, termsHash } from "./terms.js";
 import { nonsense } from "./transport.js";
 
-/** @import { Ledger } from "./ledger.js" */
-/** @import { Agreed, Approval, Chance, CheckedOut, Rows, Written } from "./types.js" */
+/** @import { Agreed, Approval, CheckedOut, Ledger, WriteLetter } from "./types.js" */
 
 /** The pinned terms and the limits. Nothing that a server says later enters here, but w. */
 export class Agreement {
@@ -34,16 +33,11 @@ export class Agreement {
     return new Agreement(agreed, await termsHash(agreed.terms));
   }
 
-  /** Features are rescaled to ‖x‖ ≤ 1 in this norm if they are longer. */
   get norm() {
     return this.#mechanism.norm;
   }
 
-  /**
-   * Whether all check-ins that were agreed to are made.
-   *
-   * @param {Ledger} ledger
-   */
+  /** @param {Ledger} ledger */
   fulfilled({ events }) {
     return events.length >= (this.terms.collection.checkins ?? Infinity);
   }
@@ -52,7 +46,6 @@ export class Agreement {
    * The parameters of a check-out, if it is on the agreed terms and makes sense.
    *
    * @param {CheckedOut} checkedOut
-   * @returns {Float64Array<ArrayBuffer>}
    */
   accept({ checkout, termsSha256 }) {
     if (termsSha256 !== this.termsSha256) {
@@ -80,9 +73,7 @@ export class Agreement {
   /**
    * Make the next check-in's event, and throw `LimitReached` if it costs too much.
    *
-   * @param {Ledger} ledger
-   * @param {number} nSamples
-   * @returns {Promise<Approval>}
+   * @type {(ledger: Ledger, nSamples: number) => Promise<Approval>}
    */
   async approve(ledger, nSamples) {
     const number = ledger.events.length + 1;
@@ -93,25 +84,18 @@ export class Agreement {
   }
 
   /**
-   * A minibatch as a letter that may leave; undefined for fewer samples than were approved, or if
+   * A minibatch as a check-in that may leave; undefined for fewer samples than were approved, or if
    * another tab has sent a check-in since the approval.
    *
-   * @param {Approval} approval
-   * @param {number} version
-   * @param {Float64Array} w
-   * @param {Rows} x
-   * @param {readonly number[]} y
-   * @param {Ledger} ledger
-   * @param {Chance} chance
-   * @returns {Written | undefined}
+   * @type {WriteLetter}
    */
   write({ place, event, nSamples }, version, w, x, y, ledger, chance) {
     if (x.length !== nSamples || nSamples < this.terms.collection.batch) return undefined;
     if (this.fulfilled(ledger) || place.number !== ledger.events.length + 1) return undefined;
     const minibatch = new Minibatch(this.#model, w, x, y);
-    const { told, truth } = this.#mechanism.tell(minibatch, event, place, chance);
-    const message = { id: chance.token(), version, terms: this.termsSha256, ...told };
+    const { payload, truth } = this.#mechanism.makePayload(minibatch, event, place, chance);
+    const message = { id: chance.token(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));
-    return { letter: { id: message.id, body }, event, truth };
+    return { checkin: { id: message.id, body }, event, truth };
   }
 }

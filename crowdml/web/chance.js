@@ -3,7 +3,7 @@
 import { InvalidInput } from "./errors.js";
 import { addGaussian, addLaplace } from "./noise.js";
 
-/** @import { Amount } from "./types.js" */
+/** @import { Chance as Random } from "./types.js" */
 
 const WORD = 2 ** 32;
 const LARGEST = 2 ** 53;
@@ -27,7 +27,6 @@ export class Chance {
    * small results.
    *
    * @param {number} n
-   * @returns {number}
    */
   below(n) {
     if (!(Number.isInteger(n) && n >= 1 && n <= LARGEST)) {
@@ -42,35 +41,19 @@ export class Chance {
     }
   }
 
-  /**
-   * 128 random bits as 22 letters, digits, `-` and `_`.
-   *
-   * @returns {string}
-   */
+  /** 128 random bits as 22 letters, digits, `-` and `_`. */
   token() {
     const bytes = Array.from({ length: 16 }, () => this.#word() % 256);
     const base64 = btoa(String.fromCharCode(...bytes));
     return base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   }
 
-  /**
-   * Integers with independent discrete Laplace noise.
-   *
-   * @param {readonly number[]} values
-   * @param {Amount} amount
-   * @returns {number[]}
-   */
+  /** @type {Random["addLaplace"]} */
   addLaplace(values, amount) {
     return addLaplace(values, amount, this);
   }
 
-  /**
-   * Integers with independent discrete Gaussian noise.
-   *
-   * @param {readonly number[]} values
-   * @param {Amount} amount
-   * @returns {number[]}
-   */
+  /** @type {Random["addGaussian"]} */
   addGaussian(values, amount) {
     return addGaussian(values, amount, this);
   }

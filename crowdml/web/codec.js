@@ -8,9 +8,7 @@ const CHUNK = 2 ** 15;
  * w from base64 of float32; anything but `size` finite numbers is refused, since a server could
  * otherwise steer the gradient with values that are not numbers.
  *
- * @param {string} base64
- * @param {number} size
- * @returns {Float64Array<ArrayBuffer>}
+ * @type {(base64: string, size: number) => Float64Array<ArrayBuffer>}
  */
 export function decodeParameters(base64, size) {
   const bytes = decodeBytes(base64, size, "parameters");
@@ -21,32 +19,11 @@ export function decodeParameters(base64, size) {
   return w;
 }
 
-/**
- * Base64 of int32.
- *
- * @param {readonly number[]} u
- * @returns {string}
- */
+/** @param {readonly number[]} u */
 export function encodeGradient(u) {
-  const bytes = new DataView(new ArrayBuffer(4 * u.length));
-  u.forEach((value, j) => bytes.setInt32(4 * j, value, true));
-  return encodeBytes(new Uint8Array(bytes.buffer));
-}
-
-/**
- * The integers of a check-in's gradient, as they were sent.
- *
- * @param {string} base64
- * @param {number} size
- * @returns {number[]}
- */
-export function decodeGradient(base64, size) {
-  const bytes = decodeBytes(base64, size, "gradient");
-  return Array.from({ length: size }, (_, j) => bytes.getInt32(4 * j, true));
-}
-
-/** @param {Uint8Array} bytes */
-function encodeBytes(bytes) {
+  const view = new DataView(new ArrayBuffer(4 * u.length));
+  u.forEach((value, j) => view.setInt32(4 * j, value, true));
+  const bytes = new Uint8Array(view.buffer);
   let text = "";
   for (let i = 0; i < bytes.length; i += CHUNK) {
     text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
@@ -55,10 +32,16 @@ function encodeBytes(bytes) {
 }
 
 /**
- * @param {string} base64
- * @param {number} size
- * @param {string} what
+ * The integers of a check-in's gradient, as they were sent.
+ *
+ * @type {(base64: string, size: number) => number[]}
  */
+export function decodeGradient(base64, size) {
+  const bytes = decodeBytes(base64, size, "gradient");
+  return Array.from({ length: size }, (_, j) => bytes.getInt32(4 * j, true));
+}
+
+/** @type {(base64: string, size: number, what: string) => DataView<ArrayBuffer>} */
 function decodeBytes(base64, size, what) {
   let text;
   try {

@@ -4,14 +4,12 @@ import { NotPrivate, TermsChanged, Unreachable } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { Terms, termsHash } from "./terms.js";
 
-/** @import { Identity, Limits, TaskView, Transport, Wishes } from "./types.js" */
+/** @import { Identity, Limits, TaskView, Transport, JoinOptions } from "./types.js" */
 
 /**
  * One use for each sample, and a bounded number of check-ins for the device.
  *
- * @param {Terms} terms
- * @param {number} [checkins]
- * @returns {Limits}
+ * @type {(terms: Terms, checkins?: number) => Limits}
  */
 export function limitsOf(terms, checkins = terms.promise().checkins) {
   const { loss } = terms;
@@ -39,20 +37,16 @@ export async function readTerms(view, task) {
 /**
  * A new identity; nothing is kept unless all of this succeeds.
  *
- * @param {Transport} transport
- * @param {string} url
- * @param {string} task
- * @param {Wishes} wishes
- * @returns {Promise<Identity>}
+ * @type {(transport: Transport, url: string, task: string, joinOptions: JoinOptions) => Promise<Identity>}
  */
-export async function enrol(transport, url, task, wishes) {
-  const { invite, limits, acceptNoPrivacy = false } = wishes;
+export async function enrol(transport, url, task, joinOptions) {
+  const { invite, limits, acceptNoPrivacy = false } = joinOptions;
   const { terms, termsSha256 } = await readTerms(await transport.task(), task);
   const chosen = checkLimits(limits ?? limitsOf(terms));
-  if (wishes.termsSha256 && wishes.termsSha256 !== termsSha256) {
+  if (joinOptions.termsSha256 && joinOptions.termsSha256 !== termsSha256) {
     throw new TermsChanged(
       "the terms must have the hash {wanted}, found {found}. Read them before joining.",
-      { wanted: wishes.termsSha256, found: termsSha256 },
+      { wanted: joinOptions.termsSha256, found: termsSha256 },
     );
   }
   if (!terms.private && !acceptNoPrivacy) {

@@ -16,12 +16,7 @@ export function floorLog2(v) {
   return exponent ? exponent - 1023 : floorLog2(v * UP) - 54;
 }
 
-/**
- * 2^k for −1022 ≤ k ≤ 1023.
- *
- * @param {number} k
- * @returns {number}
- */
+/** @param {number} k −1022 … 1023. */
 export function powerOfTwo(k) {
   bits.setBigUint64(0, BigInt(k + 1023) << 52n);
   return bits.getFloat64(0);
@@ -43,26 +38,14 @@ export function asFraction(v) {
   return { m, e: floorLog2(v) - 52 };
 }
 
-/**
- * ⌈a·2^shift/b⌉ for positive integers.
- *
- * @param {bigint} a
- * @param {number} shift
- * @param {bigint} b
- * @returns {bigint}
- */
+/** @type {(a: bigint, shift: number, b: bigint) => bigint} ⌈a·2^shift/b⌉, for a, b > 0. */
 export function ceilRatio(a, shift, b) {
   const over = shift > 0 ? a << BigInt(shift) : a;
   const under = shift < 0 ? b << BigInt(-shift) : b;
   return (over + under - 1n) / under;
 }
 
-/**
- * The nearest integer, ties to even.
- *
- * @param {number} v
- * @returns {number}
- */
+/** @param {number} v */
 export function roundHalfEven(v) {
   const tie = Math.abs(v % 1) === 0.5;
   return (tie ? 2 * Math.round(v / 2) : Math.round(v)) + 0; // −0 becomes 0
@@ -72,7 +55,6 @@ export function roundHalfEven(v) {
  * The sum of floats, rounded once: Shewchuk's algorithm, as Python's math.fsum has it.
  *
  * @param {readonly number[]} values
- * @returns {number}
  */
 export function exactSum(values) {
   if (values.includes(Infinity)) return Infinity;
@@ -93,10 +75,7 @@ export function exactSum(values) {
   return roundedOnce(parts);
 }
 
-/**
- * @param {number[]} parts Numbers that do not overlap, the smallest first.
- * @returns {number}
- */
+/** @param {number[]} parts Numbers that do not overlap, the smallest first. */
 function roundedOnce(parts) {
   let sum = 0;
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {

@@ -13,7 +13,6 @@ const LARGEST_TARGET = 1e12;
  * @param {ArrayLike<number>} x
  * @param {number} nFeatures D.
  * @param {Norm} norm
- * @returns {Float64Array<ArrayBuffer>}
  */
 export function boundFeatures(x, nFeatures, norm) {
   const numbers = typeof x === "object" && x !== null ? Array.from(x) : [];
@@ -36,7 +35,6 @@ export function boundFeatures(x, nFeatures, norm) {
  *
  * @param {unknown} y
  * @param {number} nClasses C, or 0.
- * @returns {number}
  */
 export function checkTarget(y, nClasses) {
   const value = typeof y === "number" ? y : NaN;
@@ -54,26 +52,23 @@ export function checkTarget(y, nClasses) {
 /**
  * ‖values‖, with `more` beside them as one number that is not negative.
  *
- * @param {ArrayLike<number>} values
- * @param {Norm} norm
- * @param {number} [more]
- * @returns {number}
+ * @type {(values: ArrayLike<number>, norm: Norm, more?: number) => number}
  */
 export function lengthOf(values, norm, more = 0) {
   let sum = more ** norm;
   for (let j = 0; j < values.length; j++) {
-    const value = /** @type {number} */ (values[j]);
+    const value = at(values, j);
     sum += norm === 1 ? Math.abs(value) : value * value;
   }
   return root(sum, norm);
 }
 
-/**
- * value^(1/norm).
- *
- * @param {number} value
- * @param {Norm} norm
- */
+/** @type {(values: ArrayLike<number>, index: number) => number} An entry that exists. */
+export function at(values, index) {
+  return /** @type {number} */ (values[index]);
+}
+
+/** @type {(value: number, norm: Norm) => number} value^(1/norm). */
 export function root(value, norm) {
   return norm === 1 ? value : Math.sqrt(value);
 }

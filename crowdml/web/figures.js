@@ -2,9 +2,6 @@
 
 import { phrase } from "./phrase.js";
 
-/** More decimals of a percentage than these would be made up by the rounding of floats. */
-const MOST_DECIMALS = 12;
-
 /**
  * How often a coin's guess can become right, at most: 1/(1 + e^−ε).
  *
@@ -15,11 +12,7 @@ export const certainty = (epsilon) => 1 / (1 + Math.exp(-epsilon));
 /** @param {number} value */
 export const nearest = (value) => Math.floor(value + 0.5);
 
-/**
- * Write a probability as a number of times.
- *
- * @param {number} share
- */
+/** @param {number} share A probability. */
 export function times(share) {
   for (let of = 100; of <= 1e6; of *= 10) {
     const n = nearest(share * of);
@@ -27,24 +20,6 @@ export function times(share) {
     if (n > 0 && n < of - 1) return phrase("{n} times in {of}", { n, of });
   }
   return share > 0.5 ? phrase("practically always") : phrase("practically never");
-}
-
-/**
- * Write `certainty` as a percentage that is never rounded up to 100.
- *
- * @param {number} epsilon
- * @param {string} [language]
- */
-export function percentSure(epsilon, language = "en") {
-  const rest = 100 / (1 + Math.exp(epsilon));
-  const minimumFractionDigits = rest < 0.1 ? 0 : 1;
-  const tiny = Math.max(rest, 1e-99);
-  const needed = rest < 0.01 ? 1 - Math.floor(Math.log10(tiny)) : 2 - minimumFractionDigits;
-  const maximumFractionDigits = Math.min(needed, MOST_DECIMALS);
-  const unit = 10 ** maximumFractionDigits;
-  const sure = 100 - (rest < 0.1 ? (Math.floor(rest * unit) || 1) / unit : rest);
-  const style = { minimumFractionDigits, maximumFractionDigits };
-  return Number(sure.toFixed(maximumFractionDigits)).toLocaleString(language, style);
 }
 
 /**
@@ -59,8 +34,6 @@ export function shown(value) {
 }
 
 /**
- * Write a number of things.
- *
  * @param {"sample" | "check-in"} noun
  * @param {number} n
  */

@@ -17,7 +17,6 @@ const ROOM = 2 ** 29;
  * @param {number} largest The largest possible |g̃_j|, regularization included.
  * @param {number} n Samples behind the average.
  * @param {number} epsilon ε_g, or √(2ρ) for Gaussian noise.
- * @returns {number}
  */
 export function chooseGrid(clip, largest, n, epsilon) {
   const fits = floorLog2(largest / ROOM) + 1;
@@ -35,20 +34,13 @@ export function chooseGrid(clip, largest, n, epsilon) {
  * @param {number} n
  * @param {number} grid
  * @param {number} rounding
- * @returns {number}
  */
 export function sensitivitySteps(clip, n, grid, rounding) {
   const { m, e } = asFraction(clip);
   return Number(ceilRatio(m, e + 1 - grid, BigInt(n))) + rounding;
 }
 
-/**
- * round(g/2^grid), ties to even.
- *
- * @param {ArrayLike<number>} g
- * @param {number} grid
- * @returns {number[]}
- */
+/** @type {(g: ArrayLike<number>, grid: number) => number[]} round(g/2^grid), ties to even. */
 export function quantize(g, grid) {
   const steps = powerOfTwo(-grid);
   return Array.from(g, (value) => roundHalfEven(value * steps));

@@ -2,12 +2,7 @@
 
 import { DeviceError } from "./errors.js";
 
-/**
- * SHA-256 of the UTF-8 bytes of a text.
- *
- * @param {string} text
- * @returns {Promise<Uint8Array<ArrayBuffer>>}
- */
+/** @param {string} text Hashed as UTF-8. */
 export async function sha256(text) {
   if (!globalThis.crypto?.subtle) {
     throw new DeviceError(

@@ -2,16 +2,13 @@
 
 export { Agreement } from "./agreement.js";
 export { Chance } from "./chance.js";
-export { decodeGradient, decodeParameters, encodeGradient } from "./codec.js";
 export { Device, GIVE_UP_ON } from "./device.js";
 export { limitsOf, readTerms } from "./enrolment.js";
 export * from "./errors.js";
-export { lossOf, wholeLossOf } from "./events.js";
 export { boundFeatures, checkTarget } from "./features.js";
-export { chooseGrid, quantize, sensitivitySteps } from "./grid.js";
-export { Ledger } from "./ledger.js";
+export { Ledger, lossOf, wholeLossOf } from "./ledger.js";
 export { Loss } from "./loss.js";
-export { MECHANISMS } from "./mechanisms/index.js";
+export { MECHANISMS, eventKindOf } from "./mechanisms/index.js";
 export { Minibatch, choose } from "./minibatch.js";
 export { MODELS } from "./models/index.js";
 export { Outcome } from "./outcome.js";

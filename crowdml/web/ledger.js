@@ -1,15 +1,18 @@
-/** The ledger: what a device has told so far, and whether it may tell more. */
+/** The ledger: what a device has sent, and whether it may send more. */
 
 import { InvalidInput, LimitReached } from "./errors.js";
-import { lossOf, wholeLossOf } from "./events.js";
 import { Loss, SLACK } from "./loss.js";
+import { eventKindOf } from "./mechanisms/index.js";
 
 /** @import { CheckinEvent, Limits } from "./types.js" */
 
-/**
- * @param {Limits} limits
- * @returns {Limits}
- */
+/** @param {CheckinEvent} event */
+export const lossOf = (event) => eventKindOf(event).loss(event);
+
+/** @param {CheckinEvent} event */
+export const wholeLossOf = (event) => eventKindOf(event).wholeLoss(event);
+
+/** @param {Limits} limits */
 export function checkLimits(limits) {
   for (const name of /** @type {const} */ (["perSample", "perDevice"])) {
     const value = limits[name];
@@ -52,8 +55,7 @@ export class Ledger {
   /**
    * Throw `LimitReached` unless the event fits into both limits.
    *
-   * @param {CheckinEvent} event
-   * @param {Limits} limits
+   * @type {(event: CheckinEvent, limits: Limits) => void}
    */
   require(event, limits) {
     const cost = lossOf(event).total;

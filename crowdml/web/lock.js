@@ -6,13 +6,10 @@ const queues = new Map();
 /**
  * Run an action while nobody else runs one under the same name.
  *
- * This keeps two tabs from sending one letter at the same time; what must not happen at all is
+ * This keeps two tabs from sending one check-in at the same time; what must not happen at all is
  * ruled out by the store's transactions.
  *
- * @template T
- * @param {string} name
- * @param {() => Promise<T>} action
- * @returns {Promise<T>}
+ * @type {<T>(name: string, action: () => Promise<T>) => Promise<T>}
  */
 export async function alone(name, action) {
   if (globalThis.navigator?.locks) return await navigator.locks.request(name, action);

@@ -1,4 +1,4 @@
-/** How much was told, in the units that add up. */
+/** How much was payload, in the units that add up. */
 
 import { exactSum } from "./exact.js";
 import { epsilonOf } from "./zcdp.js";
@@ -9,7 +9,7 @@ export const PRIVATE_UP_TO = 20;
 /** Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1. */
 export const SLACK = 1e-9;
 
-/** A pure ε, or a ρ of concentrated privacy that is told as ε at some δ; or both, added up. */
+/** A pure ε, or a ρ of concentrated privacy, shown as ε at some δ; or both, added up. */
 export class Loss {
   /** @param {{epsilon?: number, rho?: number, delta?: number}} parts */
   constructor({ epsilon = 0, rho = 0, delta = 0 }) {
@@ -24,29 +24,17 @@ export class Loss {
     return this.epsilon + (this.rho ? epsilonOf(this.rho, this.delta) : 0);
   }
 
-  /**
-   * The same loss n times.
-   *
-   * @param {number} n
-   */
+  /** @param {number} n */
   times(n) {
     return new Loss({ epsilon: n * this.epsilon, rho: n * this.rho, delta: this.delta });
   }
 
-  /**
-   * Of n units that change at once, by group privacy.
-   *
-   * @param {number} n
-   */
+  /** @param {number} n Units that change at once: group privacy. */
   group(n) {
     return new Loss({ epsilon: n * this.epsilon, rho: n * n * this.rho, delta: this.delta });
   }
 
-  /**
-   * All of them together; of several δ the largest holds.
-   *
-   * @param {readonly Loss[]} losses
-   */
+  /** @param {readonly Loss[]} losses Of several δ the largest holds. */
   static sum(losses) {
     return new Loss({
       epsilon: exactSum(losses.map((loss) => loss.epsilon)),

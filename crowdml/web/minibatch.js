@@ -1,7 +1,6 @@
 /** Samples, and a model's view of them with some parameters: Device Routine 2. */
 
-/** @import { LinearModel } from "./models/linear.js" */
-/** @import { Draw, Norm, Rows } from "./types.js" */
+/** @import { Draw, LinearModel, Norm, Rows } from "./types.js" */
 
 /** Predict, count and average, as far as a mechanism asks for it. It never leaves the device. */
 export class Minibatch {
@@ -31,7 +30,6 @@ export class Minibatch {
     return this.#model.nClasses ? this.#y : [];
   }
 
-  /** Which samples w predicts wrongly. */
   mistakes() {
     return this.#x.map((row, i) =>
       this.#model.isMistake(this.w, row, /** @type {number} */ (this.#y[i])),
@@ -41,9 +39,7 @@ export class Minibatch {
   /**
    * The average over these samples, each gradient first shrunk to `clip` in this norm.
    *
-   * @param {readonly boolean[]} rows
-   * @param {number} clip
-   * @param {Norm} norm
+   * @type {(rows: readonly boolean[], clip: number, norm: Norm) => Float64Array<ArrayBuffer>}
    */
   meanGradient(rows, clip, norm) {
     const chosen = (/** @type {unknown} */ _, /** @type {number} */ i) => rows[i];
@@ -53,12 +49,9 @@ export class Minibatch {
 }
 
 /**
- * So many of the samples, all choices equally likely.
+ * Choose `nChosen` of the samples, all choices equally likely.
  *
- * @param {number} nSamples
- * @param {number} nChosen
- * @param {Draw} chance
- * @returns {boolean[]}
+ * @type {(nSamples: number, nChosen: number, chance: Draw) => boolean[]}
  */
 export function choose(nSamples, nChosen, chance) {
   const order = Array.from({ length: nSamples }, (_, i) => i);

@@ -21,7 +21,6 @@ const WORD = 2 ** 32;
  * by less than one part in 2³¹.
  *
  * @param {Amount} amount
- * @returns {{t: number, s: number}}
  */
 export function laplaceScale({ sensitivity, level }) {
   const k = Math.max(0, PRECISION - floorLog2(sensitivity / level));
@@ -35,7 +34,6 @@ export function laplaceScale({ sensitivity, level }) {
  * A variance n/d ≥ sensitivity²/(2ρ) in whole numbers, d a power of two, rounded up likewise.
  *
  * @param {Amount} amount
- * @returns {{n: bigint, d: bigint}}
  */
 export function gaussianVariance({ sensitivity, level }) {
   const variance = sensitivity ** 2 / (2 * level);
@@ -46,11 +44,7 @@ export function gaussianVariance({ sensitivity, level }) {
   return { n: ceilRatio(distance.m ** 2n, k + 2 * distance.e - e - 1, m), d: 1n << BigInt(k) };
 }
 
-/**
- * @param {number} scale
- * @param {number} sensitivity
- * @param {number} level
- */
+/** @type {(scale: number, sensitivity: number, level: number) => void} */
 function requireScale(scale, sensitivity, level) {
   if (scale <= LARGEST) return;
   throw new InvalidInput(
@@ -62,10 +56,7 @@ function requireScale(scale, sensitivity, level) {
 /**
  * P(z) ∝ exp(−|z|·ε/sensitivity).
  *
- * @param {readonly number[]} values
- * @param {Amount} amount
- * @param {Draw} chance
- * @returns {number[]}
+ * @type {(values: readonly number[], amount: Amount, chance: Draw) => number[]}
  */
 export function addLaplace(values, amount, chance) {
   const { t, s } = laplaceScale(amount);
@@ -78,10 +69,7 @@ export function addLaplace(values, amount, chance) {
  * A Laplace number y of about the same width is kept with probability
  * exp(−(|y| − σ²/t)²/(2σ²)), which leaves y with probability ∝ exp(−y²/(2σ²)) for every t.
  *
- * @param {readonly number[]} values
- * @param {Amount} amount
- * @param {Draw} chance
- * @returns {number[]}
+ * @type {(values: readonly number[], amount: Amount, chance: Draw) => number[]}
  */
 export function addGaussian(values, amount, chance) {
   const { n, d } = gaussianVariance(amount);
@@ -102,10 +90,7 @@ export function addGaussian(values, amount, chance) {
  *
  * u + t·v is exact below 2⁵³, for t < 2⁴³ that is for v < 1024: more has a chance of e^−1024.
  *
- * @param {number} t
- * @param {number} s
- * @param {Draw} chance
- * @returns {number}
+ * @type {(t: number, s: number, chance: Draw) => number}
  */
 function laplace(t, s, chance) {
   for (;;) {
@@ -120,14 +105,7 @@ function laplace(t, s, chance) {
   }
 }
 
-/**
- * True with probability exp(−a/b), for any a ≥ 0.
- *
- * @param {bigint} a
- * @param {bigint} b
- * @param {Draw} chance
- * @returns {boolean}
- */
+/** @type {(a: bigint, b: bigint, chance: Draw) => boolean} Has probability exp(−a/b), a ≥ 0. */
 function flipExpRatio(a, b, chance) {
   for (let whole = a / b; whole > 0n; whole--) if (!flipExp(() => true, chance)) return false;
   const rest = a % b;
@@ -139,9 +117,7 @@ function flipExpRatio(a, b, chance) {
  *
  * The k-th flip must succeed with probability γ/k, here as two flips with γ and 1/k.
  *
- * @param {() => boolean} flip
- * @param {Draw} chance
- * @returns {boolean}
+ * @type {(flip: () => boolean, chance: Draw) => boolean}
  */
 function flipExp(flip, chance) {
   let k = 1;
@@ -153,10 +129,7 @@ function flipExp(flip, chance) {
  * True with probability a/b, for a < b: whether a random number is below it, looked at in words
  * of 32 bits from the top until one of them decides.
  *
- * @param {bigint} a
- * @param {bigint} b
- * @param {Draw} chance
- * @returns {boolean}
+ * @type {(a: bigint, b: bigint, chance: Draw) => boolean}
  */
 export function flipRatio(a, b, chance) {
   for (;;) {

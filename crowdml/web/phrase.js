@@ -1,28 +1,31 @@
 /** A sentence as an English template and its values, which any language can write. */
 
-/** @import { Phrase } from "./types.js" */
+/** @import { Phrase, Translate } from "./types.js" */
 
-/**
- * @param {string} template
- * @param {Phrase["values"]} [values]
- * @returns {Phrase}
- */
+/** @type {(template: string, values?: Phrase["values"]) => Phrase} */
 export const phrase = (template, values = {}) => ({ template, values });
 
 /**
- * Write a phrase in a language; templates that its catalogue lacks stay English.
+ * Write a phrase, in English unless it is translated.
  *
  * @param {Phrase} phrase
- * @param {ReadonlyMap<string, string>} [catalogue]
- * @param {string} [language]
+ * @param {Translate} [translate] The template in another language.
+ * @param {string} [language] That of numbers.
  * @returns {string}
  */
-export function write({ template, values }, catalogue, language = "en") {
-  return (catalogue?.get(template) ?? template).replace(/\{(\w+)\}/g, (name, key) => {
+export function write({ template, values }, translate = (text) => text, language = "en") {
+  return translate(template, values).replace(/\{(\w+)\}/g, (name, key) => {
     // A server may name anything, also what every object inherits.
     const value = (Object.hasOwn(values, key) ? values[key] : undefined) ?? name;
-    if (typeof value === "object") return write(value, catalogue, language);
-    const digits = Number.isInteger(value) ? {} : { maximumSignificantDigits: 6 };
-    return value.toLocaleString(language, digits);
+    if (typeof value === "object") return write(value, translate, language);
+    return typeof value === "number" ? written(value, language) : value;
   });
+}
+
+/** @type {(value: number, language: string) => string} */
+function written(value, language) {
+  const digits = Number.isInteger(value) ? {} : { maximumSignificantDigits: 6 };
+  const [mantissa, exponent] = String(Number(value.toPrecision(6))).split("e");
+  if (!exponent) return value.toLocaleString(language, digits);
+  return `${Number(mantissa).toLocaleString(language, digits)}e${exponent}`;
 }

@@ -19,10 +19,7 @@ export async function placeOf(termsSha256, device, number) {
   return { number, seed: [word(seed, 0), word(seed, 1)], lot: word(role, 0) };
 }
 
-/**
- * @param {Uint8Array<ArrayBuffer>} bytes
- * @param {number} index
- */
+/** @type {(bytes: Uint8Array<ArrayBuffer>, index: number) => number} */
 function word(bytes, index) {
   return new DataView(bytes.buffer).getUint32(4 * index, true);
 }

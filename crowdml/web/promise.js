@@ -1,19 +1,14 @@
 /** What a task promises to a participant: one value, with every sentence about it. */
 
-import { certainty, nearest } from "./figures.js";
+import { certainty } from "./figures.js";
 import { Loss, PRIVATE_UP_TO, SLACK } from "./loss.js";
-import { DirectionMechanism } from "./mechanisms/direction.js";
 import { phrase } from "./phrase.js";
 import { LEAVES, LOST, sentencesOf } from "./sentences.js";
 
-/** @import { Terms } from "./terms.js" */
-/** @import { Level, Phrase, RoleShare } from "./types.js" */
+/** @import { Level, Phrase, Terms } from "./types.js" */
 
 /** The most check-ins that a device makes, where neither terms nor participant say. */
 const USUAL_CHECKINS = 20;
-
-/** Shares are written as n of at most this many check-ins. */
-const MOST_SHARED = 1000;
 
 /** Above this ε, a guess can become nearly certain. */
 const WEAK_FROM = 4;
@@ -45,38 +40,35 @@ export class PrivacyPromise {
   constructor(terms, checkins, sent = []) {
     const { loss, nClasses, target, collection } = terms;
     const mechanism = terms.mechanism();
-    const direction = mechanism instanceof DirectionMechanism ? mechanism : null;
+    const whole = mechanism.unit === "check-in";
     const usual = usualCheckins(terms);
-    /** The most samples that one reading is in. */
-    this.shared = direction ? 1 : terms.shared;
+    this.mechanism = terms.privacy.mechanism;
+    this.shared = whole ? 1 : terms.shared;
     /** @type {"person" | "sample" | "reading"} Whom the promise of the terms is for. */
-    this.whom = direction ? "person" : this.shared === 1 ? "sample" : "reading";
+    this.whom = whole ? "person" : this.shared === 1 ? "sample" : "reading";
     this.epsilonPerSample = loss.total;
     /** For one reading of the sensor, which may be in several samples. */
     this.epsilonPerReading = loss.group(this.shared).total;
     const byDefault = Math.max(loss.times(usual).total, this.epsilonPerReading);
     const allowed = isPrivate(byDefault) ? Math.min(checkins ?? usual, terms.mostCheckins) : usual;
-    /** How many check-ins the promise counts. */
     this.checkins = Math.max(allowed, sent.length);
     /** For one unit in each of the check-ins: a check-in, or one of its samples. */
     this.epsilonOverCheckins = Loss.sum([...sent, loss.times(this.checkins - sent.length)]).total;
     /** For everything in one check-in; null where it grows with samples. */
-    this.epsilonPerCheckin = direction && loss.total;
+    this.epsilonPerCheckin = whole ? loss.total : null;
     /** For everything that the check-ins send; null as above. */
-    this.epsilonPerPerson = direction && this.epsilonOverCheckins;
+    this.epsilonPerPerson = whole ? this.epsilonOverCheckins : null;
     this.delta = loss.delta;
     this.batch = collection.batch;
     /** The first two labels; none where a number is predicted. */
     this.answers = target.labels.slice(0, 2);
     this.tolerance = terms.model.tolerance;
-    /** k; 0 for noise. */
-    this.directions = direction ? direction.choices.train.k : 0;
-    /** How many numbers a check-in carries. */
-    this.numbers = direction ? 1 : terms.makeModel().size + 1 + nClasses;
+    /** k; 0 where no direction is sent. */
+    this.directions = mechanism.directions ?? 0;
+    this.numbers = mechanism.numbers;
     /** Whether it carries counts of answers. */
     this.counted = nClasses > 0;
-    /** The roles of check-ins; none for noise. */
-    this.roles = direction ? rolesOf(direction, collection) : [];
+    this.roles = mechanism.roles ?? [];
   }
 
   /** The ε that decides the level: the largest that is promised. */
@@ -108,12 +100,10 @@ export class PrivacyPromise {
     return LEVELS.find(({ most }) => this.epsilon <= most * (1 + SLACK)) ?? NOT_PRIVATE;
   }
 
-  /** How often somebody is right at most who could only toss a coin before. */
   get certainty() {
     return certainty(this.epsilon);
   }
 
-  /** Whether a guess can become nearly certain. */
   get weak() {
     return this.epsilon > WEAK_FROM * (1 + SLACK);
   }
@@ -127,12 +117,10 @@ export class PrivacyPromise {
     return /** @type {any} */ (Object.fromEntries(sentencesOf(this)));
   }
 
-  /** The sentences that say what a device sends. */
   get whatLeaves() {
     return this.#named(LEAVES);
   }
 
-  /** The sentences that say what can be learnt from everything that is sent. */
   get whatIsLost() {
     return this.#named(LOST);
   }
@@ -158,31 +146,4 @@ const isPrivate = (epsilon) => epsilon <= PRIVATE_UP_TO * (1 + SLACK);
 function usualCheckins(terms) {
   const { checkins } = terms.collection;
   return checkins ?? Math.min(USUAL_CHECKINS, terms.checkinsWithin(PRIVATE_UP_TO) || USUAL_CHECKINS);
-}
-
-/**
- * @param {DirectionMechanism} mechanism
- * @param {Terms["collection"]} shares
- * @returns {RoleShare[]}
- */
-function rolesOf({ choices }, { evaluators, counters }) {
-  const of = denominator(evaluators, counters);
-  const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, nearest(s * of)));
-  const n = { train: of - (evaluate ?? 0) - (count ?? 0), evaluate, count };
-  return /** @type {RoleShare["role"][]} */ (Object.keys(n))
-    .filter((role) => n[role])
-    .map((role) => ({ role, n: n[role] ?? 0, of, truth: choices[role].p }));
-}
-
-/**
- * The least number of check-ins of which these shares are whole numbers.
- *
- * @param {number[]} shares
- */
-function denominator(...shares) {
-  let of = 1;
-  const fits = (/** @type {number} */ s) =>
-    Math.abs(s * of - nearest(s * of)) < 1e-6 && (s === 0 || nearest(s * of) > 0);
-  while (of < MOST_SHARED && !shares.every(fits)) of++;
-  return of;
 }

@@ -7,25 +7,20 @@ import { phrase } from "./phrase.js";
 
 const WHOLE = phrase("the text");
 
-/**
- * @param {number} low
- * @param {number} high
- * @returns {Rule<number>}
- */
+/** @type {(low: number, high: number) => Rule<number>} */
 export const number = (low, high) => (value, path) =>
   typeof value === "number" && value >= low && value <= high
     ? value
     : fail("a number {low} … {high}", path, value, { low, high });
 
-/**
- * @param {number} low
- * @param {number} high
- * @returns {Rule<number>}
- */
+/** @type {(low: number, high: number) => Rule<number>} */
 export const integer = (low, high) => (value, path) =>
   Number.isInteger(number(low, high)(value, path))
     ? /** @type {number} */ (value)
     : fail("a whole number", path, value);
+
+/** ε in the terms of a mechanism. */
+export const EPSILON = number(1e-6, 1e6);
 
 /** @type {Rule<boolean>} */
 export const flag = (value, path) =>
@@ -44,21 +39,12 @@ export const text = (shortest, longest) => (value, path) => {
   return fail("{shortest} … {longest} characters long", path, value, { shortest, longest });
 };
 
-/**
- * @template {string} S
- * @param {readonly S[]} words
- * @returns {Rule<S>}
- */
+/** @type {<S extends string>(...words: readonly S[]) => Rule<S>} */
 export const oneOf = (...words) => (value, path) =>
   words.find((word) => word === value) ??
   fail("one of {words}", path, value, { words: words.join(", ") });
 
-/**
- * @template T
- * @param {Rule<T>} rule
- * @param {number} most
- * @returns {Rule<readonly T[]>}
- */
+/** @type {<T>(rule: Rule<T>, most: number) => Rule<readonly T[]>} */
 export const list = (rule, most) => (value, path) =>
   Array.isArray(value) && value.length <= most
     ? value.map((entry, i) => rule(entry, `${path}[${i}]`))
@@ -78,9 +64,7 @@ export const otherwise = (standard, rule) => (value, path) =>
  * An object with these fields and no others: terms that say more than the device understands
  * must not be agreed to.
  *
- * @template {Record<string, Rule<any>>} F
- * @param {F} fields
- * @returns {Rule<Fields<F>>}
+ * @type {<F extends Record<string, Rule<any>>>(fields: F) => Rule<Fields<F>>}
  */
 export const section = (fields) => (value, path) => {
   const found = answer(fields)(value, path);
@@ -96,9 +80,7 @@ export const section = (fields) => (value, path) => {
 /**
  * An object with these fields; others are skipped, so that answers can grow.
  *
- * @template {Record<string, Rule<any>>} F
- * @param {F} fields
- * @returns {Rule<Fields<F>>}
+ * @type {<F extends Record<string, Rule<any>>>(fields: F) => Rule<Fields<F>>}
  */
 export const answer = (fields) => (value, path) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -113,13 +95,13 @@ export const answer = (fields) => (value, path) => {
 };
 
 /**
- * @param {string} template The rule.
- * @param {string} path
+ * @param {string} template The rule, as what the value must be.
+ * @param {string | Phrase} path
  * @param {unknown} value
  * @param {Phrase["values"]} [values]
  * @returns {never}
  */
-function fail(template, path, value, values) {
+export function fail(template, path, value, values) {
   throw new InvalidInput("{path} must be {rule}, found {found}.", {
     path: path || WHOLE,
     rule: phrase(template, values),

@@ -2,8 +2,7 @@
 
 import { GAP_SECONDS, GAP_TICKS } from "./sensor.js";
 
-/** @import { Sensor } from "./sensor.js" */
-/** @import { Taken } from "./types.js" */
+/** @import { Sensor, Taken } from "./types.js" */
 
 const FLOOR = 2 ** -40;
 
@@ -36,12 +35,7 @@ export class Sensing {
     this.#count = count;
   }
 
-  /**
-   * The last sample, taken before this began.
-   *
-   * @param {number} time
-   * @param {number} label
-   */
+  /** @type {(time: number, label: number) => void} The last sample, taken before this began. */
   recall(time, label) {
     this.#lastTime = time;
     this.#lastLabel = label;
@@ -68,7 +62,6 @@ export class Sensing {
    * @param {number} time In seconds.
    * @param {number} reading
    * @param {number | null} label
-   * @returns {Taken[]}
    */
   push(time, reading, label) {
     if (!Number.isFinite(reading) || !(time > this.#newest)) return [];
@@ -96,10 +89,7 @@ export class Sensing {
     return this.#start + this.#ticks / this.#sensor.rate;
   }
 
-  /**
-   * @param {number} time
-   * @returns {Taken[]}
-   */
+  /** @param {number} time */
   #tick(time) {
     const sensor = this.#sensor;
     const label = this.#label;
@@ -120,10 +110,7 @@ export class Sensing {
  *
  * Paper: Section V-B.
  *
- * @param {Sensor} sensor
- * @param {number} count
- * @param {readonly number[]} window
- * @returns {Float64Array<ArrayBuffer>}
+ * @type {(sensor: Sensor, count: number, window: readonly number[]) => Float64Array<ArrayBuffer>}
  */
 export function featuresOf(sensor, count, window) {
   switch (sensor.transform) {
@@ -133,7 +120,7 @@ export function featuresOf(sensor, count, window) {
       return summary(window).map((value) => value / sensor.scale);
     case "amplitudes":
     case "spectrum": {
-      const bins = spectrum(window, count).map(audible(window));
+      const bins = spectrum(window, count).map(withoutRounding(window));
       bins[0] = (bins[0] ?? 0) * sensor.first_bin;
       const divisor = sensor.transform === "spectrum" ? sum(bins) : sensor.scale;
       return divisor > 0 ? bins.map((value) => value / divisor) : bins;
@@ -146,16 +133,12 @@ export function featuresOf(sensor, count, window) {
  *
  * @param {readonly number[]} window
  */
-function audible(window) {
+function withoutRounding(window) {
   const floor = window.reduce((most, value) => Math.max(most, Math.abs(value)), 0) * FLOOR;
   return (/** @type {number} */ bin) => (bin < floor * window.length ? 0 : bin);
 }
 
-/**
- * Mean, standard deviation, smallest and largest.
- *
- * @param {readonly number[]} values
- */
+/** @param {readonly number[]} values */
 function summary(values) {
   const mean = sum(values) / values.length;
   const variance = sum(values.map((value) => (value - mean) ** 2)) / values.length;
@@ -167,8 +150,7 @@ function summary(values) {
 /**
  * Absolute values of the first bins of the discrete Fourier transform.
  *
- * @param {readonly number[]} values
- * @param {number} count
+ * @type {(values: readonly number[], count: number) => Float64Array<ArrayBuffer>}
  */
 function spectrum(values, count) {
   const n = values.length;

@@ -2,20 +2,21 @@
 
 import { InvalidInput } from "./errors.js";
 import { integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
+import { SENSORS, isTypedIn } from "./sensors/index.js";
 
 /** Readings further apart than either of these do not belong into one window. */
 export const GAP_SECONDS = 1;
 export const GAP_TICKS = 5;
 
-const SUMMARY = ["mean", "standard deviation", "smallest", "largest"];
+/** The numbers of a summary: mean, standard deviation, smallest and largest. */
+const SUMMARY = 4;
 
 /**
- * A reading is one number: the length of the acceleration vector (m/s²), the level of the sound
- * (root mean square, 0 … 1), the illuminance (lux) or the speed (m/s). `manual` has none: the
- * participant enters the numbers named in `fields`.
+ * A reading is one number, in the sensor's unit. Where numbers are typed in there are no readings:
+ * the participant enters those named in `fields`.
  */
 export const SENSOR = section({
-  kind: oneOf("light", "manual", "motion", "sound", "speed"),
+  kind: (value, path) => oneOf(...Object.keys(SENSORS))(value, path),
   rate: otherwise(20, number(0.01, 1000)),
   window: otherwise(64, integer(1, 4096)),
   transform: otherwise("spectrum", oneOf("amplitudes", "spectrum", "summary", "values")),
@@ -34,34 +35,31 @@ export const SENSOR = section({
  *
  * @param {Sensor} sensor
  */
-export function samplesPerReading({ kind, trigger, every, rate, window }) {
-  if (kind === "manual" || trigger === "label-change") return 1;
+export function samplesPerReading(sensor) {
+  const { trigger, every, rate, window } = sensor;
+  if (isTypedIn(sensor) || trigger === "label-change") return 1;
   const apart = Math.max(1, Math.ceil(every * rate - 1e-9));
   const repeated = Math.max(GAP_TICKS, Math.ceil(GAP_SECONDS * rate));
   return Math.ceil((window + repeated - 1) / apart);
 }
 
-/**
- * Throw unless the pipeline makes `count` features.
- *
- * @param {Sensor} sensor
- * @param {number} count
- */
-export function checkSensor({ kind, transform, fields, window }, count) {
-  const manual = kind === "manual";
-  if (manual !== (transform === "values")) {
+/** @type {(sensor: Sensor, count: number) => void} Throws unless it makes `count` features. */
+export function checkSensor(sensor, count) {
+  const { kind, transform, fields, window } = sensor;
+  const typedIn = isTypedIn(sensor);
+  if (typedIn !== (transform === "values")) {
     throw new InvalidInput(
-      'sensor.transform must be "values" for manual and only for it, found "{transform}" for {kind}.',
+      'sensor.transform must be "values" where numbers are typed in, and only there, found "{transform}" for {kind}.',
       { transform, kind },
     );
   }
-  if (manual !== fields.length > 0) {
+  if (typedIn !== fields.length > 0) {
     throw new InvalidInput(
-      "sensor.fields must name the numbers to enter for manual and only for it, found {n} for {kind}.",
+      "sensor.fields must name the numbers where they are typed in, and only there, found {n} for {kind}.",
       { n: fields.length, kind },
     );
   }
-  const fixed = { summary: SUMMARY.length, values: fields.length };
+  const fixed = { summary: SUMMARY, values: fields.length };
   const made = transform in fixed ? fixed[/** @type {"values"} */ (transform)] : count;
   if (count !== made) {
     throw new InvalidInput(

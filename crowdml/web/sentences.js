@@ -2,10 +2,10 @@
 
 import { certainty, counted, shown, times } from "./figures.js";
 import { PRIVATE_UP_TO } from "./loss.js";
+import { kindOf } from "./mechanisms/index.js";
 import { phrase } from "./phrase.js";
 
-/** @import { PrivacyPromise } from "./promise.js" */
-/** @import { Phrase, RoleShare } from "./types.js" */
+/** @import { Phrase, PrivacyPromise } from "./types.js" */
 
 /** Which sentences answer which question, in the order in which they are read. */
 export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
@@ -17,23 +17,13 @@ const WHOM = {
   reading: phrase("a reading"),
 };
 
-/**
- * Every sentence about a promise, by its name, in the order in which they are read.
- *
- * @param {PrivacyPromise} promise
- * @returns {Generator<[string, Phrase]>}
- */
+/** @type {(promise: PrivacyPromise) => Generator<[string, Phrase]>} In the order of reading. */
 export function* sentencesOf(promise) {
   const { checkins: n, exact, whom, epsilonPerCheckin, shared } = promise;
   if (!promise.private) yield ["not_private", notPrivate(promise)];
   yield ["stays", stays(promise)];
   yield ["often", often(n)];
-  if (promise.roles.length > 1) {
-    yield ["rule", phrase("A public rule, not your device, decides what a check-in sends.")];
-  }
-  for (const share of promise.roles) yield [share.role, role(promise, share)];
-  if (whom !== "person") yield ["numbers", numbers(promise)];
-  yield ["hides", hides(promise)];
+  yield* kindOf(promise.mechanism).sends(promise);
   yield ["epsilon", epsilon(promise)];
   if (promise.delta && !exact) {
     const odds = { n: Math.round(1 / promise.delta) };
@@ -101,84 +91,6 @@ function often(n) {
   return phrase("It stops after {n} check-ins.", { n });
 }
 
-/**
- * @param {PrivacyPromise} promise
- * @param {RoleShare} share
- */
-function role({ directions, counted, tolerance }, { role, n, of, truth }) {
-  if (role === "train" && n === of) {
-    return phrase(
-      "In every check-in it sends one number: which of {directions} directions the model should " +
-        "move in.",
-      { directions },
-    );
-  }
-  if (role === "train") {
-    return phrase(
-      "In {n} of {of} check-ins it sends one number: which of {directions} directions the model " +
-        "should move in.",
-      { n, of, directions },
-    );
-  }
-  const values = { n, of, times: times(truth) };
-  if (role === "count") {
-    return phrase(
-      "In {n} of {of} check-ins it sends only your answer to one sample. The answer sent is the " +
-        "true one {times}; otherwise it is made up.",
-      values,
-    );
-  }
-  if (counted) {
-    return phrase(
-      "In {n} of {of} check-ins it sends only whether the model was right about one of your " +
-        "samples. What it sends is true {times}; otherwise it is the opposite.",
-      values,
-    );
-  }
-  return phrase(
-    "In {n} of {of} check-ins it sends only whether the model was within {tolerance} of the number " +
-      "in one of your samples. What it sends is true {times}; otherwise it is the opposite.",
-    { ...values, tolerance: shown(tolerance) },
-  );
-}
-
-/** @param {PrivacyPromise} promise */
-function numbers({ counted, numbers: n }) {
-  if (counted) {
-    return phrase(
-      "A check-in holds {n} numbers: which way the model should move, how many of its predictions " +
-        "were wrong, and how many samples had each answer.",
-      { n },
-    );
-  }
-  return phrase(
-    "A check-in holds {n} numbers: which way the model should move, and how many of its predictions " +
-      "were wrong.",
-    { n },
-  );
-}
-
-/** @param {PrivacyPromise} promise */
-function hides({ exact, whom, level, weak }) {
-  const none = level.key === "none";
-  if (exact) return phrase("They are sent exactly as they are.");
-  if (whom === "person") {
-    if (none) return phrase("Chance changes what is sent so little that nothing is protected.");
-    return weak
-      ? phrase(
-          "Chance changes what is sent so little that a guess about you can become nearly certain.",
-        )
-      : phrase("Chance has a part in what is sent, so nobody can be sure what your samples are.");
-  }
-  if (none) return phrase("So little noise is added to them that nothing is protected.");
-  return weak
-    ? phrase(
-        "Noise is added to each of them, but so little that a guess about what your samples have " +
-          "in common can become nearly certain.",
-      )
-    : phrase("Noise is added to each of them before they leave.");
-}
-
 /** @param {PrivacyPromise} promise */
 function epsilon({ exact, whom, checkins: n, epsilonOverCheckins, epsilonPerSample }) {
   if (exact) return phrase("ε = ∞: nothing is protected.");
@@ -226,11 +138,7 @@ function loss(promise) {
   );
 }
 
-/**
- * A question about the participant, in the task's own answers.
- *
- * @param {readonly string[]} answers
- */
+/** @param {readonly string[]} answers Those of the task. */
 function questionOf([first, second]) {
   return first !== undefined && second !== undefined
     ? phrase("whether your answer was “{first}” or “{second}”", { first, second })

@@ -8,7 +8,7 @@
 import { CrowdmlError, DeviceError } from "./errors.js";
 import { Ledger } from "./ledger.js";
 
-/** @import { CheckinEvent, Identity, Letter, Sent, Written } from "./types.js" */
+/** @import { CheckinEvent, Identity, WrittenCheckin, Sanitize, Sent } from "./types.js" */
 
 const SCHEMA = Object.entries({
   identity: {},
@@ -39,12 +39,13 @@ export class DeviceStore {
   /**
    * @param {string} url The server's root.
    * @param {string} task
-   * @returns {Promise<DeviceStore>}
    */
   static async open(url, task) {
     try {
       const request = indexedDB.open(`crowdml ${task} at ${url}`, 1);
-      request.onupgradeneeded = () => create(request.result);
+      request.onupgradeneeded = () => {
+        for (const [name, options] of SCHEMA) request.result.createObjectStore(name, options);
+      };
       return new DeviceStore(await asked(request));
     } catch (error) {
       throw unusable(error);
@@ -78,8 +79,6 @@ export class DeviceStore {
     await asked(indexedDB.deleteDatabase(this.name));
   }
 
-  // Identity
-
   /** @returns {Promise<Identity | undefined>} */
   async identity() {
     if (this.#erased) return undefined;
@@ -93,8 +92,7 @@ export class DeviceStore {
    * @returns {Promise<Identity>}
    */
   update(change) {
-    return this.#transaction(["identity", "buffer"], "readwrite", async (stores) => {
-      const { identity, buffer } = stores;
+    return this.#transaction(["identity", "buffer"], "readwrite", async ({ identity, buffer }) => {
       const [known, n] = await Promise.all([asked(identity.get(ME)), asked(buffer.count())]);
       const changed = change(known, n);
       await asked(identity.put(changed, ME));
@@ -102,24 +100,18 @@ export class DeviceStore {
     });
   }
 
-  // Buffer
-
   /** n_s, asked of the database: another tab may have used it. */
   nSamples() {
     return this.#transaction(["buffer"], "readonly", ({ buffer }) => asked(buffer.count()));
   }
 
   /**
-   * Keep a sample if `admit` says so.
-   *
    * @param {Float64Array} x
    * @param {number} y
    * @param {(identity: Identity | undefined, nSamples: number) => boolean} admit
-   * @returns {Promise<boolean>}
    */
   add(x, y, admit) {
-    return this.#transaction(["identity", "buffer"], "readwrite", async (stores) => {
-      const { identity, buffer } = stores;
+    return this.#transaction(["identity", "buffer"], "readwrite", async ({ identity, buffer }) => {
       const [known, n] = await Promise.all([asked(identity.get(ME)), asked(buffer.count())]);
       const admitted = admit(known, n);
       if (admitted) await asked(buffer.add({ x, y }));
@@ -127,18 +119,15 @@ export class DeviceStore {
     });
   }
 
-  // Outbox and ledger
-
   /**
-   * Turn the oldest samples into one letter, in one transaction, unless `write` declines.
+   * Turn the oldest samples into one check-in, in one transaction, unless `write` declines.
    *
    * No other tab can use a sample again or spend the same ε, since transactions take turns.
    * `write` must not wait for anything.
    *
-   * @param {(x: Float64Array[], y: number[], ledger: Ledger, identity: Identity | undefined)
-   *   => Written | undefined} write
+   * @param {Sanitize} write
    * @param {number} [nSamples] How many samples; by default all.
-   * @returns {Promise<Letter | undefined>}
+   * @returns {Promise<WrittenCheckin | undefined>}
    */
   release(write, nSamples) {
     const names = /** @type {const} */ (["identity", "buffer", "ledger", "outbox", "sent"]);
@@ -154,40 +143,34 @@ export class DeviceStore {
       const y = samples.map((sample) => sample.y);
       const written = write(x, y, ledgerOf(events), known);
       if (!written) return undefined;
-      const { letter, event, truth } = written;
+      const { checkin, event, truth } = written;
       await Promise.all([
-        asked(outbox.add(letter)),
-        asked(ledger.add({ checkin: letter.id, event })),
-        asked(sent.add({ id: letter.id, time: Date.now(), body: letter.body, truth })),
+        asked(outbox.add(checkin)),
+        asked(ledger.add({ checkin: checkin.id, event })),
+        asked(sent.add({ id: checkin.id, time: Date.now(), body: checkin.body, truth })),
         asked(buffer.delete(IDBKeyRange.upperBound(keys.at(-1)))),
       ]);
-      return letter;
+      return checkin;
     });
   }
 
-  /**
-   * The letter that still has to be answered.
-   *
-   * @returns {Promise<Letter | undefined>}
-   */
+  /** @returns {Promise<WrittenCheckin | undefined>} The checkin that still has to be answered. */
   pending() {
-    return this.#transaction(["outbox"], "readonly", async ({ outbox }) => {
-      const [letter] = await asked(outbox.getAll(null, 1));
-      return letter;
-    });
+    return this.#transaction(["outbox"], "readonly", async ({ outbox }) =>
+      (await asked(outbox.getAll(null, 1))).at(0),
+    );
   }
 
   /**
-   * The server's word on a letter: it never needs to be sent again.
+   * The server's word on a check-in: it never needs to be sent again.
    *
-   * @param {Letter} letter
-   * @param {string} answer
+   * @type {(checkin: WrittenCheckin, answer: string) => Promise<void>}
    */
-  answered(letter, answer) {
+  answered(checkin, answer) {
     return this.#transaction(["outbox", "answers"], "readwrite", async ({ outbox, answers }) => {
-      await asked(outbox.delete(letter.id));
-      const known = await asked(answers.getKey(letter.id));
-      if (known === undefined) await asked(answers.add(answer, letter.id));
+      await asked(outbox.delete(checkin.id));
+      const known = await asked(answers.getKey(checkin.id));
+      if (known === undefined) await asked(answers.add(answer, checkin.id));
     });
   }
 
@@ -198,11 +181,7 @@ export class DeviceStore {
     );
   }
 
-  /**
-   * Every check-in of the ledger, in order: what was told, what was hidden, what was answered.
-   *
-   * @returns {Promise<Sent[]>}
-   */
+  /** @returns {Promise<Sent[]>} Every check-in of the ledger, in order. */
   history() {
     const names = /** @type {const} */ (["ledger", "sent", "answers"]);
     return this.#transaction(names, "readonly", async ({ ledger, sent, answers }) => {
@@ -250,11 +229,6 @@ export class DeviceStore {
   }
 }
 
-/** @param {IDBDatabase} db */
-function create(db) {
-  for (const [name, options] of SCHEMA) db.createObjectStore(name, options);
-}
-
 /** @param {IDBTransaction} transaction */
 function abort(transaction) {
   try {
@@ -278,11 +252,7 @@ function unusable(error) {
   );
 }
 
-/**
- * @template T
- * @param {IDBRequest<T>} request
- * @returns {Promise<T>}
- */
+/** @type {<T>(request: IDBRequest<T>) => Promise<T>} */
 function asked(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);

@@ -4,22 +4,19 @@
  * The text itself is what is agreed to, hashed and parsed. Its sections keep their names.
  */
 
-import { CrowdmlError, InvalidInput, InvalidTask } from "./errors.js";
+import { CrowdmlError, InvalidTask } from "./errors.js";
 import { sha256 } from "./hash.js";
 import { SLACK } from "./loss.js";
-import { MECHANISMS } from "./mechanisms/index.js";
+import { MECHANISMS, kindOf } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
 import { phrase } from "./phrase.js";
 import { PrivacyPromise } from "./promise.js";
-import { answer, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
+import { answer, fail, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
 import { SENSOR, checkSensor, samplesPerReading } from "./sensor.js";
 
-/** @import { Loss } from "./loss.js" */
-/** @import { LinearModel } from "./models/linear.js" */
-/** @import { Mechanism, MechanismKind, PrivacyTerms, Rule } from "./types.js" */
+/** @import { LinearModel, Loss, PrivacyTerms, Rule } from "./types.js" */
 
 const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
-const NAMES = /** @type {(keyof typeof MECHANISMS)[]} */ (Object.keys(MECHANISMS));
 const LARGEST_MODEL = 1_000_000;
 const MOST_CHECKINS = 1_000_000;
 
@@ -27,14 +24,10 @@ const anyText = text(0, 2000);
 const line = text(1, 200);
 const positive = number(1e-9, 1e9);
 
-/**
- * The mechanism's own terms.
- *
- * @type {Rule<PrivacyTerms>}
- */
+/** @type {Rule<PrivacyTerms>} */
 const privacy = (value, path) => {
-  const { mechanism } = answer({ mechanism: oneOf(...NAMES) })(value, path);
-  return MECHANISMS[mechanism].terms(value, path);
+  const { mechanism } = answer({ mechanism: oneOf(...Object.keys(MECHANISMS)) })(value, path);
+  return kindOf(mechanism).terms(value, path);
 };
 
 const TERMS = section({
@@ -73,7 +66,6 @@ const TERMS = section({
   }),
 });
 
-/** What a participant agrees to. */
 export class Terms {
   /**
    * @param {string} text
@@ -93,12 +85,7 @@ export class Terms {
     this.collection = sections.collection;
   }
 
-  /**
-   * The terms in a text from a server.
-   *
-   * @param {string} text
-   * @returns {Terms}
-   */
+  /** @param {string} text From a server. */
   static parse(text) {
     try {
       const terms = new Terms(text, TERMS(JSON.parse(text), ""));
@@ -120,14 +107,11 @@ export class Terms {
     return this.target.labels.length;
   }
 
-  /** Whether the promise is worth the name. */
   get private() {
     return this.promise().private;
   }
 
   /**
-   * What is promised to a participant.
-   *
    * @param {number | null} [checkins] How many the participant allows.
    * @param {readonly Loss[]} [sent] What the check-ins so far have cost.
    */
@@ -170,56 +154,35 @@ export class Terms {
     return MODELS[this.model.kind].make(this.model, this.features.count, this.nClasses);
   }
 
-  /** @returns {Mechanism} */
   mechanism() {
-    /** @type {MechanismKind} */
-    const kind = MECHANISMS[this.privacy.mechanism];
-    return kind.make(this.privacy, this, this.makeModel());
+    return kindOf(this.privacy.mechanism).make(this.privacy, this, this.makeModel());
   }
 }
 
-/**
- * SHA-256 of the UTF-8 bytes of the text, in hexadecimal.
- *
- * @param {string} text
- * @returns {Promise<string>}
- */
+/** @param {string} text Hashed as UTF-8; the hash is in hexadecimal. */
 export async function termsHash(text) {
   const hash = await sha256(text);
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/**
- * The rules between fields.
- *
- * @param {Terms} terms
- */
+/** @param {Terms} terms */
 function checkSections(terms) {
   const { features, target, model, collection } = terms;
   const { labels } = target;
   if (features.sensor) checkSensor(features.sensor, features.count);
   if (labels.length === 1 || new Set(labels).size < labels.length) {
-    throw new InvalidInput("target.labels must be none, or two or more that differ.");
+    fail("none, or two or more that differ", "target.labels", labels);
   }
   if (MODELS[model.kind].classifier !== labels.length > 0) {
-    throw new InvalidInput(
-      "target.labels must be there for classifiers and only for them, found {n} for {kind}.",
-      { n: labels.length, kind: model.kind },
-    );
+    fail("given for classifiers and only for them", "target.labels", labels);
   }
   const { size } = terms.makeModel();
   if (size > LARGEST_MODEL) {
-    throw new InvalidInput("a model may have at most {most} parameters, found {size}.", {
-      most: LARGEST_MODEL,
-      size,
-    });
+    fail("at most {most}", phrase("the number of parameters"), size, { most: LARGEST_MODEL });
   }
   const { batch, buffer } = collection;
   if (buffer < batch) {
-    throw new InvalidInput("collection.buffer must hold a batch of {batch}, found {buffer}.", {
-      batch,
-      buffer,
-    });
+    fail("at least {batch}, like collection.batch", "collection.buffer", buffer, { batch });
   }
 }
 
@@ -230,8 +193,5 @@ function checkSections(terms) {
  */
 function checkCost({ privacy, loss: { total: cost } }) {
   if (privacy.epsilon === "inf" || cost <= privacy.epsilon * (1 + SLACK)) return;
-  throw new InvalidInput(
-    "privacy.epsilon must be at least what a check-in costs a sample, {cost}, found {found}.",
-    { cost, found: privacy.epsilon },
-  );
+  fail("at least what a check-in costs, {cost}", "privacy.epsilon", privacy.epsilon, { cost });
 }

@@ -4,12 +4,12 @@ import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
 import { phrase, write } from "./phrase.js";
 import { answer, integer, oneOf, text } from "./schema.js";
 
-/** @import { CheckedOut, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "./types.js" */
+/** @import { Ask, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "./types.js" */
 
 const TERMS_HEADER = "Crowdml-Terms";
 const PROBLEM = "urn:crowdml:problem:";
 const LARGEST_ANSWER = 32 * 2 ** 20;
-/** What is longer is told by its `detail`. */
+/** Of a longer problem only its `detail` is shown. */
 const LONGEST_PROBLEM = 4096;
 
 const anyText = text(0, Infinity);
@@ -64,12 +64,7 @@ export class HttpTransport {
     return decode((await this.#ask("/devices", ask)).body, ENROLLED);
   }
 
-  /**
-   * The parameters; unchanged ones are not sent again.
-   *
-   * @param {string} token
-   * @returns {Promise<CheckedOut>}
-   */
+  /** @type {Transport["checkout"]} Unchanged parameters are not sent again. */
   async checkout(token) {
     const { status, headers, body } = await this.#ask("/model", { token, etag: this.#etag });
     if (status !== 304 || !this.#checkedOut) {
@@ -80,10 +75,7 @@ export class HttpTransport {
     return { checkout: this.#checkedOut, termsSha256 };
   }
 
-  /**
-   * @param {string} token
-   * @param {Uint8Array<ArrayBuffer>} body
-   */
+  /** @type {Transport["checkin"]} */
   async checkin(token, body) {
     return decode((await this.#ask("/checkins", { method: "POST", token, body })).body, ANSWER);
   }
@@ -99,14 +91,14 @@ export class HttpTransport {
 
   /**
    * @param {string} path
-   * @param {{method?: string, token?: string, body?: BodyInit, etag?: string | null}} [ask]
+   * @param {Ask} [ask]
    */
   async #ask(path, { method = "GET", token, body, etag } = {}) {
     const headers = new Headers();
     if (token) headers.set("Authorization", `Bearer ${token}`);
     if (body) headers.set("Content-Type", "application/json");
     if (etag) headers.set("If-None-Match", etag);
-    const { status, headers: received, body: text } = await this.#exchange(this.#root + path, {
+    const received = await this.#exchange(this.#root + path, {
       method,
       headers,
       body: body ?? null,
@@ -115,9 +107,9 @@ export class HttpTransport {
       redirect: "error", // a redirect would carry the token away
       referrerPolicy: "no-referrer",
     });
-    if (status < 400) return { status, headers: received, body: text };
-    const problem = readProblem(status, text);
-    if (status < 500) throw problem;
+    if (received.status < 400) return received;
+    const problem = readProblem(received.status, received.body);
+    if (received.status < 500) throw problem;
     const { template, values } = problem.phrase;
     throw new Unreachable(template, values, { retryAfter: problem.extra["retry_after"] });
   }
@@ -148,11 +140,7 @@ export class HttpTransport {
   }
 }
 
-/**
- * The body as text, unless it is too long to be one.
- *
- * @param {Response} response
- */
+/** @param {Response} response */
 async function read(response) {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
@@ -167,12 +155,7 @@ async function read(response) {
   return body + decoder.decode();
 }
 
-/**
- * @template T
- * @param {string} body
- * @param {Rule<T>} rule
- * @returns {T}
- */
+/** @type {<T>(body: string, rule: Rule<T>) => T} */
 function decode(body, rule) {
   try {
     return rule(JSON.parse(body), "");
@@ -181,10 +164,7 @@ function decode(body, rule) {
   }
 }
 
-/**
- * @param {Phrase} why
- * @param {unknown} cause
- */
+/** @type {(why: Phrase, cause: unknown) => Unreachable} */
 export function nonsense(why, cause) {
   return new Unreachable("the server's answer makes no sense: {why}", { why }, { cause });
 }
@@ -192,9 +172,7 @@ export function nonsense(why, cause) {
 /**
  * The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
  *
- * @param {number} status
- * @param {string} body
- * @returns {Rejected}
+ * @type {(status: number, body: string) => Rejected}
  */
 function readProblem(status, body) {
   /** @type {any} */
@@ -237,7 +215,6 @@ function isPhrase(found, depth = 4) {
  * The server's root as an absolute address; by default where this module came from.
  *
  * @param {string} [url]
- * @returns {string}
  */
 export function serverRoot(url = new URL("..", import.meta.url).href) {
   try {

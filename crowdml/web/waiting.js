@@ -3,8 +3,7 @@
 import { Chance } from "./chance.js";
 import { Outcome } from "./outcome.js";
 
-/** @import { OutcomeName } from "./outcome.js" */
-/** @import { WaitingSettings } from "./types.js" */
+/** @import { OutcomeName, WaitingSettings } from "./types.js" */
 
 /** Seconds: a check-in is sent a whole number of these after its check-out. */
 export const SLOT = 0.05;
@@ -32,17 +31,14 @@ export class Waiting {
     this.#settings = { ...standard, ...settings };
   }
 
-  /** Whether the time for an attempt has come. */
   get due() {
     return this.seconds === 0;
   }
 
-  /** Seconds until the next attempt. */
   get seconds() {
     return Math.max(0, this.#notBefore - this.#settings.clock());
   }
 
-  /** What the next attempt waits for. */
   get why() {
     return this.#why;
   }
@@ -80,7 +76,6 @@ export class Waiting {
     this.#why = Outcome.WAITING;
   }
 
-  /** 0 … 1, all parts equally likely. */
   #part() {
     return this.#settings.chance.below(PARTS) / PARTS;
   }

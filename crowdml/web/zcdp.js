@@ -1,4 +1,4 @@
-/** Concentrated differential privacy: ρ adds up over releases; people are told (ε, δ). */
+/** Concentrated differential privacy: ρ adds up over releases, and becomes (ε, δ). */
 
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
@@ -11,7 +11,6 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  *
  * @param {number} rho ρ.
  * @param {number} delta δ.
- * @returns {number}
  */
 export function epsilonOf(rho, delta) {
   if (rho === 0) return 0;

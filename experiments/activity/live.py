@@ -27,10 +27,11 @@ from typing import Any
 import numpy as np
 
 from crowdml import Device
-from crowdml.device.sensing import Sensing, features_of
+from crowdml.demo import ServerProcess
+from crowdml.device.sources.sensing import Sensing, features_of
 from crowdml.privacy import bound_features
 from crowdml.protocol import Task
-from crowdml.server import ServerProcess, Store
+from crowdml.server import Store
 from crowdml.simulation import error_rate
 from crowdml.types import Array, Ints
 

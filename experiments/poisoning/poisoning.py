@@ -14,15 +14,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from crowdml.learning import UsualLength, length_limit
 from crowdml.models import Softmax
-from crowdml.optim import UsualLength
-from crowdml.privacy import DirectionMechanism, NoiseMechanism, Roles
+from crowdml.privacy import DirectionMechanism, NoiseMechanism, Roles, StandIn
 from crowdml.protocol import MECHANISMS, Conditions, Wanted
-from crowdml.server.fold import first_limit
-from crowdml.server.shares import Shares
+from crowdml.server.database.shares import Shares
 from crowdml.simulation import Crowd, Dataset, Learning, load_dataset
-from crowdml.simulation.hiding import Hiding
-from crowdml.simulation.settings import Rule
+from crowdml.simulation.rule import Rule
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array, Ints
 from tests.privacy.pseudo import Pseudo
@@ -45,9 +43,9 @@ class Server:
     defence: str
 
     def __post_init__(self) -> None:
-        mechanism = self.rule.hiding.mechanism
-        noisy = isinstance(mechanism, NoiseMechanism) and self.defence != "gate"
-        self.usual = UsualLength(first_limit(mechanism)) if noisy else None
+        mechanism = self.rule.stand_in.mechanism
+        limit = None if self.defence == "gate" else length_limit(mechanism)
+        self.usual = None if limit is None else UsualLength(limit)
         self.shares = Shares() if self.defence == "both caps" else None
         self.refused: Counter[str] = Counter()
 
@@ -61,48 +59,50 @@ class Server:
         return True
 
     def read(self, g: Array) -> Array:
-        return g if self.usual is None else self.usual.shortened(g)
+        if self.usual is not None:
+            self.usual, g = self.usual.shorten(g)
+        return g
 
 
-Lie = Callable[[Hiding, Array, Array, np.random.Generator], Array]
+Lie = Callable[[StandIn, Array, Array, np.random.Generator], Array]
 """What a liar sends: of how gradients are hidden, of its own average gradient, and of a direction
 on which all liars have agreed."""
 
 
-def honest(hiding: Hiding, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
-    return hiding.hide(g, BATCH, hiding.draws(1, rng)[0], rng)
+def honest(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
+    return stand_in.hide(g, BATCH, stand_in.draws(1, rng)[0], rng)
 
 
-def sign_flip(hiding: Hiding, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
+def sign_flip(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
     """The opposite, as hard as the rules allow without standing out: the worst of k directions, or
     −S with the noise that is due."""
-    if isinstance(hiding.mechanism, DirectionMechanism):
-        return push(hiding, -g, agreed, rng)
-    length = np.linalg.norm(g, hiding.norm)
-    return honest(hiding, -g * (hiding.length / length), agreed, rng)
+    if isinstance(stand_in.mechanism, DirectionMechanism):
+        return push(stand_in, -g, agreed, rng)
+    length = np.linalg.norm(g, stand_in.norm)
+    return honest(stand_in, -g * (stand_in.length / length), agreed, rng)
 
 
-def push(hiding: Hiding, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
+def push(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
     """The best of k directions for g, or the largest plausible value of each number."""
-    mechanism = hiding.mechanism
+    mechanism = stand_in.mechanism
     if isinstance(mechanism, DirectionMechanism):
         best = -ndtri(rng.beta(1, mechanism.directions))
-        return hiding.hide(g * (1e9 / np.linalg.norm(g)), BATCH, np.array([best, 1.0]), rng)
+        return stand_in.hide(g * (1e9 / np.linalg.norm(g)), BATCH, np.array([best, 1.0]), rng)
     assert isinstance(mechanism, NoiseMechanism)
     most = mechanism.plausible_gradient(BATCH) * 2.0 ** mechanism.grid(BATCH)
     return np.sign(g) * most
 
 
-def largest(hiding: Hiding, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
-    return push(hiding, -g, agreed, rng)
+def largest(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
+    return push(stand_in, -g, agreed, rng)
 
 
-def drift(hiding: Hiding, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
+def drift(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:
     """All liars to the same side, always."""
-    if isinstance(hiding.mechanism, DirectionMechanism):
-        return push(hiding, agreed, agreed, rng)
+    if isinstance(stand_in.mechanism, DirectionMechanism):
+        return push(stand_in, agreed, agreed, rng)
     return honest(
-        hiding, agreed * (hiding.length / np.linalg.norm(agreed, hiding.norm)), agreed, rng
+        stand_in, agreed * (stand_in.length / np.linalg.norm(agreed, stand_in.norm)), agreed, rng
     )
 
 
@@ -142,9 +142,9 @@ def run(
     devices = len(data.y_train) // BATCH
     learning = Learning(mechanism=mechanism, epsilon=EPSILON)
     schedule = prepare(data, Crowd(devices, BATCH), rng)
-    rule = learning.rule(data, schedule)
-    model, hiding, optimizer = rule.model, rule.hiding, learning.make_optimizer(rule)
-    seen, server = data.bounded(hiding.norm), Server(rule, defence)
+    rule = Rule.of(learning, data, schedule)
+    model, stand_in, _, optimizer = rule
+    seen, server = data.bounded(stand_in.norm), Server(rule, defence)
     agreed, w = rng.standard_normal(model.size), np.zeros(model.size)
     state, lie = optimizer.init(w), LIES[name]
     for device, lies in crowd_of(name, share, devices, rng):
@@ -154,10 +154,10 @@ def run(
             continue
         if lies and name == "label flip":
             y = (y + 1) % model.n_classes
-        g = model.mean_gradient(w, x, y, hiding.clip, hiding.norm)
-        told = (lie if lies else honest)(hiding, g, agreed, rng)
+        g = model.mean_gradient(w, x, y, stand_in.clip, stand_in.norm)
+        told = (lie if lies else honest)(stand_in, g, agreed, rng)
         state, w = optimizer.update(state, w, server.read(told), device)
-    x, y = data.bounded_test(hiding.norm)
+    x, y = data.bounded_test(stand_in.norm)
     error = float(model.mistakes(optimizer.model(state, w), x, y).mean())
     return {"error": error, "refused": server.refused["honest"] / devices}
 

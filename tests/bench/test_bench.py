@@ -2,6 +2,7 @@
 
 import math
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,11 @@ SERVER = {
     "cpu_ms_per_empty", "cpu_ratio", "server_cpu", "generator_cpu", "generator_cpu_empty",
     "generator_queued", "generator_queued_empty", "clients", "workers",
 }  # fmt: skip
-SHORT = ("bench", "server", "--json", "--seconds", 0.3, "--clients", 8)
+LISTENED = {
+    "listeners", "events_per_s", "listened_per_s", "listened_ratio", "listened_cpu_ratio",
+    "listened_p50_ms", "listened_p99_ms",
+}  # fmt: skip
+SHORT = ("bench", "server", "--json", "--seconds", 0.3, "--clients", 8, "--listeners", 0)
 
 
 def _check(both: dict[str, dict[str, float]], more: set[str] | None = None) -> None:
@@ -41,15 +46,13 @@ def _check(both: dict[str, dict[str, float]], more: set[str] | None = None) -> N
         assert figures["generator_cpu"] < 1.1, "one process has one core at most"
 
 
-def test_server(tmp_path: Path) -> None:
-    both = Command(tmp_path)(*SHORT).json()
-    _check(both)
+def test_server_with_listeners(tmp_path: Path) -> None:
+    """Each listener has an event a second, and one that the load begins with."""
+    both = Command(tmp_path)(*SHORT[:-1], 20, "--seconds", 2).json()
+    _check(both, LISTENED)
     for figures in both.values():
-        assert figures["p50_ms"] <= figures["p99_ms"]
-        rates = figures["checkins_per_s"], figures["empty_per_s"]
-        assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
-        assert (figures["clients"], figures["workers"]) == (8, 1)
-    assert not list(tmp_path.iterdir()), "nothing is left behind"
+        assert figures["listeners"] == 20
+        assert 5 < figures["events_per_s"] < 60
 
 
 def test_server_with_tls_and_check_outs(tmp_path: Path) -> None:
@@ -71,8 +74,13 @@ def test_server_with_several_workers(tmp_path: Path) -> None:
     assert [setting.pop("workers") for setting in settings] == [1, 2]
     for workers, both in enumerate(settings, start=1):
         _check(both)
-        assert both["laplace"]["workers"] == workers
+        for figures in both.values():
+            assert (figures["clients"], figures["workers"]) == (8, workers)
+            assert figures["p50_ms"] <= figures["p99_ms"]
+            rates = figures["checkins_per_s"], figures["empty_per_s"]
+            assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
     assert "must be empty" in again.error()
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
 def test_the_cpu_of_all_workers_counts() -> None:
@@ -107,7 +115,7 @@ def test_portal(tmp_path: Path) -> None:
     "arguments",
     [
         ["--clients", "0"], ["--seconds", "0"], ["--seconds", "nan"], ["--checkouts", "1"],
-        ["--generators", "0"], ["--workers", "1,"], ["--workers", "65"],
+        ["--generators", "0"], ["--listeners", "2001"], ["--workers", "1,"], ["--workers", "65"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -125,3 +133,11 @@ def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row.split() for row in capsys.readouterr().out.splitlines()] == [
         ["checkins_per_s", "12,346"], ["ratio", "0.512"],
     ]  # fmt: skip
+
+
+BENCHMARKS = sorted((Path(__file__).parents[2] / "benchmarks").glob("*.py"))
+
+
+@pytest.mark.parametrize("file", BENCHMARKS, ids=lambda file: file.stem)
+def test_every_benchmark_can_be_loaded(file: Path) -> None:
+    runpy.run_path(str(file), run_name="benchmark")

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+
+from tests.servers import PATIENCE
 
 __all__ = ["ARGUMENTS", "LOOKS", "Watch", "find_chromium", "launched"]
 
@@ -53,8 +55,9 @@ def find_chromium() -> str:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A Chromium of one's own."""
+    """A Chromium of one's own. What is expected of a page may take as long as on a busy machine."""
     path = find_chromium()
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser

@@ -1,4 +1,4 @@
-"""Looking at a page: pictures of it, whether it fits its screen, and who it shuts out."""
+"""Looking at a page: whether all of it loads, fits its screen, and shuts nobody out."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,9 @@ from playwright.sync_api import Page
 
 from tests.servers import PATIENCE
 
-__all__ = ["barriers", "fits", "photograph", "show_all"]
+__all__ = ["ROOT", "barriers", "fits", "show_all"]
 
 ROOT = Path(__file__).parents[2]
-SCREENSHOTS = ROOT / "screenshots"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -33,13 +32,6 @@ def show_all(page: Page) -> None:
         1000 * PATIENCE,
     )
     assert missing == []
-
-
-def photograph(page: Page, name: str) -> None:
-    """The whole page as screenshots/NAME.png."""
-    show_all(page)
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
 
 def fits(page: Page) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 
 from crowdml.protocol import Task
-from tests.browser.looking import barriers, fits, photograph
+from tests.browser.looking import barriers, fits, show_all
 from tests.browser.portals import Portal, portals
 from tests.servers import PATIENCE
 from tests.web.pages import version
@@ -39,6 +39,13 @@ STORED = """async () => {
         db.close();
     }
     return found;
+}"""
+NOTE = """() => {
+    const shown = ["#status", "#wait"].map((name) => document.querySelector(name));
+    globalThis.said = new Set();
+    const note = () => shown.forEach((each) => globalThis.said.add(each.textContent));
+    const all = { childList: true, characterData: true, subtree: true };
+    for (const each of shown) new MutationObserver(note).observe(each, all);
 }"""
 HIDE = """(hidden) => {
     Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
@@ -168,6 +175,14 @@ class Participant:
     def says(self, text: str) -> None:
         expect(self.page.locator("#status")).to_contain_text(text, timeout=1000 * PATIENCE)
 
+    def note(self) -> None:
+        """From now on, remember whatever is said, however soon something else is said."""
+        self.page.evaluate(NOTE)
+
+    def has_said(self, text: str) -> None:
+        said = "(text) => [...globalThis.said].some((each) => each.includes(text))"
+        self.until(lambda: bool(self.page.evaluate(said, text)))
+
     def view(self, name: str) -> None:
         expect(self.page.locator(f"#{name}-title")).to_be_visible(timeout=1000 * PATIENCE)
 
@@ -222,19 +237,17 @@ def running(
 
 
 def inspect(page: Page, name: str) -> None:
-    """The page in this state is pictured, fits small screens and shuts nobody out.
+    """The page in this state fits small screens and shuts nobody out.
 
     States share their colours, so the main ones stand for all in the dark; some differ from one
     of these by a sentence only.
     """
-    page.emulate_media(color_scheme="light")
-    photograph(page, f"participant-{name}-light")
-    page.emulate_media(color_scheme="dark")
-    photograph(page, f"participant-{name}-dark")
+    show_all(page)
     assert fits(page)
     if name in MAIN_STATES:
+        page.emulate_media(color_scheme="dark")
         assert barriers(page) == []
-    page.emulate_media(color_scheme="light")
+        page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 320, "height": 640})
     assert fits(page)
     if name not in VARIANTS:

@@ -12,16 +12,17 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from crowdml.portal.language import LANGUAGES
+from crowdml.portal.words.language import LANGUAGES
 from crowdml.protocol import Task
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
-from tests.browser.looking import SCREENSHOTS, show_all
+from tests.browser.looking import ROOT, show_all
 from tests.browser.participants import Participant, phone_task
 from tests.browser.portals import Portal, gallery, populate
 from tests.browser.test_portal_pages import PAGES
 from tests.servers import PATIENCE, create
 from tests.web.pages import claim
 
+SCREENSHOTS = ROOT / "screenshots"
 OWNER = "ada"
 SCREENS = {"1280": "desktop-light", "390": "phone-light"}
 SCHEMES = ("light", "dark")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
@@ -128,6 +128,22 @@ def test_what_the_server_says_in_german(browse: Browse, server: Portal, watch: W
     participant.tap("Zustimmen und mitmachen")
     alert = "Diese Aufgabe braucht eine gültige Einladung, gefunden: keine. Fragen Sie"
     expect(page.get_by_role("alert")).to_contain_text(alert)
+
+
+def test_a_code_typed_in_before_the_scripts_ran_stays(
+    browse: Browse, server: Portal, watch: Watch
+) -> None:
+    watch.expect("Service Worker registration blocked")
+    page = browse(server, "phone-light", service_workers="block")
+    held: list[Route] = []
+    page.route("**/web/page/consent.js", lambda route: held.append(route))
+    with page.expect_request("**/web/page/consent.js"):
+        page.goto("/join/german", wait_until="commit")
+    code = page.get_by_label("Invite code")
+    code.fill("early")
+    held[0].continue_()
+    expect(page.get_by_role("button", name="Agree and take part")).to_be_enabled()
+    expect(code).to_have_value("early")
 
 
 def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:

@@ -102,9 +102,10 @@ def test_without_a_network_the_buffer_fills_and_is_sent_later(
     watch.expect("ERR_INTERNET_DISCONNECTED")
     participant = running(page, server, "offline")
     page.context.set_offline(True)
+    participant.note()
     participant.tap("Still")
-    participant.says("Waiting for the network.")
-    expect(page.locator("#wait")).to_contain_text("Will try again in")
+    participant.has_said("Waiting for the network.")
+    participant.has_said("Will try again in")
     inspect(page, "offline")
     participant.says("The buffer is full")
     assert participant.collected() == 40

@@ -123,7 +123,7 @@ def test_a_place_that_may_not_be_known(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light", permissions=[])
     participant = Participant(page, server, "speed").open().agree()
     participant.tap("Walking")
-    participant.says("The location may not be used. Allow it in the browser's settings")
+    participant.says("The location service may not be used. Allow it in the browser's settings")
     inspect(page, "refused")
     expect(participant.button("Resume")).to_be_visible()
 

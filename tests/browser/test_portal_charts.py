@@ -109,9 +109,9 @@ def test_charts_of_a_task_that_does_not_exist(wire: Wire) -> None:
         ("epsilon=inf&batch=20", "Epsilon must lie in 0.01 … 20, found"),
         ("epsilon=%3Cscript%3E&batch=20", "Epsilon must lie in 0.01 … 20, found"),
         ("batch=20", "Epsilon must lie in 0.01 … 20, found"),
-        ("epsilon=1&batch=0", "Batch must lie in 1 … 1000, found"),
-        ("epsilon=1&batch=1e9", "Batch must lie in 1 … 1000, found"),
-        ("epsilon=1", "Batch must lie in 1 … 1000, found"),
+        ("epsilon=1&batch=0", "Batch must lie in 1 … 1,000, found"),
+        ("epsilon=1&batch=1e9", "Batch must lie in 1 … 1,000, found"),
+        ("epsilon=1", "Batch must lie in 1 … 1,000, found"),
     ],
 )
 def test_noise_that_cannot_be_drawn(wire: Wire, query: str, sentence: str) -> None:

@@ -1,7 +1,6 @@
 """Pages that follow what happens: check-ins, pauses, restarts and the end."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -9,16 +8,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.portals import Crowd, Portal, ServePortal
-from tests.servers import PATIENCE, make_task
+from tests.servers import make_task
 
 TASK = make_task("walking", privacy__epsilon=10.0, stop__updates=40, collection__batch=20)
-
-
-@pytest.fixture(autouse=True)
-def _patient() -> Iterator[None]:
-    expect.set_options(timeout=1000 * PATIENCE)
-    yield
-    expect.set_options(timeout=5000)
 
 
 def live(page: Page, name: str, text: str | re.Pattern[str]) -> None:

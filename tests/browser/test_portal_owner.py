@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.looking import barriers, fits, photograph
+from tests.browser.looking import barriers, fits, show_all
 from tests.browser.portals import Portal, ServePortal
 from tests.servers import PATIENCE, directed, enrolled, make_task, problem_kind
 
@@ -35,16 +35,17 @@ def add_owner(portal: Portal, name: str) -> None:
     assert (done.returncode, done.stdout) == (0, f"added {name}\n"), done.stderr
 
 
-def examine(page: Page, name: str) -> None:
-    """The page as it is now, on both screens, in both lights; without loading it again."""
-    for look, width, height in [("desktop-light", 1280, 900), ("phone-dark", 390, 844)]:
-        page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme="dark" if look.endswith("dark") else "light")
-        assert fits(page)
-        photograph(page, f"portal-{name}-{look}")
-        assert barriers(page) == []
+def examine(page: Page) -> None:
+    """The page as it is now, without loading it again; in the light `read_german` looks at some."""
+    show_all(page)
+    assert fits(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    assert fits(page)
+    assert barriers(page) == []
     page.set_viewport_size({"width": 320, "height": 640})
     assert fits(page)
+    page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
@@ -67,7 +68,7 @@ def test_an_owner_from_first_to_last(
     watch.expect("console error: .* 403")
     sign_in(page, "not this one, surely")
     expect(page.get_by_role("alert")).to_have_text("This name and password do not belong together.")
-    examine(page, "owner-sign-in")
+    examine(page)
     sign_in(page, PASSWORD)
     expect(page).to_have_url(f"{portal.url}/owner")
     cookie = page.context.cookies()[0]
@@ -88,14 +89,14 @@ def test_an_owner_from_first_to_last(
     edit(page, visitor, watch)
     invite_and_revoke(page, portal)
     export(page)
-    examine(page, "owner-task")
+    examine(page)
     forged = page.request.post("/owner/tasks/steps/state", form={"state": "paused"})
     assert forged.status == 403
 
     page.get_by_role("link", name="Tasks to steer").click()
     steps = page.get_by_role("row", name=re.compile("How many steps")).first
     expect(steps).to_contain_text("Running")
-    examine(page, "owner")
+    examine(page)
     delete(page, portal)
     german = browse(portal, "phone-light", locale="de-AT")
     carry(german, portal, cookie["value"])
@@ -118,7 +119,7 @@ def carry(page: Page, portal: Portal, session: str) -> None:
 
 def create_task(page: Page, watch: Watch) -> None:
     page.get_by_role("link", name="Create a task").click()
-    examine(page, "owner-new")
+    examine(page)
     assert len(visible_fields(page)) == 12
     expect(page.get_by_label("Who asks")).to_have_value("ada")
     page.get_by_text("Address", exact=True).click()
@@ -138,7 +139,7 @@ def create_task(page: Page, watch: Watch) -> None:
     ask_what_the_crowd_will_reach(page)
     page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
-    examine(page, "owner-preview")
+    examine(page)
     page.get_by_role("button", name="Create this task").click()
     expect(page.locator(".notice")).to_contain_text("The task is created")
 
@@ -187,7 +188,7 @@ def mend_all_mistakes_in_one_round(page: Page, watch: Watch) -> None:
         page.get_by_role("alert").get_by_role("link", name=label, exact=True).click()
         expect(page.get_by_label(label, exact=True)).to_be_in_viewport()
     expect(page.get_by_label("Title", exact=True)).to_have_value(TASK.title)
-    examine(page, "owner-mistakes")
+    examine(page)
     page.get_by_label("Labels", exact=True).fill("few\nmany")
     page.get_by_label("Samples in a check-in").fill(str(TASK.terms.collection.batch))
     page.get_by_label("At this confidence").fill("")
@@ -199,7 +200,7 @@ def edit(page: Page, visitor: Page, watch: Watch) -> None:
     page.get_by_label("Check-ins that you expect").fill("none")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_label("Check-ins that you expect")).to_be_focused()
-    examine(page, "owner-edit")
+    examine(page)
     page.get_by_label("Check-ins that you expect").fill("900")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".notice")).to_have_text("The changes are saved.")
@@ -243,7 +244,7 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
     page.get_by_role("button", name="Make an invite").click()
     code = page.locator(".invite").inner_text()
     expect(page.get_by_alt_text("QR code of the link below")).to_be_visible()
-    examine(page, "owner-invite")
+    examine(page)
     invited = page.context.new_page()
     invited.goto(page.get_by_role("link", name=re.compile("#invite=")).inner_text())
     expect(invited.get_by_label("Invite code")).to_have_value(code)
@@ -252,6 +253,8 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
         device, token = enrolled(wire, "steps", code).values()
         with portal.store() as store:
             task = store.task("steps").task
+        collection = task.terms.collection
+        assert (collection.evaluators, collection.counters) == (0, 0), "or it may not train"
         sent = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
         assert sent.status in (200, 201), sent.body
         # Nobody loads the page again: its numbers follow.
@@ -273,5 +276,6 @@ def export(page: Page) -> None:
     """Asked for as the link says: a browser under load may cancel a download by itself."""
     address = page.get_by_role("link", name="Export json").get_attribute("href")
     answer = page.request.get(address or "")
+    assert answer.ok, answer.text()
     assert answer.headers["content-disposition"].startswith("attachment")
     assert answer.json()["task"] == "steps"

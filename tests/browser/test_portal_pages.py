@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.chromium import Watch
-from tests.browser.looking import barriers, fits, photograph
+from tests.browser.looking import barriers, fits, show_all
 
 PAGES = {
     "tasks": ("/", "Tasks"),
@@ -44,7 +44,7 @@ def open_page(page: Page, watch: Watch, name: str) -> None:
 def test_on_a_desktop_in_light(desktop: Page, watch: Watch, name: str) -> None:
     open_page(desktop, watch, name)
     assert fits(desktop)
-    photograph(desktop, f"portal-{name}-desktop-light")
+    show_all(desktop)
     assert barriers(desktop) == []
 
 
@@ -52,7 +52,7 @@ def test_on_a_desktop_in_light(desktop: Page, watch: Watch, name: str) -> None:
 def test_on_a_phone_in_the_dark(phone: Page, watch: Watch, name: str) -> None:
     open_page(phone, watch, name)
     assert fits(phone)
-    photograph(phone, f"portal-{name}-phone-dark")
+    show_all(phone)
     assert barriers(phone) == []
     phone.set_viewport_size({"width": 320, "height": 640})
     assert fits(phone)

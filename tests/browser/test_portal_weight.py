@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from crowdml.portal.static import STATIC
+from crowdml.portal.pages.static import STATIC
 from tests.browser.conftest import Browse
 from tests.browser.portals import Crowd, Portal, portals
 from tests.servers import make_task

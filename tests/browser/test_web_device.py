@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from crowdml.privacy import DirectionMechanism, Place
-from crowdml.privacy.direction import FIELDS
+from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import MECHANISMS
 from tests.servers import Process, make_task, starter
 from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version

@@ -12,7 +12,7 @@ from tests.web.pages import Tabs, tabs
 HELPERS = """() => {
     globalThis.event = { unit: "sample", nTraining: 3, nHeldout: 0, releases: [], delta: 0 };
     globalThis.truth = { g: Float64Array.of(1), nErrors: 1, nLabels: [] };
-    globalThis.letter = (id, x) =>
+    globalThis.checkin = (id, x) =>
         ({ id, body: new TextEncoder().encode(JSON.stringify(x.map((row) => row[0]))) });
     globalThis.count = async (store) => ({
         samples: await store.nSamples(),
@@ -48,13 +48,13 @@ def run(page: Page, body: str, argument: Any = None) -> Any:
 FILL = "for (let i = 0; i < 3; i++) await store.add(Float64Array.of(i), i, () => true);"
 
 
-def test_a_release_moves_samples_into_a_letter(page: Page) -> None:
+def test_a_release_moves_samples_into_a_checkin(page: Page) -> None:
     found = run(page, f"""
         const store = await opened(); {FILL}
         let seen;
         const sent = await store.release((x, y, ledger, identity) => {{
             seen = [x.map((row) => [...row]), y, ledger.events.length, identity ?? null];
-            return {{ letter: letter("one", x), event, truth }};
+            return {{ checkin: checkin("one", x), event, truth }};
         }});
         const [line] = await store.history();
         return {{ seen, id: sent.id, ...(await count(store)), answer: line.answer,
@@ -82,10 +82,10 @@ def test_an_error_while_writing_changes_nothing(page: Page) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["letter: letter('one', x), event, truth: { g: () => 1 }",
-     "letter: letter('one', x), event: { releases: Symbol() }, truth",
-     "letter: { body: letter('one', x).body }, event, truth"],
-    ids=["truth", "event", "letter"],
+    ["checkin: checkin('one', x), event, truth: { g: () => 1 }",
+     "checkin: checkin('one', x), event: { releases: Symbol() }, truth",
+     "checkin: { body: checkin('one', x).body }, event, truth"],
+    ids=["truth", "event", "checkin"],
 )  # fmt: skip
 def test_what_cannot_be_stored_changes_nothing(page: Page, wrong: str) -> None:
     found = run(page, f"""
@@ -97,11 +97,11 @@ def test_what_cannot_be_stored_changes_nothing(page: Page, wrong: str) -> None:
     assert found == [True, UNTOUCHED]
 
 
-def test_a_letter_is_written_once(page: Page) -> None:
+def test_a_checkin_is_written_once(page: Page) -> None:
     """The same id again, as a bug could have it: the samples stay, the ledger stays."""
     found = run(page, f"""
         const store = await opened(); {FILL}
-        const write = (x) => ({{ letter: letter("one", x), event, truth }});
+        const write = (x) => ({{ checkin: checkin("one", x), event, truth }});
         await store.answered(await store.release(write), "applied"); {FILL}
         let error;
         await store.release(write).catch((e) => error = e);
@@ -110,10 +110,10 @@ def test_a_letter_is_written_once(page: Page) -> None:
     assert found == [True, {"samples": 3, "pending": None, "events": 1, "sent": 1}]
 
 
-def test_an_answer_settles_a_letter_and_the_first_one_counts(page: Page) -> None:
+def test_an_answer_settles_a_checkin_and_the_first_one_counts(page: Page) -> None:
     found = run(page, f"""
         const store = await opened(); {FILL}
-        const sent = await store.release((x) => ({{ letter: letter("one", x), event, truth }}));
+        const sent = await store.release((x) => ({{ checkin: checkin("one", x), event, truth }}));
         await store.answered(sent, "applied");
         await store.answered(sent, "duplicate");
         return [(await store.history())[0].answer, await count(store)];
@@ -125,7 +125,7 @@ def test_another_tab_finds_everything(profile: Tabs, page: Page) -> None:
     run(page, f"""
         const store = await opened(); {FILL}
         await store.update((known, n) => ({{ ...given, device: `${{known}} ${{n}}` }}));
-        await store.release((x) => ({{ letter: letter("one", x), event, truth }}));
+        await store.release((x) => ({{ checkin: checkin("one", x), event, truth }}));
         await store.add(Float64Array.of(7), 1, (identity, n) => identity.token === "t" && n === 0);
     """, IDENTITY)  # fmt: skip
     page.close()
@@ -146,7 +146,7 @@ def test_two_tabs_do_not_use_a_sample_twice(profile: Tabs, page: Page) -> None:
             for (let i = 0; i < rounds; i++) {
                 await store.add(Float64Array.of(Math.random()), 0, () => true);
                 await store.release((x) =>
-                    x.length ? { letter: letter(`${name} ${i}`, x), event, truth } : undefined);
+                    x.length ? { checkin: checkin(`${name} ${i}`, x), event, truth } : undefined);
             }
         };
     """
@@ -192,7 +192,7 @@ def test_closed_at_any_instant_no_kept_sample_is_lost_or_used_twice(profile: Tab
                     await store.add(Float64Array.of(x), 0, () => true);
                     told.postMessage(x);
                     if (i % 4 === 3) await store.release(
-                        (rows) => ({ letter: letter(`letter ${x}`, rows), event, truth }));
+                        (rows) => ({ checkin: checkin(`checkin ${x}`, rows), event, truth }));
                 }
             })();
         """, round_)  # fmt: skip
@@ -211,7 +211,7 @@ def test_closed_at_any_instant_no_kept_sample_is_lost_or_used_twice(profile: Tab
     assert len(kept) > 20
     assert len(set(everywhere)) == len(everywhere), "no sample is in two places"
     assert set(kept) <= set(everywhere), "no sample that was acknowledged is lost"
-    assert found["lines"] == len(found["used"]), "every letter has its line in the ledger"
+    assert found["lines"] == len(found["used"]), "every check-in has its line in the ledger"
 
 
 def test_a_browser_without_memory_is_told_so(page: Page) -> None:

@@ -162,21 +162,21 @@ def spread(found: Reading) -> Reading:
 
 def whatever(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
     """Spends what it likes, not what was approved."""
-    return right.tell(minibatch, right.event(minibatch.n_samples, place), place, chance)
+    return right.make_payload(minibatch, right.event(minibatch.n_samples, place), place, chance)
 
 
 def drawn_first(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
     chance.below(2)
-    return right.tell(minibatch, event, place, chance)
+    return right.make_payload(minibatch, event, place, chance)
 
 
 def out_of_range(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
-    told = right.tell(minibatch, event, place, chance)
+    told = right.make_payload(minibatch, event, place, chance)
     return msgspec.structs.replace(told, number=0)
 
 
 def another_type(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
-    right.tell(minibatch, event, place, chance)
+    right.make_payload(minibatch, event, place, chance)
     return Noisy(1, 0, 0, (), 0, b"")
 
 
@@ -207,12 +207,12 @@ restless.calls = 0  # type: ignore[attr-defined]
         (Changed(direction(), reading(counted_twice)), "errors must be"),
         (Changed(noise(LAPLACE), reading(forgetful)), "labels must be 3"),
         (Changed(direction(), reading(spread)), "label 0 must be"),
-        (Changed(noise(LAPLACE, math.inf), {"tell": whatever}), "must be refused"),
-        (Changed(noise(LAPLACE), {"tell": whatever}), "nothing may be drawn"),
-        (Changed(direction(checkins=3), {"tell": whatever}), "nothing may be drawn"),
-        (Changed(noise(GAUSSIAN), {"tell": drawn_first}), "nothing may be drawn"),
-        (Changed(direction(), {"tell": out_of_range}), "number"),
-        (Changed(direction(), {"tell": another_type}), "it must tell"),
+        (Changed(noise(LAPLACE, math.inf), {"make_payload": whatever}), "must be refused"),
+        (Changed(noise(LAPLACE), {"make_payload": whatever}), "nothing may be drawn"),
+        (Changed(direction(checkins=3), {"make_payload": whatever}), "nothing may be drawn"),
+        (Changed(noise(GAUSSIAN), {"make_payload": drawn_first}), "nothing may be drawn"),
+        (Changed(direction(), {"make_payload": out_of_range}), "number"),
+        (Changed(direction(), {"make_payload": another_type}), "it must tell"),
         (Changed(direction(), {"check": suspicious}), "direction must be honest"),
         (Changed(noise(LAPLACE), {"event": free}), "must cost something, found 0"),
         (Changed(direction(), {"event": restless}), "an event must not change"),
@@ -234,8 +234,7 @@ def test_finds_planted_fault(faulty: Any, complaint: str) -> None:
 
 
 def test_a_promise_for_the_checkin_is_for_all_of_it() -> None:
-    @dataclass(frozen=True)
-    class Half(DirectionEvent):
+    class Half(DirectionEvent, frozen=True, tag="half"):
         @property
         def whole_loss(self) -> Loss:
             return Loss(epsilon=2 * self.epsilon)

@@ -142,6 +142,8 @@ class Here(Command):
 
 def _exit_code() -> int:
     """A process that ends with an error closes what it left open; here that must be forced."""
+    # Only what the command has made is looked at: all that the tests have loaded takes long.
+    gc.freeze()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         code: object = None
@@ -151,6 +153,7 @@ def _exit_code() -> int:
             code = ended.code
         if code:
             gc.collect()
+    gc.unfreeze()
     assert isinstance(code, int), "a command ends by exiting"
     return code
 

@@ -444,7 +444,7 @@ def test_options_of_another_kind_of_source(joined: Here, source: str, option: li
     assert f"{option[0]} is not for this kind of source" in ran.err
 
 
-# Topics; see also tests/device/test_listening.py and tests/integration/test_broker.py
+# Topics; see also tests/device/sources/test_listening.py and the killed devices of integration
 
 
 def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.device import Device, DeviceStore
-from crowdml.server.backup import back_up, restore
+from crowdml.server.operation.backup import back_up, restore
 from tests.authority import certify
 from tests.cli.command import Command, Here, Ran
 from tests.servers import Portal, create, make_task

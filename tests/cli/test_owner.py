@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crowdml.server import Store
-from crowdml.server.passwords import password_matches
+from crowdml.server.database.passwords import password_matches
 from tests.cli.command import COMMAND, Command, Here
 
 PASSWORD = "correct horse battery"

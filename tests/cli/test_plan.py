@@ -75,6 +75,13 @@ def test_the_advice_goes_into_the_file(quick: Here, file: Path) -> None:
     assert task.t_max == 60 * found["checkins"]
 
 
+def test_the_advice_leaves_line_ends_as_they_are(quick: Here, file: Path) -> None:
+    file.write_bytes(FILE.replace("\n", "\r\n").encode())
+    quick("plan", file, *CROWD, "--write").said()
+    changed = file.read_bytes()
+    assert changed.count(b"\n") == changed.count(b"\r\n") > FILE.count("\n")
+
+
 def test_a_file_of_the_papers_way_becomes_one_for_people(quick: Here, file: Path) -> None:
     text = FILE.replace("[privacy]\n", '[privacy]\nmechanism = "laplace"\nepsilon_e = 0.2\n')
     file.write_text(text.replace("batch = 7", "batch = 7\nheldout = 0.2") + "[stop]\nupdates = 9\n")

@@ -14,6 +14,21 @@ Quick = Callable[..., Ran]
 DIGITS = ("simulate", "--dataset", "digits", "--devices", 50)
 
 
+@pytest.fixture
+def planned(tmp_path: Path) -> Callable[..., tuple[str, ...]]:
+    """The command with a plan file of these lines."""
+
+    def command(*lines: str) -> tuple[str, ...]:
+        (tmp_path / "plan.toml").write_text("\n".join(lines))
+        return "simulate", "plan.toml"
+
+    return command
+
+
+Planned = Callable[..., tuple[str, ...]]
+PLAN = ('dataset = "digits"', "devices = 50")
+
+
 def test_one_setting_has_the_promised_fields(crowdml: Command) -> None:
     ran = crowdml(
         *DIGITS, "--mechanism", "laplace", "--batch", 2, "--epsilon", 10, "--passes", 3,
@@ -73,10 +88,68 @@ def test_nothing_needs_to_be_tuned(quick: Quick) -> None:
     assert found["rate"] == simulate(load_digits(), [planned], trials=2)[0].c
 
 
-def test_mechanisms_clips_and_averages_sweep_too(quick: Quick) -> None:
+def test_a_plan_file_and_options_say_the_same(quick: Quick, planned: Planned) -> None:
+    lines = ('mechanism = "laplace"', "batch = [1, 4]", "epsilon = [5, inf]", "trials = 2")
+    by_file = quick(*planned(*PLAN, *lines, "rate = 30", "seed = 1"), "--json").json()
+    by_options = quick(
+        *DIGITS, "--mechanism", "laplace", "--batch", "1,4", "--epsilon", "5,inf", "--rate", 30,
+        "--trials", 2, "--seed", 1, "--json",
+    ).json()  # fmt: skip
+    for found in (by_file, *by_file["runs"], by_options, *by_options["runs"]):
+        del found["seconds"]
+    assert by_file == by_options
+
+
+def test_options_count_more_than_the_plan_file(quick: Quick, planned: Planned) -> None:
+    command = planned(*PLAN, "batch = [1, 4]", "seed = 3", "trials = 2")
+    found = quick(*command, "--batch", 2, "--seed", 4, "--json").json()
+    setting = found["setting"]
+    assert (setting["batch"], setting["seed"], setting["trials"]) == (2, 4, 2)
+
+
+def test_any_setting_can_have_several_values(quick: Quick, planned: Planned) -> None:
+    found = quick(*planned(*PLAN, "skew = [0.1, 10]", "intercept = [true, false]"), "--json").json()
+    chosen = [(run["setting"]["skew"], run["setting"]["intercept"]) for run in found["runs"]]
+    assert chosen == [(0.1, True), (10, True), (0.1, False), (10, False)]
+
+
+def test_all_that_is_wrong_in_a_plan_file_is_said_at_once(quick: Quick, planned: Planned) -> None:
+    command = planned(
+        'mechanism = ["direction", "rumour"]', "batch = [1, 0, 0]", "epsilon = -1",
+        "evalators = 0.1", 'trials = "many"', "late = 2", "delay = []",
+    )  # fmt: skip
+    assert sorted(quick(*command).errors()) == [
+        "batch must be a whole number from 1 to 1,000,000,000, found 0.",
+        "dataset is missing. Add it.",
+        "delay must be a number of at least 0, found a list.",
+        "epsilon must be a number above 0, found -1.",
+        "evalators is not known here. Did you mean evaluators?",
+        "late must be a number from 0 to 1, found 2.",
+        'mechanism must be direction, gaussian or laplace, found "rumour".',
+        'trials must be a whole number from 1 to 1,000,000,000, found "many".',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"batch =", "the plan file must be valid TOML: "),
+        (b"\xff", "cannot read the plan file plan.toml: "),
+        (None, "cannot read the plan file plan.toml: No such file or directory."),
+    ],
+)
+def test_a_file_that_is_no_plan(
+    quick: Quick, tmp_path: Path, content: bytes | None, says: str
+) -> None:
+    if content is not None:
+        (tmp_path / "plan.toml").write_bytes(content)
+    assert says in quick("simulate", "plan.toml").error()
+
+
+def test_mechanisms_clips_and_averages_sweep_too(quick: Quick, planned: Planned) -> None:
     found = quick(
-        *DIGITS, "--mechanism", "direction,gaussian", "--clip", "0.1,0.2", "--averaging", "3,8",
-        "--batch", 7, "--epsilon", 10, "--json",
+        *planned(*PLAN, "clip = [0.1, 0.2]", "averaging = [3, 8]"),
+        "--mechanism", "direction,gaussian", "--batch", 7, "--epsilon", 10, "--json",
     ).json()  # fmt: skip
     settings = [run["setting"] for run in found["runs"]]
     chosen = [(one["mechanism"], one["clip"], one["averaging"]) for one in settings]
@@ -87,27 +160,24 @@ def test_mechanisms_clips_and_averages_sweep_too(quick: Quick) -> None:
     assert len({run["error"] for run in found["runs"]}) > 4
 
 
-def test_check_ins_are_limited_and_shared_with_evaluators(quick: Quick) -> None:
-    given = ("simulate", "--dataset", "digits", "--batch", 5, "--epsilon", 8)
-    found = quick(*given, "--checkins", 2, "--evaluators", 0.3, "--reach", 20, "--json").json()
+def test_check_ins_are_limited_and_shared_with_evaluators(quick: Quick, planned: Planned) -> None:
+    given = ('dataset = "digits"', "batch = 5", "epsilon = 8", "checkins = 2", "reach = 20")
+    found = quick(*planned(*given, "evaluators = 0.3"), "--json").json()
     assert found["setting"]["devices"] == 143
     assert found["checkins"] == 286
     assert found["epsilon"]["per_sample"] == 4
     assert found["epsilon"]["per_person"] == 8
     assert found["left_over"] == pytest.approx(1 - 1430 / 1437)
-    everyone = quick(*given, "--checkins", 2, "--reach", 20, "--json").json()
+    everyone = quick(*planned(*given), "--json").json()
     assert found["rate"] > everyone["rate"], "planned for those that train"
-    shares = ("--evaluators", 0.2, "--counters", 0.1)
-    counted = quick(*given, "--checkins", 2, *shares, "--reach", 20, "--json").json()
+    counted = quick(*planned(*given, "evaluators = 0.2", "counters = 0.1"), "--json").json()
     assert counted["rate"] == pytest.approx(found["rate"]), "those who count do not train either"
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "dual-averaging", "average-gradient"])
-def test_every_optimizer_runs(quick: Quick, optimizer: str) -> None:
-    ran = quick(
-        *DIGITS, "--optimizer", optimizer, "--rate", 1, "--averaging", 8, "--schedule", "constant",
-        "--json",
-    )  # fmt: skip
+def test_every_optimizer_runs(quick: Quick, planned: Planned, optimizer: str) -> None:
+    command = planned(*PLAN, "averaging = 8", 'schedule = "constant"')
+    ran = quick(*command, "--optimizer", optimizer, "--rate", 1, "--json")
     found = ran.json()
     assert found["error"] < found["errors"][0][1]
     assert ("note: average-gradient" in ran.err) == (optimizer == "average-gradient")
@@ -150,10 +220,13 @@ def test_people_have_a_table_and_are_told_what_passes_cost(quick: Quick) -> None
     assert "told P times" in said
 
 
-def test_a_table_fits_the_screen_and_says_what_to_compare_with(quick: Quick) -> None:
+def test_a_table_fits_the_screen_and_says_what_to_compare_with(
+    quick: Quick, planned: Planned
+) -> None:
     said = quick(
-        *DIGITS, "--mechanism", "direction,gaussian,laplace", "--batch", "1,28", "--epsilon",
-        "1,10,inf", "--delay", "0,10", "--passes", "1,2", "--averaging", "3,8",
+        *planned(*PLAN, "averaging = [3, 8]"), "--mechanism", "direction,gaussian,laplace",
+        "--batch", "1,28", "--epsilon",
+        "1,10,inf", "--delay", "0,10", "--passes", "1,2",
     ).said()  # fmt: skip
     assert max(map(len, said.splitlines())) <= 80
     assert "Always guessing the most frequent label errs at 0.9" in said
@@ -172,11 +245,10 @@ def test_samples_without_use_are_told(quick: Quick) -> None:
     assert "no device had b samples: nothing was learnt" in said
 
 
-def test_devices_may_be_late_leave_and_differ(quick: Quick) -> None:
-    found = quick(
-        *DIGITS, "--late", 0.5, "--leaving", 0.5, "--skew", 1, "--spread", 1, "--rate", 30,
-        "--buffer", 10, "--delay", 5, "--delay-law", "exponential", "--json",
-    ).json()  # fmt: skip
+def test_devices_may_be_late_leave_and_differ(quick: Quick, planned: Planned) -> None:
+    unequal = ("late = 0.5", "leaving = 0.5", "skew = 1", "spread = 1", "buffer = 10")
+    command = planned(*PLAN, *unequal, 'delay_law = "exponential"')
+    found = quick(*command, "--rate", 30, "--delay", 5, "--json").json()
     assert 0 < found["checkins"] < 1437
 
 
@@ -187,11 +259,11 @@ def test_devices_default_to_people_or_to_one_check_in_each(quick: Quick) -> None
     assert found["setting"]["devices"] == found["checkins"] == 120
 
 
-def test_own_numbers_are_learnt_by_huber(quick: Quick, tmp_path: Path) -> None:
+def test_own_numbers_are_learnt_by_huber(quick: Quick, planned: Planned, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.dirichlet(np.ones(4), 400)
     np.savez(tmp_path / "own.npz", X=x, y=x @ [1.0, 2.0, 3.0, 4.0])
-    given = ("simulate", "--dataset", "own.npz", "--passes", 5, "--tolerance", 0.5)
+    given = planned('dataset = "own.npz"', "passes = 5", "tolerance = 0.5")
     found = quick(*given, "--mechanism", "laplace", "--clip", 1, "--rate", 10, "--json").json()
     assert found["error"] < 0.2 < found["errors"][0][1]
     untuned = quick(*given, "--batch", 2, "--json").json()
@@ -227,36 +299,25 @@ def test_figure_is_drawn(quick: Quick, tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--approach", "magic"], "approach must be one of"),
-        (["--batch", "0"], "--batch must be whole numbers of at least 1, found '0'"),
-        (["--batch", "1,,2"], "--batch must be numbers with commas between them, found '1,,2'"),
-        (["--epsilon", "-1"], "epsilon must be positive, found -1.0. Use inf for no noise."),
-        (["--epsilon", "much"], "--epsilon must be numbers with commas between them"),
-        (["--rate", "fast"], "or planned, auto or paper, found 'fast'"),
-        (["--rate", "planned", "--schedule", "sqrt"], "the planned rate is constant"),
-        (["--mechanism", "rumour"], "mechanism must be one of direction, gaussian, laplace"),
+        (["--approach", "magic"], "approach must be crowd, central-batch, central-sgd or decent"),
+        (["--batch", "0"], "batch must be a whole number from 1 to 1,000,000,000, found 0."),
+        (["--batch", "1,,2"], 'batch must be a whole number from 1 to 1,000,000,000, found "".'),
+        (["--batch", "1.5"], "batch must be a whole number from 1 to 1,000,000,000, found 1.5."),
+        (["--epsilon", "-1"], "epsilon must be a number above 0, found -1."),
+        (["--epsilon", "much"], 'epsilon must be a number above 0, found "much".'),
+        (["--epsilon", "nan"], "epsilon must be a number above 0, found nan."),
+        (["--rate", "fast"], 'must be a number above 0 or planned, auto or paper, found "fast"'),
+        (["--rate", "inf"], "the rate must be positive and finite, found inf"),
+        (["--mechanism", "rumour"], "mechanism must be direction, gaussian or laplace, found"),
         (["--clip", "1"], "direction needs no clip, found 1. Leave it out."),
-        (["--checkins", "0"], "checkins must lie in 1 … 1,000,000,000, found 0"),
-        (["--evaluators", "1"], "shares that add up to at most 0.9, found 1 and 0"),
-        (["--counters", "-0.1"], "shares that add up to at most 0.9, found 0 and -0.1"),
-        (
-            ["--evaluators", "0.5", "--counters", "0.41"],
-            "evaluators and counters must be shares that add up to at most 0.9, found 0.5 and 0.41",
-        ),
+        (["--checkins", "0"], "checkins must be a whole number from 1 to 1,000,000,000, found 0"),
         (["--epsilon", "60", "--devices", "1437"], "… 40 for this mechanism, found 60"),
-        (["--rate", "-1"], "the rate must be positive and finite, found -1"),
-        (["--delay", "-1"], "a delay must lie in 0 … 1e+09, found -1"),
-        (["--devices", "5000"], "digits can be dealt to 1 … 1437 devices, found 5000"),
-        (["--optimizer", "adam"], "optimizer must be one of"),
-        (["--model", "forest"], "model must be one of"),
-        (["--model", "huber"], "huber predicts a number and takes no"),
-        (["--trials", "0"], "trials must be at least 1"),
-        (["--averaging", "-1"], "averaging must lie in 0 … 1000, found -1.0. Leave it out for"),
-        (["--radius", "-1"], "radius must lie in 1e-12 … 1e+12, found -1.0"),
-        (["--radius", "nan"], "radius must lie in 1e-12 … 1e+12, found nan"),
-        (["--buffer", "-1"], "buffer must lie in 1 … 1,000,000,000, found -1"),
+        (["--rate", "-1"], "found -1"),
+        (["--delay", "-1"], "delay must be a number of at least 0, found -1"),
         (["--delay", "1e18"], "a delay must lie in 0 … 1e+09, found 1e+18"),
-        (["--late", "2"], "the share of late devices must lie in 0 … 1, found 2"),
+        (["--devices", "5000"], "digits can be dealt to 1 … 1437 devices, found 5000"),
+        (["--optimizer", "adam"], "optimizer must be sgd, "),
+        (["--trials", "0"], "trials must be a whole number from 1 to 1,000,000,000, found 0"),
         (["--plot", "figure.doc"], "must end in .pdf, .png, .svg, found 'figure.doc'"),
         (["--plot", "none/figure.png"], "the figure's folder must exist, found none"),
         (["--engine", "spark"], "engine must be ray or dask"),
@@ -268,9 +329,41 @@ def test_wrong_values_are_one_clear_line(quick: Quick, options: list[str], says:
     assert says in quick(*base, *options).error()
 
 
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (['schedule = "sqrt"'], "the planned rate is constant, found the schedule sqrt."),
+        (["evaluators = 1"], "shares that add up to at most 0.9, found 1 and 0"),
+        (["counters = -0.1"], "counters must be a number from 0 to 1, found -0.1"),
+        (
+            ["evaluators = 0.5", "counters = 0.41"],
+            "evaluators and counters must be shares that add up to at most 0.9, found 0.5 and 0.41",
+        ),
+        (['model = "forest"'], "model must be softmax, hinge, ridge or huber"),
+        (['model = "huber"'], "huber predicts a number and takes no"),
+        (["averaging = -1"], "averaging must be a number of at least 0, found -1"),
+        (["averaging = 1001"], "averaging must lie in 0 … 1000, found 1001.0. Leave it out for"),
+        (["radius = 1e13"], "radius must lie in 1e-12 … 1e+12, found 10000000000000.0"),
+        (["radius = nan"], "radius must be a number above 0, found nan"),
+        (["buffer = -1"], "buffer must be a whole number from 1 to 1,000,000,000, found -1"),
+        (['delay_law = "cubic"'], "delay_law must be uniform, constant, exponential or lognormal"),
+        (
+            ["points = 10000000"],
+            "points must be a whole number from 1 to 1,000,000, found 10000000",
+        ),
+        (
+            ["trials = [1, 2]"],
+            "trials must be a whole number from 1 to 1,000,000,000, found a list",
+        ),
+    ],
+)
+def test_wrong_values_in_a_plan_file(
+    quick: Quick, planned: Planned, lines: list[str], says: str
+) -> None:
+    assert says in quick(*planned(*PLAN, *lines)).error()
+
+
 def test_wrong_usage_is_told_apart(quick: Quick) -> None:
     assert quick("simulate").code == 2
-    assert quick(*DIGITS, "--delay-law", "cubic").code == 2
-    for option, value in (("--seed", "-1"), ("--points", "0"), ("--points", "10000000")):
-        wrong = quick(*DIGITS, option, value)
-        assert (wrong.code, f"Invalid value for '{option}'" in wrong.err) == (2, True)
+    wrong = quick(*DIGITS, "--seed", "-1")
+    assert (wrong.code, "Invalid value for '--seed'" in wrong.err) == (2, True)

@@ -11,8 +11,9 @@ import pytest
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Task, checkin_type, terms_hash
 from crowdml.server import Store
-from crowdml.server.fold import Fold
-from crowdml.server.learner import Arrival, Learner
+from crowdml.server.log.decision import Arrival
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.learner import Learner
 from tests.cli.command import Command, Here
 from tests.servers import checkin, create, make_task, recompute
 
@@ -66,7 +67,7 @@ def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
     with closing(Store("sqlite:///crowdml.db")) as store:
         row = store.task("walks")
         learner = Learner(row, store.log(row.id), snapshot_every=1000)
-        read = msgspec.json.Decoder(checkin_type(task.terms.mechanism()))
+        read = msgspec.json.Decoder(checkin_type(task.terms.mechanism().payload_type))
         for seed in range(20):
             device, _ = store.enrol(row.id, None, invite_required=False)
             sent = msgspec.structs.replace(read.decode(checkin(task, seed)), errors=0)
@@ -115,7 +116,7 @@ def database(quick: Here) -> str:
         row = store.task("walks")
         device, _ = store.enrol(row.id, None, invite_required=False)
         learner = Learner(row, store.log(row.id), snapshot_every=1000)
-        read = msgspec.json.Decoder(checkin_type(task.terms.mechanism()))
+        read = msgspec.json.Decoder(checkin_type(task.terms.mechanism().payload_type))
         learner.ingest([Arrival(device, read.decode(checkin(task, seed=n))) for n in range(3)])
     return database
 
@@ -207,7 +208,7 @@ def test_files_that_are_no_tasks(quick: Here, tmp_path: Path) -> None:
     good = _filled_in(quick("task", "new").said())
     file.write_text(good.replace("epsilon = 4.0", "epsilon = -1.0"))
     sentence = quick("task", "create", file).error()
-    assert sentence.startswith("privacy.epsilon must be a number from 1e-06 to 1,000,000")
+    assert sentence.startswith("privacy.epsilon must be a number from 0.000001 to 1,000,000")
     assert "or inf for no noise, found -1.0." in sentence
     file.write_text(good)
     quick("task", "create", file).said()

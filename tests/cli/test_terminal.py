@@ -8,7 +8,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from crowdml.cli.output import Console
+from crowdml.cli.console import Console
 from tests.cli.command import Here, Ran
 from tests.device.fakes import MemoryTransport
 from tests.device.puppet import Answer, Puppet, serving

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from crowdml.device import standalone
+from crowdml import one_file_device as standalone
 from tests.conformance.scene import RETRY_AFTER, Scene
 from tests.conformance.table import Seen
 

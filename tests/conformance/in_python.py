@@ -82,11 +82,11 @@ class PythonDevice:
         return self.waiting.seconds
 
     def look(self) -> Seen:
-        device, told = self.device, len(self.device.account.statement.told)
+        device, told = self.device, len(self.device.account.statement.entries)
         if device.ended == LEFT:
             return Seen("left", 0, None, told)
-        letter = device._store.pending
-        return Seen(self._state(), device.n_samples, letter.body if letter else None, told)
+        checkin = device._store.pending
+        return Seen(self._state(), device.n_samples, checkin.body if checkin else None, told)
 
     def _state(self) -> str:
         device = self.device

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from crowdml.device import standalone
+from crowdml import one_file_device as standalone
 from crowdml.device.device import GIVE_UP_ON, KEEP_AFTER
 from crowdml.device.waiting import SLOT
 from crowdml.protocol import PROBLEMS, State

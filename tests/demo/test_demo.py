@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from crowdml.demo.demo import Demo, _introduce, _prepare
+from crowdml.demo.demo import Demo, _introduce
 from crowdml.demo.tasks import demo_task
-from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation import Dataset, error_rate, load_activity, load_digits
 from tests.cli.command import Command, Here
@@ -190,27 +189,3 @@ def test_a_folder_with_other_files_is_left_alone(
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
     assert (tmp_path / "file").read_text() == "and more"
     assert (tmp_path / "served" / "server.db").read_text() == "another server's"
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for folder in (tmp_path / "file" / "x", tmp_path / ("x" * 300)):
-        with pytest.raises(InvalidInput, match=r"cannot use the folder .* Choose another"):
-            _prepare(folder)
-
-
-def test_an_earlier_demo_is_replaced(tmp_path: Path) -> None:
-    from crowdml.demo.demo import _clean
-
-    _clean(tmp_path / "nothing")
-    (tmp_path / "empty").mkdir()
-    _clean(tmp_path / "empty")
-    old = tmp_path / "old"
-    (old / "devices").mkdir(parents=True)
-    (old / ".crowdml-demo").touch()
-    _clean(old)
-    assert not old.exists()
-    old.mkdir()
-    (old / "other").touch()
-    with pytest.raises(InvalidInput, match="Choose another with --folder"):
-        _clean(old)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdml.device import standalone
+from crowdml import one_file_device as standalone
 from tests.servers import PATIENCE
 
 __all__ = ["PROGRAM", "Alone", "line"]

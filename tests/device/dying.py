@@ -10,7 +10,7 @@ from typing import Any
 
 STEPS = {
     "checked out": ("Device", "check_out"),
-    "told": ("", "tell"),
+    "written": ("", "make_payload"),
     "stored": ("Device", "release"),
     "sent": ("Server", "call"),
     "answered": ("Device", "deliver"),

@@ -14,10 +14,8 @@ from crowdml.privacy import SystemChance
 from crowdml.protocol import (
     CheckinAnswer,
     Checkout,
-    DirectedCheckin,
     Enrol,
     Enrolled,
-    NoisyCheckin,
     State,
     Task,
     TaskView,
@@ -26,6 +24,7 @@ from crowdml.protocol import (
     terms_hash,
 )
 from crowdml.types import Array, Ints
+from tests.checkins import DirectedCheckin, NoisyCheckin
 
 __all__ = ["MemoryTransport", "SilentChance", "join", "one_hot"]
 
@@ -93,7 +92,9 @@ class MemoryTransport:
         if self.before:
             raise self.before.pop(0)
         self.bodies.append(body)
-        message = msgspec.json.decode(body, type=checkin_type(self.task_view.terms.mechanism()))
+        message = msgspec.json.decode(
+            body, type=checkin_type(self.task_view.terms.mechanism().payload_type)
+        )
         if message.terms != terms_hash(self.terms):
             raise Rejected("terms-changed", 409, "the terms are others now")
         known = message.id in self.applied

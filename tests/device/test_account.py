@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device.account import Account, Statement, Told, Trail, read_event
-from crowdml.device.store import DeviceStore, Identity, Letter
+from crowdml.device.account import SCHEMAS, Account, AccountEntry, Statement, Trail
+from crowdml.device.store import DeviceStore, Identity, WrittenCheckin
+from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     DirectionEvent,
     Ledger,
@@ -22,6 +23,7 @@ from crowdml.privacy import (
     Role,
     epsilon_of,
 )
+from crowdml.protocol import read_event
 from crowdml.types import Array
 
 NOISE = NoiseEvent(3, 0, (Release("gradient", Part.TRAINING, 5, 0.5),))
@@ -36,7 +38,7 @@ def account(tmp_path: Path) -> Iterator[Account]:
 
 @pytest.mark.parametrize("statement", ["UPDATE told SET task = 'b'", "DELETE FROM told"])
 def test_it_is_append_only(account: Account, statement: str) -> None:
-    account.book("a", Told("u", "steps", True, NOISE))
+    account.book("a", AccountEntry("u", "steps", True, NOISE))
     with (
         closing(sqlite3.connect(account.file)) as database,
         pytest.raises(sqlite3.IntegrityError, match="append-only"),
@@ -66,9 +68,9 @@ def test_a_mark_is_taken_once_and_for_one_task(account: Account, tmp_path: Path)
 def test_what_was_told_adds_up() -> None:
     quiet = NoiseEvent(2, 0, (Release("gradient", Part.TRAINING, 5, 0.1),), delta=1e-6)
     told = [
-        Told("u", "steps", True, NOISE), Told("u", "steps", True, NOISE),
-        Told("u", "steps", False, NOISE), Told("v", "steps", True, quiet),
-        Told("u", "all", False, CHOICE),
+        AccountEntry("u", "steps", True, NOISE), AccountEntry("u", "steps", True, NOISE),
+        AccountEntry("u", "steps", False, NOISE), AccountEntry("v", "steps", True, quiet),
+        AccountEntry("u", "all", False, CHOICE),
     ]  # fmt: skip
     found = Statement(tuple(told))
     assert [len(ledger.events) for ledger in found.tasks.values()] == [3, 1, 1]
@@ -82,17 +84,17 @@ def test_what_was_told_adds_up() -> None:
 def test_a_crash_costs_and_never_tells_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the two commits: the account has the cost, and the device no letter."""
+    """Between the two commits: the account has the cost, and the device no check-in."""
 
-    def sanitize(x: Array, y: Array, ledger: Ledger) -> Letter:
-        return Letter("a", b"told")
+    def sanitize(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
+        return WrittenCheckin("a", b"told")
 
     with closing(DeviceStore(tmp_path / "device")) as store:
         store.identity = Identity("u", "steps", "ana", "token", "{}", Limits(1.0, 1.0))
         store.add(np.zeros(2), 0.0, most=9)
         book = store.account.book
 
-        def crash(checkin: str, told: Told) -> None:
+        def crash(checkin: str, told: AccountEntry) -> None:
             book(checkin, told)
             raise KeyboardInterrupt
 
@@ -100,10 +102,25 @@ def test_a_crash_costs_and_never_tells_for_nothing(
         with pytest.raises(KeyboardInterrupt):
             store.release(1, NOISE, sanitize)
         assert (store.pending, store.n_samples, store.ledger.events) == (None, 1, ())
-        assert len(store.account.statement.told) == 1
+        assert len(store.account.statement.entries) == 1
 
 
-@pytest.mark.parametrize(("what", "role"), [("direction", Role.TRAIN), ("report", Role.EVALUATE)])
-def test_what_an_earlier_version_has_spent_still_counts(what: str, role: Role) -> None:
-    document = msgspec.msgpack.encode({"number": 2, "what": what, "epsilon": 1.5})
-    assert read_event(document) == DirectionEvent(2, role, 1.5)
+@pytest.mark.parametrize("tag", [{}, {"type": "unheard-of"}])
+def test_an_event_of_another_version_is_never_left_out(tag: dict[str, str]) -> None:
+    """Nothing is guessed from its fields: what was spent would be too little."""
+    document = msgspec.msgpack.encode(tag | {"number": 2, "role": "train", "epsilon": 1.5})
+    with pytest.raises(InvalidInput, match="Another version of crowdml has written it"):
+        read_event(document)
+
+
+def test_an_account_of_an_earlier_version_still_counts(tmp_path: Path) -> None:
+    old = {"number": 2, "role": "train", "epsilon": 1.5}
+    with closing(sqlite3.connect(tmp_path / "participant.account")) as db:
+        db.executescript(SCHEMAS[0])
+        row = ("a", "https://crowd.example", "steps", 1, msgspec.msgpack.encode(old))
+        columns = "checkin, server, task, followed, event"
+        db.execute(f"INSERT INTO told ({columns}) VALUES (?, ?, ?, ?, ?)", row)
+        db.commit()
+    with closing(Account(tmp_path)) as account:
+        (told,) = account.statement.entries
+        assert told.event == DirectionEvent(2, Role.TRAIN, 1.5)

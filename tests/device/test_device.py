@@ -42,7 +42,7 @@ from crowdml.privacy import (
     role_of,
     sensitivity_steps,
 )
-from crowdml.privacy.direction import FIELDS
+from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
@@ -519,7 +519,7 @@ def test_threads_do_not_spend_the_same_budget_twice(file: Path, transport: Memor
 
 
 def test_another_process_spends_the_budget_first(file: Path, transport: MemoryTransport) -> None:
-    """Between A's check-out and its letter, B sends one and collects more: A must ask again."""
+    """Between A's check-out and its check-in, B sends one and collects more: A must ask again."""
     with join(file, transport, limits=Limits(1.0, 1.0)) as other:
 
         def meanwhile(step: str) -> None:
@@ -659,7 +659,7 @@ def test_an_event_is_made_once_and_a_role_drawn_once(
     made: list[DirectionEvent] = []
     drawn: list[Role] = []
     spent: list[object] = []
-    make, draw, tell = DirectionMechanism.event, Roles.of, DirectionMechanism.tell
+    make, draw, tell = DirectionMechanism.event, Roles.of, DirectionMechanism.make_payload
 
     def event(self: DirectionMechanism, n_samples: int, place: Place) -> DirectionEvent:
         found = make(self, n_samples, place)
@@ -679,7 +679,7 @@ def test_an_event_is_made_once_and_a_role_drawn_once(
 
     transport = MemoryTransport(make_task(**WHOLE, collection__checkins=6))
     with join(file, transport) as device:
-        for name, watched in (("event", event), ("tell", spend)):
+        for name, watched in (("event", event), ("make_payload", spend)):
             monkeypatch.setattr(DirectionMechanism, name, watched)
         monkeypatch.setattr(Roles, "of", of)
         for number in range(1, 7):
@@ -705,7 +705,7 @@ def test_a_number_is_of_the_approval_even_where_another_process_was_faster(file:
         with join(file, transport, on_step=meanwhile) as device:
             assert fill(device, 3)[-1] is Outcome.CHECKED_IN
             assert [message.number for message in transport.directed] == [1, 2]
-            assert [event.number for event in device.ledger.events] == [1, 2]  # type: ignore[union-attr]
+            assert [event.number for event in device.ledger.events] == [1, 2]  # type: ignore[attr-defined]
             assert device.n_samples == 0
 
 

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device.store import SCHEMAS, DeviceStore, Identity, Letter, Position
-from crowdml.errors import DeviceError, LimitReached
+from crowdml.device.schema import SCHEMAS
+from crowdml.device.store import DeviceStore, Identity, Position, WrittenCheckin
+from crowdml.errors import DeviceError, InvalidInput, LimitReached
 from crowdml.privacy import (
     CheckinEvent,
     DirectionEvent,
@@ -41,16 +43,16 @@ def store(file: Path) -> Iterator[DeviceStore]:
 
 def release(
     store: DeviceStore, id: str = "a", n_samples: int | None = None
-) -> tuple[Letter, Array]:
+) -> tuple[WrittenCheckin, Array]:
     taken: list[Array] = []
 
-    def sanitize(x: Array, y: Array, ledger: Ledger) -> Letter:
+    def sanitize(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
         taken.append(y)
-        return Letter(id, b"body of " + id.encode())
+        return WrittenCheckin(id, b"body of " + id.encode())
 
-    letter = store.release(n_samples or store.n_samples, EVENT, sanitize)
-    assert letter is not None
-    return letter, taken[0]
+    checkin = store.release(n_samples or store.n_samples, EVENT, sanitize)
+    assert checkin is not None
+    return checkin, taken[0]
 
 
 def fill(store: DeviceStore, *targets: float) -> None:
@@ -75,12 +77,12 @@ def test_the_ledger_is_append_only(store: DeviceStore, file: Path, statement: st
 
 def test_a_letter_takes_its_samples_with_it(store: DeviceStore, file: Path) -> None:
     fill(store, 1.0, 2.0, 3.0)
-    letter, y = release(store)
+    checkin, y = release(store)
     assert y.tolist() == [1.0, 2.0, 3.0]
     fill(store, 4.0)
     with closing(DeviceStore(file)) as again:
         assert again.n_samples == 1
-        assert again.pending == letter
+        assert again.pending == checkin
         assert again.ledger.events == (EVENT,)
         assert again.answers == {"a": "waiting"}
 
@@ -107,7 +109,7 @@ def test_a_letter_that_is_not_written_takes_nothing(store: DeviceStore) -> None:
 def test_a_failed_sanitizing_leaves_everything(store: DeviceStore, file: Path) -> None:
     fill(store, 1.0, 2.0)
 
-    def refuse(x: Array, y: Array, ledger: Ledger) -> Letter:
+    def refuse(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
         raise LimitReached("no")
 
     with pytest.raises(LimitReached):
@@ -127,9 +129,9 @@ def test_one_id_one_entry(store: DeviceStore) -> None:
 
 def test_answers_are_remembered(store: DeviceStore) -> None:
     fill(store, 1.0)
-    letter, _ = release(store)
-    store.answered(letter, "applied")
-    store.answered(letter, "duplicate")
+    checkin, _ = release(store)
+    store.answered(checkin, "applied")
+    store.answered(checkin, "duplicate")
     assert store.pending is None
     assert store.answers == {"a": "applied"}
     assert store.ledger.events == (EVENT,)
@@ -149,17 +151,17 @@ def test_samples_are_kept_exactly(store: DeviceStore) -> None:
     x = np.array([0.1, -1e-300])
     store.add(x, 1 / 3, most=99)
 
-    def look(xs: Array, ys: Array, ledger: Ledger) -> Letter:
+    def look(xs: Array, ys: Array, ledger: Ledger) -> WrittenCheckin:
         assert xs.tobytes() == x.tobytes()
         assert ys.tolist() == [1 / 3]
-        return Letter("a", b"")
+        return WrittenCheckin("a", b"")
 
     assert store.release(1, EVENT, look)
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_is_charged_survives_a_power_cut(store: DeviceStore, fails: bool) -> None:
-    """A letter and its cost are on disk, with all before them, when `release` returns; so is who
+    """A check-in and its cost are on disk, with all before them, when `release` returns; so is who
     the device is. Samples need not be: to wait for the disk at each of them is what costs most."""
     assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     said: list[str] = []
@@ -221,7 +223,7 @@ def test_samples_are_counted_over_many_letters(store: DeviceStore, file: Path) -
                 found = (store if n % 2 else other).add(np.zeros(2), 0.0, most=4)
                 assert found == (n, round_ > 0)
             assert store.add(np.zeros(2), 0.0, most=4) is None
-            assert store.standing == other.standing == (4, round_ > 0)
+            assert store.summary == other.summary == (4, round_ > 0)
             release(other, f"{round_}")
             assert (store.n_samples, other.n_samples) == (0, 0)
 
@@ -241,7 +243,7 @@ def test_a_file_of_the_first_version(file: Path) -> None:
     with closing(DeviceStore(file)) as store:
         fill(store, 1.0)
         assert store.position("/a.csv") is None
-        assert store._db.execute("PRAGMA user_version").fetchone() == (3,)
+        assert store._db.execute("PRAGMA user_version").fetchone() == (len(SCHEMAS),)
 
 
 def test_another_database_is_left_alone(file: Path) -> None:
@@ -255,7 +257,7 @@ def test_events_of_every_kind_come_back(store: DeviceStore) -> None:
     told: list[CheckinEvent] = [EVENT, *(DirectionEvent(2, role, 4.0) for role in Role)]
     for number, event in enumerate(told):
         fill(store, 1.0)
-        store.release(1, event, lambda x, y, ledger, n=number: Letter(f"{n}", b""))  # type: ignore[misc]
+        store.release(1, event, lambda x, y, ledger, n=number: WrittenCheckin(f"{n}", b""))  # type: ignore[misc]
     assert store.ledger.events == tuple(told)
 
 
@@ -273,3 +275,41 @@ def test_used_samples_are_not_in_the_log_of_an_open_file(store: DeviceStore, fil
     store.add(raw, 1.0, most=999)
     store.keep_ledger(IDENTITY)
     assert holding() == []
+
+
+OLD = [
+    {"number": 1, "what": "direction", "epsilon": 1.5},
+    {"number": 2, "what": "report", "epsilon": 1.5},
+    {"number": 3, "role": "count", "epsilon": 1.5},
+    {k: v for k, v in msgspec.to_builtins(EVENT).items() if k != "type"},
+]
+"""Events as earlier versions have written them, which had no tags."""
+
+
+def test_what_earlier_versions_have_spent_still_counts(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as db:
+        for script in SCHEMAS[:3]:
+            db.executescript(script)
+        rows = [(f"checkin-{i}", msgspec.msgpack.encode(event)) for i, event in enumerate(OLD)]
+        db.executemany("INSERT INTO ledger (checkin, event) VALUES (?, ?)", rows)
+        db.commit()
+    with closing(DeviceStore(file)) as store:
+        events = store.ledger.events
+        assert [type(event) for event in events] == [DirectionEvent] * 3 + [NoiseEvent]
+        roles = (Role.TRAIN, Role.EVALUATE, Role.COUNT)
+        assert events[:3] == tuple(DirectionEvent(n, role, 1.5) for n, role in enumerate(roles, 1))
+        assert events[-1] == EVENT
+        assert store.ledger.epsilon_spent == pytest.approx(4.5 + EVENT.loss.total)
+    with closing(sqlite3.connect(file)) as db, pytest.raises(sqlite3.DatabaseError, match="append"):
+        db.execute("UPDATE ledger SET event = x''")
+
+
+def test_what_cannot_be_read_is_never_left_out(store: DeviceStore, file: Path) -> None:
+    """Not the second time either: a ledger without it would allow more than was agreed to."""
+    with closing(sqlite3.connect(file)) as db:
+        strange = msgspec.msgpack.encode({"type": "strange", "epsilon": 4.0})
+        db.execute("INSERT INTO ledger (checkin, event) VALUES ('x', ?)", (strange,))
+        db.commit()
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match="found 'strange'"):
+            _ = store.ledger

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from crowdml.protocol import Task, terms_hash
-from crowdml.server.entry import LogEntry
+from crowdml.server.database.entry import LogEntry
 from tests.conformance.scene import Scene, Stage
 from tests.device.alone import PROGRAM, Alone, line
 from tests.device.puppet import serving
@@ -98,7 +98,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
     log = log_of(server, name)
     assert len(log) == 2 * CHECKINS
     assert len({(entry.device, entry.number) for entry in log}) == 2 * CHECKINS
-    said = b"".join(entry.told for entry in log)
+    said = b"".join(entry.payload for entry in log)
     assert b"direction" in said
     assert b"wrong" in said
     assert (b"answer" in said) == (TASKS[name].terms.n_classes > 0)
@@ -265,7 +265,7 @@ def scene() -> Iterator[tuple[Scene, str]]:
 
 
 def test_nothing_on_the_terminal_is_obeyed(alone: Alone, scene: tuple[Scene, str]) -> None:
-    """Neither colours that conceal, nor lines that forge, nor letters that turn round."""
+    """Neither colours that conceal, nor lines that forge, nor check-ins that turn round."""
     liar, link = scene
     hidden = "\x1b[8m\x9b2J\r\u202e"
     liar.terms = liar.terms.replace('"sensors": "motion"', '"sensors": "\u202emotion\u202c"')

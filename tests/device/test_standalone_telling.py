@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import tests.vectors
-from crowdml.device import standalone
+from crowdml import one_file_device as standalone
 from crowdml.privacy import Choice, Codebook
 from crowdml.privacy.choice import COIN
-from crowdml.privacy.direction import FINE
+from crowdml.privacy.direction_channel import FINE
 from crowdml.protocol import Terms, terms_hash
 from tests.servers import make_task
 
@@ -105,11 +105,11 @@ def test_mistakes(case: dict[str, Any], expected: dict[str, Any], draws: Draws) 
     terms, samples = model(case, epsilon=1.0), list(zip(case["x"], case["y"], strict=True))
     for i, (_, y) in enumerate(samples):
         draws(i, 0, 0)
-        told = standalone.tell(terms, "here", case["w"], samples, "evaluate")
+        told = standalone.make_payload(terms, "here", case["w"], samples, "evaluate")
         assert told == {"wrong": expected["mistakes"][i]}
         if terms.C:
             draws(i, 0, 0)
-            told = standalone.tell(terms, "here", case["w"], samples, "count")
+            told = standalone.make_payload(terms, "here", case["w"], samples, "count")
             assert told == {"answer": int(y)}
 
 
@@ -124,11 +124,11 @@ def test_responses(role: str, k: int, epsilon: float, draws: Draws) -> None:
     truth, field = (1, "wrong") if role == "evaluate" else (2, "answer")
     coin = Choice(k, 1, epsilon).coin
     draws(0, coin - 1, 0)
-    assert standalone.tell(terms, "here", w, samples, role) == {field: truth}
+    assert standalone.make_payload(terms, "here", w, samples, role) == {field: truth}
     others = set()
     for i in range(k - 1):
         draws(0, coin, i)
-        others.add(standalone.tell(terms, "here", w, samples, role)[field])
+        others.add(standalone.make_payload(terms, "here", w, samples, role)[field])
     assert others == set(range(k)) - {truth}
 
 
@@ -159,7 +159,7 @@ def test_letters(
     draws(*map(int, case["draws"]))
     samples = list(zip(case["x"], case["y"], strict=True))
     role = standalone.role_of(terms, place)
-    told = standalone.tell(terms, place, case["w"], samples, role)
+    told = standalone.make_payload(terms, place, case["w"], samples, role)
     assert told.items() <= expected["message"].items()
 
 

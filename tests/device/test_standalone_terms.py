@@ -8,14 +8,14 @@ from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from crowdml.device import standalone
+from crowdml import one_file_device as standalone
 from crowdml.errors import InvalidTask
 from crowdml.protocol import Terms
-from crowdml.protocol.mechanisms import DirectionTerms
-from crowdml.protocol.sensor import Sensor
+from crowdml.protocol.mechanisms import PrivacyTerms
+from crowdml.protocol.mechanisms.direction import DirectionTerms
 from tests.servers import make_task
 
 SENSOR = {
@@ -48,6 +48,7 @@ def leaves(document: Any, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 PATHS = sorted(leaves(DOCUMENT))
+KIND = ("features", "sensor", "kind")
 
 
 def table(document: Any, path: tuple[str, ...]) -> Any:
@@ -68,11 +69,10 @@ def ranges(kind: Any, *path: str) -> Iterator[tuple[tuple[str, ...], msgspec.Met
         yield path, get_args(kind)[1], get_args(kind)[0] is int
     for part in get_args(kind):
         yield from ranges(part, *path)
+    if kind is PrivacyTerms:
+        kind = DirectionTerms
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        kinds = (
-            {DirectionTerms, Sensor} if path in (("privacy",), ("features", "sensor")) else {kind}
-        )
-        for field in msgspec.structs.fields(kind) if kind in kinds else ():
+        for field in msgspec.structs.fields(kind):
             yield from ranges(field.type, *path, field.name)
 
 
@@ -143,6 +143,7 @@ anything = st.recursive(
 @example(path=("target", "labels"), value=[""])
 @example(path=("target", "labels"), value=["a", "b" * 81])
 def test_what_it_accepts_the_package_accepts(path: tuple[str, ...], value: object) -> None:
+    assume(path != KIND)
     document = changed(path, value)
     if accepts(document):
         terms, theirs = Terms.parse(json.dumps(document)), read(document)
@@ -181,6 +182,18 @@ def test_what_the_package_accepts_it_accepts(**values: Any) -> None:
     assert terms.promise.epsilon_per_person == pytest.approx(theirs.in_all)
 
 
+@pytest.mark.parametrize("kind", ["manual", "a sensor of another version", "x" * 40])
+def test_any_sensor_will_do(kind: str) -> None:
+    """Samples come from a file; which sensor they are of changes nothing that is sent."""
+    own, usual = vars(read(changed(KIND, kind))), vars(read(DOCUMENT))
+    assert {name for name in usual if own[name] != usual[name]} == {"text", "sha256"}
+
+
+@pytest.mark.parametrize("kind", ["", "x" * 41, 1, None, ["motion"]])
+def test_what_is_no_sensor(kind: object) -> None:
+    assert not accepts(changed(KIND, kind))
+
+
 @pytest.mark.parametrize("path", PATHS, ids=".".join)
 def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
     missing, unknown, twice = (copy.deepcopy(DOCUMENT) for _ in range(3))
@@ -206,7 +219,6 @@ def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
         (("target", "labels"), []),
         (("task",), "another"),
         (("features", "count"), 65),
-        (("features", "sensor", "kind"), "manual"),
         (("features", "sensor", "transform"), "values"),
         (("features", "sensor", "fields"), ["typed"]),
     ],

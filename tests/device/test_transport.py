@@ -15,7 +15,7 @@ from crowdml.checks.transports import check_transport
 from crowdml.device import Device, HttpTransport, Outcome
 from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
 from crowdml.protocol import Enrol
-from crowdml.server.certificate import certificate_fingerprint, self_signed
+from crowdml.server.operation.certificate import certificate_fingerprint, self_signed
 from tests.device.puppet import Puppet, serving
 from tests.servers import PATIENCE, Start, free_port, make_task
 
@@ -182,14 +182,14 @@ def test_a_self_signed_certificate_needs_a_pin(eavesdropper: Eavesdropper, tmp_p
 def test_a_certificate_that_changes_after_joining(
     eavesdropper: Eavesdropper, start: Start, tmp_path: Path
 ) -> None:
-    """Someone takes over the address: no token, no letter, no ε."""
+    """Someone takes over the address: no token, no check-in, no ε."""
     server = start(make_task(), tls="self-signed")
     file = tmp_path / "device"
     with Device.join(server.url, "activity", file=file, fingerprint=server.fingerprint) as device:
         pinned = device.identity.certificate
         impostor = HttpTransport(eavesdropper.url, "activity", pinned)
-        device._transport.close()
-        device._transport = impostor
+        device._membership.transport.close()
+        device._membership.transport = impostor
         for _ in range(2):
             device.add(X, 0)
         with pytest.raises(Untrusted):

@@ -9,6 +9,7 @@ import typer
 
 from crowdml.cli import app
 from crowdml.server import Settings
+from crowdml.simulation.setting import PlanFile, read_plan, read_settings
 from tests.docs.pages import PAGES, ROOT, blocks, inline, page, table_rows
 
 COMMANDS = page("docs/commands.md")
@@ -71,6 +72,21 @@ def test_every_setting(setting: "fields[Settings]") -> None:  # type: ignore[val
     words = name.replace("_", "[-_]")
     rows = [cells for cells in table_rows(COMMANDS) if re.search(rf"`(--)?{words}`", cells[0])]
     assert [cells[1] for cells in rows] == [shown]
+
+
+@pytest.mark.parametrize("setting", PlanFile.__struct_fields__)
+def test_every_key_of_a_plan_file(setting: str) -> None:
+    """An option is in the first table, what is a key only is in the second."""
+    option = f"--{setting}" in KNOWN["simulate",]
+    rows = [cells[0] for cells in table_rows(COMMANDS)]
+    assert any(f"`{'--' if option else ''}{setting}`" in row for row in rows)
+
+
+def test_plans_on_the_page_can_be_read() -> None:
+    text = page("docs/simulate.md")
+    (plan,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (setting,) = read_settings(read_plan(plan), PlanFile)
+    assert setting.plan().crowd.devices == 120
 
 
 def _shown(default: object) -> str:

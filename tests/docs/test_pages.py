@@ -42,16 +42,69 @@ def test_a_link_to_nowhere_is_found() -> None:
     assert not _leads("README.md", "docs/privacy.md#nowhere")
 
 
+PATH = re.compile(r"(?:[\w.-]+/)*(?:[\w.-]*\w\.(?:css|html|js|json|md|py|svg|ts)|[\w.-]+/)")
+"""A source file or a folder; what begins with a slash is an address of the server."""
+
+MADE = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
+FILES = {
+    str(path.relative_to(ROOT))
+    for top in ROOT.iterdir()
+    if top.name not in MADE | {".git"}
+    for path in (top, *top.rglob("*"))
+}
+
+
+def _missing(text: str) -> list[str]:
+    """The paths in a text that lead nowhere.
+
+    A path may begin at any folder: `task.py` stands for every file of that name. Where its
+    paragraph names folders, it must be in one of them. Three kinds need not exist: what the reader
+    is told to write ("Write `path`:"), what is made (.gitignore has it), and names with a part in
+    capitals, for which the reader has another.
+    """
+    to_write = set(re.findall(r"Write\s+(?:\w+\s+)*`([^`]+)`:", text))
+    missing = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        paths = [path for path in inline(paragraph) if PATH.fullmatch(path)]
+        folders = [path for path in paths if path.endswith("/") and _places(path)]
+        for path in paths:
+            places = _places(path)
+            if "/" not in path and folders:
+                places = [p for p in places if any(f"/{f}{path}" in f"/{p}" for f in folders)]
+            free = (
+                path in to_write or path.split("/")[0] in MADE or re.search(r"\b[A-Z]{2,}/", path)
+            )
+            if not places and not free:
+                missing.append(path)
+    return missing
+
+
+def _places(path: str) -> list[str]:
+    ending = "/" + path.rstrip("/")
+    return [file for file in FILES if f"/{file}".endswith(ending)]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_files_that_are_named(name: str) -> None:
-    named = [text for text in inline(page(name)) if re.fullmatch(r"[\w/]+/[\w.]+\.(py|md)", text)]
-    to_write = re.findall(r"Write\s+`([^`]+)`:", page(name))
-    missing = [
-        text
-        for text in named
-        if not (ROOT / text).exists() and not (ROOT / "crowdml" / text).exists()
-    ]
-    assert set(missing) <= set(to_write)
+    assert not _missing(page(name))
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("`crowdml/protocol/task.py`, `protocol/task.py`, `task.py`", []),
+        ("`tests/docs/`, `docs/`", []),
+        ("`crowdml/protocol/specs.py` and `specs.py`", ["crowdml/protocol/specs.py", "specs.py"]),
+        ("In `crowdml/portal/`: `task.py`.", ["task.py"]),
+        ("In `crowdml/portal/`.\n\nThere is `task.py`.", []),
+        ("`docs/nowhere/`", ["docs/nowhere/"]),
+        ("Write `crowdml/mine.py`:", []),
+        ("Write `crowdml/mine.py`: then `crowdml/other.py`:", ["crowdml/other.py"]),
+        ("`/device.py`, `site/index.html`, `crowdml/portal/languages/LANGUAGE/below.toml`", []),
+    ],
+)
+def test_a_file_that_does_not_exist_is_found(text: str, missing: list[str]) -> None:
+    assert _missing(text) == missing
 
 
 @pytest.mark.parametrize("name", PAGES)

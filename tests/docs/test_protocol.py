@@ -11,25 +11,22 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 import pytest
 
-from crowdml.device import standalone
+from crowdml import one_file_device as standalone
+from crowdml.models import MODELS
 from crowdml.privacy import Choice, Codebook, Directed, DirectionMechanism, Place, Role, Roles
 from crowdml.protocol import (
     PROBLEMS,
     TERMS_HEADER,
-    DirectedCheckin,
-    NoisyCheckin,
     State,
     Terms,
     terms_hash,
 )
-from crowdml.protocol.mechanisms import (
-    MECHANISMS,
-    DirectionTerms,
-    GaussianTerms,
-    LaplaceTerms,
-)
+from crowdml.protocol.mechanisms import MECHANISMS
+from crowdml.protocol.mechanisms.direction import DirectionTerms
+from crowdml.protocol.mechanisms.noise_terms import GaussianTerms, LaplaceTerms
 from crowdml.protocol.sensor import Sensor
-from crowdml.server.api import ROUTES
+from crowdml.server.http.routes import ROUTES
+from tests.checkins import DirectedCheckin, NoisyCheckin
 from tests.docs.pages import blocks, inline, page, table_rows
 from tests.servers import make_task
 
@@ -131,6 +128,8 @@ def in_cells(kind: Any) -> tuple[str, str]:
         return f"{what}{infinite}{' or null' * (NoneType in parts)}", within
     if get_origin(kind) is Literal:
         return "word", ", ".join(f"`{part}`" for part in parts)
+    if meta.extra and meta.extra.get("names") is MODELS:
+        return "word", ", ".join(f"`{name}`" for name in MODELS)
     if get_origin(kind) is tuple:
         return "list", f"0 … {meta.max_length:,} texts of {in_cells(parts[0])[1]}"
     if kind is str:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from crowdml.cli import app
 from crowdml.protocol import MECHANISMS, Sensor, Task
-from crowdml.protocol.task import TaskFile
+from crowdml.protocol.task_file import COUNTERS, EVALUATORS, TaskFile
 from tests.docs.pages import blocks, page, table_rows
 
 
@@ -54,6 +54,15 @@ def test_every_field_and_no_other(table: str) -> None:
     assert documented()[table] == fields
 
 
+def test_the_usual_shares() -> None:
+    rows = {cells[0]: cells[1] for cells in table_rows(page("docs/tasks.md"))}
+    assert rows["`evaluators`"] == f"{EVALUATORS}"
+    assert rows["`counters`"] == f"{COUNTERS}, or 0 for a number"
+    text = page("docs/simulate.md")
+    assert f"`evaluators = {EVALUATORS}`" in text
+    assert f"`counters = {COUNTERS}`" in text
+
+
 def test_every_choice_is_named() -> None:
     text = page("docs/tasks.md")
     for struct in structs().values():
@@ -86,3 +95,8 @@ def test_the_file_to_start_from() -> None:
     assert uncommented.count("=") == result.output.count("=")
     assert uncommented != result.output
     assert Task.from_toml(uncommented).name == "steps", "what is commented out is right as well"
+    defaults = re.sub(
+        r"^# (?!sensor|error|max_staleness)(\w+ = )", r"\1", result.output, flags=re.MULTILINE
+    )
+    assert defaults.count("\n# ") == 4, "the head and three examples"
+    assert Task.from_toml(defaults) == Task.from_toml(result.output), "and holds without it"

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from crowdml.protocol import PROBLEMS
-from crowdml.server.metrics import FAMILIES
+from crowdml.server.http.metrics import FAMILIES
 from tests.docs.pages import ROOT, page, table_rows
 
 WATCH = page("docs/watch.md")

@@ -17,7 +17,7 @@ import crowdml
 from crowdml.device import DeviceStore
 from crowdml.privacy import DirectionEvent, Noisy
 from crowdml.protocol import Task
-from crowdml.server.entry import LogEntry
+from crowdml.server.database.entry import LogEntry
 from crowdml.types import Ints
 from tests.servers import Process, make_directed, make_task
 
@@ -57,7 +57,7 @@ def uses(log: Iterable[LogEntry]) -> Ints:
     """
     total = np.zeros(FEATURES, dtype=np.int64)
     for entry in log:
-        told = msgspec.msgpack.decode(entry.told, type=Noisy)
+        told = msgspec.msgpack.decode(entry.payload, type=Noisy)
         columns = np.frombuffer(told.gradient, dtype="<i4").reshape(-1, FEATURES)
         used = columns.any(axis=0)
         assert used.sum() == entry.samples, "otherwise this test is blind"

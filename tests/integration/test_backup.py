@@ -10,9 +10,10 @@ import sqlalchemy as sa
 
 from crowdml.device import Device, Waiting
 from crowdml.privacy import Limits
-from crowdml.server import Store, schema
-from crowdml.server.backup import COPIED, back_up, restore
-from crowdml.server.database import open_database
+from crowdml.server import Store
+from crowdml.server.database import schema
+from crowdml.server.database.opening import open_database
+from crowdml.server.operation.backup import COPIED, back_up, restore
 from tests.cli.command import soon
 from tests.postgres import running_postgres
 from tests.servers import Portal, create, make_directed, make_task, recompute

@@ -92,7 +92,9 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
     assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
     assert fold.version == statistics["version"] == 60
     assert statistics["samples"] is None
-    assert statistics["error"]["value"] == fold.totals.errors / fold.totals.evaluated
+    assert (
+        statistics["error"]["value"] == fold.learning.totals.errors / fold.learning.totals.evaluated
+    )
     assert fold.model.predict(fold.learnt, np.eye(3)).tolist() == [0, 1, 2]
 
 

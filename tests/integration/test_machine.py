@@ -34,8 +34,8 @@ from crowdml.protocol import (
     read_problem,
 )
 from crowdml.server import Settings, Store
-from crowdml.server.api import create_app
-from crowdml.server.service import Service
+from crowdml.server.http.routes import create_app
+from crowdml.server.service.service import Service
 from tests.integration.crowd import FEATURES, telltale, uses
 from tests.servers import create
 
@@ -62,7 +62,7 @@ class Server:
 
     def _start(self) -> None:
         settings = Settings(
-            f"sqlite:///{self._database}", keep_told=True, snapshot_every=4, poll_seconds=0.01
+            f"sqlite:///{self._database}", keep_payloads=True, snapshot_every=4, poll_seconds=0.01
         )
         app = create_app(settings)
         self._app, self._life = app, app.router.lifespan_context(app)
@@ -83,9 +83,7 @@ class Server:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
         service: Service = self._app.state.service
-        service._watcher.shutdown()
-        await service.in_store_thread(service._store.close)
-        service._thread.shutdown()
+        await service.threads.close()
 
     def close(self) -> None:
         self._loop.run_until_complete(self._life.__aexit__(None, None, None))

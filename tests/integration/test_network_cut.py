@@ -95,14 +95,14 @@ def test_a_device_goes_on_through_a_bad_network(start: Start, tmp_path: Path, se
             accept_no_privacy=True,
             waiting=Waiting(base=0.0),
         ) as device:
-            device._transport.close()
+            device._membership.transport.close()
             proxy.cutting = True
             outcomes = [device.add(one_hot(i, FEATURES), i % 2) for i in range(FEATURES)]
             for _ in range(100):
                 if device.sync() is Outcome.COLLECTED:
                     break
             proxy.cutting = False
-            device._transport.close()
+            device._membership.transport.close()
             assert device.flush(seconds=20) in (Outcome.CHECKED_IN, Outcome.COLLECTED)
             left, ledger, answers = device.n_samples, device.ledger, device._store.answers
         cuts = proxy.cuts

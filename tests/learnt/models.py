@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from crowdml.learnt import About, LearntModel, estimator
-from crowdml.protocol import Task, terms_hash
-from crowdml.server.export import learnt_model
-from crowdml.server.fold import Fold
+from crowdml.protocol import State, Task, terms_hash
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.published import Published
+from crowdml.server.results.export import learnt_model
 from crowdml.types import Array
 from tests.server.learning import entry
 from tests.servers import make_directed, make_task
@@ -35,7 +36,7 @@ def fold_of(task: Task, checkins: int = 6) -> Fold:
 
 
 def learnt(task: Task) -> LearntModel:
-    return learnt_model(fold_of(task))
+    return learnt_model(Published.of(fold_of(task), State.RUNNING))
 
 
 def features(n: int = 300) -> Array:

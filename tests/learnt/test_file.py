@@ -11,8 +11,9 @@ import pytest
 from crowdml.errors import InvalidInput, Rejected
 from crowdml.learnt import FORMATS, LearntModel, read_arrays, read_model, write_model
 from crowdml.privacy import bound_features
-from crowdml.protocol import Task, terms_hash
-from crowdml.server.export import learnt_model
+from crowdml.protocol import State, Task, terms_hash
+from crowdml.server.log.published import Published
+from crowdml.server.results.export import learnt_model
 from crowdml.types import Array
 from tests.learnt.models import KINDS, features, fold_of, learnt
 from tests.servers import make_task
@@ -43,7 +44,10 @@ def in_onnxruntime(model: LearntModel, x: Array) -> dict[str, Any]:
 @EVERY
 def test_every_file_answers_as_a_device(task: Task) -> None:
     fold, x = fold_of(task), features().astype(np.float32).astype(float)
-    model, expected = learnt_model(fold), on_a_device(task, fold.learnt, x)
+    model, expected = (
+        learnt_model(Published.of(fold, fold.state)),
+        on_a_device(task, fold.learnt, x),
+    )
     for kind in ("npz", "json"):
         again = read_model(write_model(model, kind), f"model.{kind}")
         assert again.about == model.about
@@ -96,12 +100,12 @@ def test_rows_are_rescaled_and_not_taken_as_they_are() -> None:
     """With intercepts, or for a number, the raw rows would give other answers."""
     fold, x = fold_of(KINDS["ridge"]), features()
     raw = x @ fold.learnt
-    assert np.abs(learnt_model(fold).predict(x) - raw).max() > 1e-3
+    assert np.abs(learnt_model(Published.of(fold, fold.state)).predict(x) - raw).max() > 1e-3
 
 
 def test_a_model_that_has_learnt_nothing_is_refused() -> None:
     with pytest.raises(Rejected, match="activity has learnt nothing yet: of its 0 check-ins"):
-        learnt_model(fold_of(make_task(), checkins=0))
+        learnt_model(Published.of(fold_of(make_task(), checkins=0), State.RUNNING))
 
 
 def test_a_promise_for_nobody() -> None:

@@ -15,7 +15,9 @@ PROMISES = {
     "": "cli data device flower models optim privacy protocol",
     "demo": "demo",
     "flower": "flower",
-    "mqtt": "device.broker device.discovery device.listening",
+    "mqtt": " ".join(
+        f"device.sources.mqtt{part}" for part in ("", ".broker", ".discovery", ".topic")
+    ),
     "noise": "privacy",
     "postgresql": "server",
     "server": "bench.server server",
@@ -29,7 +31,8 @@ USED_LATE = {
     "noise": "opendp.measurements",
     "postgresql": "psycopg opendp onnx",
     "server": "opendp onnx granian cryptography argon2 matplotlib segno",
-    "sim": "opendp sklearn matplotlib",
+    "server-direction": "tomlkit",
+    "sim": "opendp sklearn matplotlib tomlkit",
 }
 """What is loaded only when it is needed."""
 
@@ -79,6 +82,6 @@ def test_every_extra_is_tried() -> None:
 def test_the_environment_is_clean(tmp_path: Path) -> None:
     """What no extra asks for is not there, though the tests themselves have it."""
     done = load(tmp_path, "", "server")
-    assert "No module named 'sqlalchemy'" in done.stderr
+    assert "No module named 'brotli'" in done.stderr
     done = run(tmp_path, "", "-m", "crowdml", "demo")
     assert (done.returncode, "pip install 'crowdml[demo]'" in done.stderr) == (1, True)

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import crowdml
+from crowdml import one_file_device as standalone
 from crowdml.cli.consent import in_plain_words
-from crowdml.device import default_limits, standalone
+from crowdml.device import default_limits
 from crowdml.protocol import Task, Terms
 from crowdml.protocol.figures import written_epsilon
 from crowdml.server import Store
-from crowdml.server.card import model_card
-from crowdml.server.store import DeviceRow
+from crowdml.server.database.store import DeviceRow
+from crowdml.server.results.card import model_card
 from tests.portal.owner_browser import Portal
 from tests.server.learning import arrivals, new_learner
 from tests.servers import create, make_task

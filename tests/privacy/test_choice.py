@@ -76,10 +76,10 @@ def test_two_probabilities(k: int, t: int, epsilon: float) -> None:
 def test_the_best_and_the_others() -> None:
     choice, order = Choice(5, 2, 1.0), np.array([3, 1, 4, 0, 2])
     given = Given(choice.coin - 1, 1)
-    assert choice.tell(order, given) == 1
+    assert choice.choose(order, given) == 1
     assert given.asked == [COIN, 2]
     given = Given(choice.coin, 2)
-    assert choice.tell(order, given) == 2
+    assert choice.choose(order, given) == 2
     assert given.asked == [COIN, 3]
 
 
@@ -87,8 +87,8 @@ def test_the_best_and_the_others() -> None:
 def test_every_number_has_one_of_two_probabilities(k: int, t: int) -> None:
     """All draws of the uniform choices are tried, so that there is nothing left to chance."""
     choice, order = Choice(k, t, 1.3), np.arange(k)[::-1].copy()
-    best = {choice.tell(order, Given(0, i)) for i in range(t)}
-    others = {choice.tell(order, Given(COIN - 1, i)) for i in range(k - t)}
+    best = {choice.choose(order, Given(0, i)) for i in range(t)}
+    others = {choice.choose(order, Given(COIN - 1, i)) for i in range(k - t)}
     assert best == set(order[:t].tolist())
     assert others == set(order[t:].tolist())
 

@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,7 +33,7 @@ from crowdml.privacy import (
     role_of,
 )
 from crowdml.privacy.choice import COIN
-from crowdml.privacy.direction import FIELDS, FINE
+from crowdml.privacy.direction_channel import FIELDS, FINE
 from crowdml.types import Array
 from tests.privacy.pseudo import Pseudo
 
@@ -86,7 +85,7 @@ class Script:
 
 
 def tell(door: DirectionMechanism, minibatch: Alike, where: Place, chance: Any) -> Directed:
-    return door.tell(minibatch, door.event(minibatch.n_samples, where), where, chance)
+    return door.make_payload(minibatch, door.event(minibatch.n_samples, where), where, chance)
 
 
 def number(told: Directed) -> int:
@@ -309,12 +308,14 @@ def test_an_event_of_another_checkin_is_refused() -> None:
     chance = Script(0, 0)
     for change in ({"number": 1}, {"number": 3}, {"epsilon": 1.2999}):
         with pytest.raises(InvalidInput, match=r"for check-in 2 with ε = 1\.3, found Direction"):
-            door.tell(samples(np.ones(6)), replace(own, **change), where, chance)
+            door.make_payload(
+                samples(np.ones(6)), msgspec.structs.replace(own, **change), where, chance
+            )
     noise = NoiseEvent(5, 0, ())
     with pytest.raises(InvalidInput, match=r"for check-in 2 with ε = 1\.3, found NoiseEvent"):
-        door.tell(samples(np.ones(6)), noise, where, chance)
+        door.make_payload(samples(np.ones(6)), noise, where, chance)
     assert chance.asked == []
-    door.tell(samples(np.ones(6)), own, where, chance)
+    door.make_payload(samples(np.ones(6)), own, where, chance)
 
 
 def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,7 +325,7 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
     places = [place(door, role) for role in Role]
     monkeypatch.delattr(Roles, "of")
     for event, where in zip(events, places, strict=True):
-        told = door.tell(samples(np.ones(6)), event, where, Pseudo())
+        told = door.make_payload(samples(np.ones(6)), event, where, Pseudo())
         assert role_of(told) is event.role
 
 
@@ -566,7 +567,7 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     d = 99
     door = mechanism(epsilon, 1024, size=d, roles=ALL_TRAIN)
     m = door.choice.pull
-    assert door.leverage * m == pytest.approx(3.25, abs=0.005)
+    assert door.choice.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
     for aim in (dense / np.linalg.norm(dense), np.eye(d)[7]):
         best = [Codebook(d, TERMS, f"device-{i}", 1).scores(aim, 1024).argmax() for i in range(400)]

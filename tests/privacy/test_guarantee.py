@@ -58,7 +58,7 @@ def losses(
     here, there = Spy(), Spy()
     event = door.event(one.n_samples)
     for minibatch, spy in ((one, here), (other, there)):
-        door.tell(minibatch, event, PLACE, spy)
+        door.make_payload(minibatch, event, PLACE, spy)
     assert here.scales == there.scales
     cost = COST[door.law.name]
     return {

@@ -53,7 +53,7 @@ def samples(n: int = 20, g: Array | None = None, w: Array | None = None) -> Give
 
 
 def told(door: NoiseMechanism, given: Given, chance: Chance) -> Noisy:
-    return door.tell(given, door.event(given.n_samples, PLACE), PLACE, chance)
+    return door.make_payload(given, door.event(given.n_samples, PLACE), PLACE, chance)
 
 
 def integers(message: Noisy) -> Ints:
@@ -260,7 +260,7 @@ def test_an_event_of_another_checkin_is_refused(law: Law) -> None:
     for other in others(law):
         spy = Spy()
         with pytest.raises(InvalidInput, match="an event must be the check-in's own"):
-            door.tell(samples(), other, PLACE, spy)  # type: ignore[arg-type]
+            door.make_payload(samples(), other, PLACE, spy)  # type: ignore[arg-type]
         assert spy.asked == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from crowdml.models import Minibatch, Softmax
 from crowdml.privacy import Directed, DirectionMechanism, Place, Role, Roles, SystemChance
-from crowdml.privacy.direction import FIELDS
+from crowdml.privacy.direction_channel import FIELDS
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3
@@ -42,7 +42,7 @@ def test_it_is_the_law_of_what_is_told(role: Role, gain: float) -> None:
     law = [HOW.probability(Directed(1, **{key: j}), samples, place) for j in range(numbers)]
     assert math.fsum(law) == pytest.approx(1)
     event, chance = HOW.event(4, place), SystemChance()
-    told = [getattr(HOW.tell(samples, event, place, chance), key) for _ in range(DRAWS)]
+    told = [getattr(HOW.make_payload(samples, event, place, chance), key) for _ in range(DRAWS)]
     for j, p in enumerate(law):
         slack = 7 * math.sqrt(p * (1 - p) / DRAWS) + 20 / DRAWS
         assert abs(told.count(j) / DRAWS - p) < slack, j

@@ -10,14 +10,14 @@ import sys
 import atheris
 
 with atheris.instrument_imports(
-    include=["crowdml.protocol", "crowdml.privacy", "crowdml.server.body"]
+    include=["crowdml.protocol", "crowdml.privacy", "crowdml.server.http.body"]
 ):
     import msgspec
 
     from crowdml.errors import InvalidInput, Rejected
     from crowdml.privacy import Implausible, Place
-    from crowdml.protocol import Task, Terms, checkin_type, decode_gradient, decode_parameters
-    from crowdml.server.body import decode
+    from crowdml.protocol import Task, Terms, checkin_type, decode_parameters
+    from crowdml.server.http.body import decode
 
 from tests.servers import checkin, make_directed, make_task
 
@@ -33,13 +33,12 @@ SEEDS = {
 
 def codec(data: bytes) -> None:
     """What a device sends, up to the gate's last question."""
-    for array in (decode_gradient, decode_parameters):
-        with contextlib.suppress(InvalidInput):
-            array(data, max(1, len(data) // 4))
+    with contextlib.suppress(InvalidInput):
+        decode_parameters(data, max(1, len(data) // 4))
     for terms in (NOISY, DIRECTED):
         mechanism = terms.mechanism()
         with contextlib.suppress(Rejected, Implausible):
-            message = decode(msgspec.json.Decoder(checkin_type(mechanism)), data)
+            message = decode(msgspec.json.Decoder(checkin_type(mechanism.payload_type)), data)
             mechanism.check(message, Place("", "", 1))
 
 

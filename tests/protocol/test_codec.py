@@ -8,25 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
-from crowdml.protocol import (
-    decode_gradient,
-    decode_parameters,
-    encode_gradient,
-    encode_parameters,
-)
+from crowdml.protocol import decode_parameters, encode_parameters
 
-int32 = st.integers(-(2**31), 2**31 - 1)
 float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
-
-
-@settings(deadline=None)
-@given(st.lists(int32, max_size=30))
-def test_gradient(values: list[int]) -> None:
-    data = encode_gradient(np.array(values, dtype=np.int64))
-    assert data == struct.pack(f"<{len(values)}i", *values)
-    found = decode_gradient(data, len(values))
-    assert found.tolist() == values
-    assert found.dtype == np.int64
 
 
 @settings(deadline=None)
@@ -40,7 +24,6 @@ def test_parameters(values: list[float]) -> None:
 
 
 def test_decoded_arrays_can_be_written() -> None:
-    decode_gradient(bytes(8), 2)[0] = 1
     decode_parameters(bytes(8), 2)[0] = 1.0
 
 
@@ -48,8 +31,6 @@ def test_decoded_arrays_can_be_written() -> None:
 def test_refuses_other_lengths(length: int) -> None:
     with pytest.raises(InvalidInput, match=f"8 bytes, found {length}"):
         decode_parameters(bytes(length), 2)
-    with pytest.raises(InvalidInput, match=rf"2 int32 values \(8 bytes\), found {length} bytes"):
-        decode_gradient(bytes(length), 2)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdml.protocol import CheckinAnswer, Checkout, Enrol, NoisyCheckin, State
+from crowdml.protocol import CheckinAnswer, Checkout, Enrol, State
+from tests.checkins import NoisyCheckin
 
 GOOD: dict[str, Any] = {
     "id": "AbC-_0123456789x",

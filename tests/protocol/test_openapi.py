@@ -15,11 +15,9 @@ from crowdml.protocol import (
     PROBLEMS,
     CheckinAnswer,
     Checkout,
-    DirectedCheckin,
     Enrol,
     Enrolled,
     Estimate,
-    NoisyCheckin,
     State,
     Statistics,
     Task,
@@ -30,7 +28,8 @@ from crowdml.protocol import (
     rejected,
     terms_hash,
 )
-from crowdml.server.api import ROUTES
+from crowdml.server.http.routes import ROUTES
+from tests.checkins import DirectedCheckin, NoisyCheckin
 from tests.protocol.files import task_file
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(openapi("1.2.3")))

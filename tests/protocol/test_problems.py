@@ -104,7 +104,7 @@ def test_titles_differ() -> None:
 
 def test_server_uses_exactly_these() -> None:
     """A kind in the table that nobody raises is a promise that nobody keeps."""
-    files = [*sorted(SERVER.rglob("*.py")), *sorted(MECHANISMS.glob("*.py"))]
+    files = [*sorted(SERVER.rglob("*.py")), *sorted(MECHANISMS.rglob("*.py"))]
     source = "".join(path.read_text() for path in files)
     literals = set(re.findall(r'"([a-z]+(?:-[a-z]+)*)"', source))
     assert set(PROBLEMS) <= literals

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import crowdml
+from crowdml import one_file_device as standalone
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
 from crowdml.protocol.figures import certainty, percent_sure, times, written_epsilon
@@ -202,3 +203,12 @@ def test_one_vocabulary() -> None:
     files = [*package.rglob("*.py"), *package.rglob("*.js"), *package.rglob("*.html")]
     assert len(files) > 300
     assert not [path for path in files if FORMER.search(path.read_text(encoding="utf-8"))]
+
+
+def test_three_programs_agree_on_the_levels() -> None:
+    script = (Path(crowdml.__file__).parent / "web" / "loss.js").read_text()
+    assert re.findall(r"PRIVATE_UP_TO = ([\d.]+);", script) == [f"{PRIVATE_UP_TO:g}"]
+    assert standalone.PRIVATE_UP_TO == PRIVATE_UP_TO
+    words = [(level.most, str(level.word)) for level in LEVELS if level.most <= PRIVATE_UP_TO]
+    assert list(standalone.LEVELS.items()) == words
+    assert words[-1][0] == PRIVATE_UP_TO

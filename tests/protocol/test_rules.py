@@ -54,17 +54,20 @@ CASES: list[tuple[dict[str, str | None], str]] = [
     ),
     (
         {"privacy.epsilon": "1e-5"},
-        "privacy.epsilon must be enough for all its parts, 1e-06 or more for each, found 1e-05, "
-        "which leaves 5e-07 for errors. Raise it, or use inf for no noise.",
+        "privacy.epsilon must be enough for all its parts, 0.000001 or more for each, "
+        "found 0.00001, "
+        "which leaves 5e-7 for errors. Raise it, or use inf for no noise.",
     ),
     (
         {"privacy.epsilon": "3e-6", "privacy.epsilon_e": "1e-6", "privacy.epsilon_y": "1.5e-6"},
-        "privacy.epsilon must be enough for all its parts, 1e-06 or more for each, found 3e-06, "
-        "which leaves 5e-07 for the gradient.",
+        "privacy.epsilon must be enough for all its parts, 0.000001 or more for each, "
+        "found 0.000003, "
+        "which leaves 5e-7 for the gradient.",
     ),
     (
         {"privacy.mechanism": '"gaussian"', "privacy.epsilon": "1e-4"},
-        "privacy.epsilon must be enough for all its parts, 8.32e-05 or more for each, found 0.0001",
+        "privacy.epsilon must be enough for all its parts, 0.0000832 or more for each, "
+        "found 0.0001",
     ),
     (
         {**REGRESSION, "model.kind": '"ridge"'},
@@ -109,12 +112,13 @@ CASES: list[tuple[dict[str, str | None], str]] = [
     ),
     (
         {SENSOR: '{kind = "motion", fields = ["a"]}'},
-        f"{SENSOR}.fields must name the numbers to enter for manual and only for it, found 1",
+        f"{SENSOR}.fields must name the numbers where they are typed in, and only there, found 1",
     ),
     ({SENSOR: '{kind = "manual", transform = "values"}'}, f"{SENSOR}.fields must name the numbers"),
     (
         {SENSOR: '{kind = "light", transform = "values"}'},
-        f'{SENSOR}.transform must be values for manual and only for it, found "values" for light.',
+        f"{SENSOR}.transform must be values where numbers are typed in, and only there, "
+        'found "values" for light.',
     ),
 ]
 

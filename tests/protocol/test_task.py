@@ -1,7 +1,8 @@
 """Task files: what follows from what they say."""
 
 import math
-from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,8 +15,8 @@ from crowdml.models import Hinge, Huber, Ridge, Softmax
 from crowdml.optim import OPTIMIZERS, RATES, planned_rate
 from crowdml.privacy import DirectionMechanism, NoiseEvent, NoiseMechanism
 from crowdml.protocol import Task, Terms
-from crowdml.protocol.mechanisms import LaplaceTerms
-from crowdml.protocol.task import OptimizerSpec
+from crowdml.protocol.mechanisms.noise_terms import LaplaceTerms
+from crowdml.protocol.task_file import OptimizerSpec
 from tests.protocol.files import REGRESSION, task_file
 
 
@@ -219,23 +220,28 @@ def test_every_optimizer_can_be_made(kind: str, rate: str, averaging: str | None
 
 def test_round_trip_as_the_server_keeps_it() -> None:
     task = Task.from_toml(task_file({"stop.error": "0.2", "optimizer.averaging": "3"}))
-    assert msgspec.json.decode(msgspec.json.encode(task), type=Task) == task
+    assert Task.from_json(msgspec.json.encode(task)) == task
     assert Terms.parse(task.terms.text) == task.terms
 
 
-@dataclass
-class Known:
-    length: float
-    noise_energy: float
+def mechanism_with(noise: float) -> Any:
+    """Gradients of length 1 beneath noise of this length."""
+    return SimpleNamespace(length=1.0, noise_energy=noise**2)
 
 
 def test_a_crowd_that_is_lost_in_its_noise_goes_less_far() -> None:
     """A hundred gradients of length 1 are heard above noise of length 10, not of 40."""
     spec = OptimizerSpec()
-    heard, lost = (spec.settled(100, Known(1.0, noise**2), reach=40.0) for noise in (10.0, 40.0))
+    heard, lost = (spec.with_plan(100, mechanism_with(noise), 40.0) for noise in (10.0, 40.0))
     assert heard.c == planned_rate(40.0, 100, 1.0, 100.0)
     assert heard.averaging == 3.0
     assert lost.c == planned_rate(20.0, 100, 1.0, 1600.0)
     assert lost.averaging == 12.0
-    by_hand = OptimizerSpec(reach=40.0, averaging=1.0).settled(100, Known(1.0, 1600.0), reach=1.0)
+    by_hand = OptimizerSpec(reach=40.0, averaging=1.0).with_plan(100, mechanism_with(40.0), 1.0)
     assert (by_hand.c, by_hand.averaging) == (planned_rate(40.0, 100, 1.0, 1600.0), 1.0)
+
+
+def test_a_number_that_is_too_large_is_not_infinity() -> None:
+    """It would mean no noise at all."""
+    with pytest.raises(InvalidTask, match="1e400 is too large"):
+        Task.from_toml(task_file({"privacy.epsilon": "1e400"}))

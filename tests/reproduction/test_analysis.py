@@ -6,10 +6,11 @@ import pytest
 from crowdml.reproduction import Reproduction
 from crowdml.reproduction.analysis import bytes_sent, gradient_noise, staleness
 from crowdml.simulation import Learning
+from crowdml.simulation.rule import make_model
 from tests.reproduction.small import load_small
 
 DATA = load_small("mnist")
-MODEL = Learning().make_model(6, 3)
+MODEL = make_model(Learning(), 6, 3)
 
 
 def test_noise_follows_the_formula_with_every_parameter() -> None:

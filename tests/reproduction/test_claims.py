@@ -4,7 +4,7 @@ import pytest
 
 from crowdml.reproduction import Reproduction, load_plans
 from crowdml.reproduction.claims import Claim, check_claims
-from crowdml.reproduction.figure import Figure, Line
+from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.paper import readings_of
 from crowdml.reproduction.verdict import verdict
 
@@ -16,7 +16,7 @@ def drawn(name: str, finals: dict[str, float], per_checkin: float = 1.0) -> Figu
     plan = PLANS[name]
     end = 60_000 * plan.passes
     lines = [
-        Line(
+        FigureLine(
             curve,
             [0, 1, end],
             [0.9, finals.get(curve.key, 0.5), finals.get(curve.key, 0.5)],

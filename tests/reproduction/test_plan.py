@@ -41,7 +41,7 @@ def test_no_noise(name: str) -> None:
 def test_seven_phones() -> None:
     plan = PLANS["fig3"]
     assert (plan.devices, plan.first, plan.measure) == (7, 300, "online")
-    assert [curve.c for curve in plan.curves] == [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0]
+    assert [curve.rate for curve in plan.curves] == [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0]
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
@@ -55,5 +55,5 @@ def test_every_curve_is_one_of_the_simulators(plan: FigurePlan) -> None:
     for curve in plan.curves:
         found = plan.simulated(curve)
         assert found == plan.simulated(curve), "equal delays must be one, to share schedules"
-        assert (found.approach, found.learning.c) == (curve.approach, curve.c)
+        assert (found.approach, found.learning.c) == (curve.approach, curve.rate)
         assert (found.crowd.devices, found.crowd.batch) == (plan.devices, curve.batch)

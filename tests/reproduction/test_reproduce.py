@@ -57,8 +57,9 @@ def test_every_curve_is_the_simulators(name: str) -> None:
             Learning(
                 mechanism="laplace",
                 epsilon=curve.epsilon,
-                c=curve.c,
-                regularization=curve.regularization,
+                c=curve.rate,
+                regularization=curve.reg,
+                limits_length=False,  # the paper's server has no such rule
             ),
             curve.approach,
         )

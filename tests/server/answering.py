@@ -6,9 +6,10 @@ import msgspec
 import numpy as np
 
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place, Role
-from crowdml.protocol import DirectedCheckin, Task
-from crowdml.server.learner import Arrival
-from crowdml.server.store import DeviceRow
+from crowdml.protocol import Task
+from crowdml.server.database.store import DeviceRow
+from crowdml.server.log.decision import Arrival
+from tests.checkins import DirectedCheckin
 from tests.server.learning import message, noisy
 
 __all__ = ["miscounting", "people", "responding"]

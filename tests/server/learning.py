@@ -7,13 +7,16 @@ import msgspec
 import numpy as np
 import sqlalchemy as sa
 
-from crowdml.protocol import Checkin, DirectedCheckin, NoisyCheckin, Task, checkin_type, terms_hash
-from crowdml.server import Store, schema
-from crowdml.server.entry import LogEntry
-from crowdml.server.fold import Fold
-from crowdml.server.learner import Arrival, Learner
-from crowdml.server.store import DeviceRow
-from crowdml.server.tokens import token_sha256
+from crowdml.protocol import Checkin, Task, checkin_type, terms_hash
+from crowdml.server import Store
+from crowdml.server.database import schema
+from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.store import DeviceRow
+from crowdml.server.database.tokens import token_sha256
+from crowdml.server.log.decision import Arrival
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.learner import Learner
+from tests.checkins import DirectedCheckin, NoisyCheckin
 from tests.servers import checkin, directed
 
 __all__ = [
@@ -34,13 +37,14 @@ CROWD = 3
 
 def message(task: Task, device: str, number: int, seed: int) -> Checkin:
     """A valid check-in of this device; `number` matters where the mechanism counts."""
-    kind = checkin_type(task.terms.mechanism())
+    kind = checkin_type(task.terms.mechanism().payload_type)
     body = (
         directed(task, device, number, seed)
         if kind is DirectedCheckin
         else checkin(task, seed, samples=3 + seed % 5)
     )
-    return msgspec.json.decode(body, type=kind)
+    found: Checkin = msgspec.json.decode(body, type=kind)
+    return found
 
 
 def noisy(task: Task, seed: int = 0, samples: int | None = None) -> NoisyCheckin:
@@ -48,7 +52,8 @@ def noisy(task: Task, seed: int = 0, samples: int | None = None) -> NoisyCheckin
 
 
 def changed(arrival: Arrival, **changes: object) -> Arrival:
-    return Arrival(arrival.device, msgspec.structs.replace(arrival.checkin, **changes))
+    other = msgspec.structs.replace(arrival.checkin, **changes)  # type: ignore[type-var]
+    return Arrival(arrival.device, other)
 
 
 def enlist(store: Store, task: Task, n: int = CROWD) -> list[DeviceRow]:
@@ -77,7 +82,7 @@ def entry(task: Task, seq: int, device: int = 0, late: int = 0, number: int = 1)
     """A valid line of the log, 50 to a minute."""
     name = f"{task.name}-{device}"
     sent = message(task, name, number, seq)
-    kind = task.terms.mechanism().told
+    kind = task.terms.mechanism().payload_type
     told = msgspec.msgpack.encode(msgspec.convert(sent, kind, from_attributes=True))
     version = max(0, seq - 1 - late)
     return LogEntry(
@@ -116,7 +121,7 @@ def assert_same(found: Fold, expected: Fold) -> None:
             assert a[name].dtype == b[name].dtype
             assert a[name].tobytes() == b[name].tobytes(), name
     assert found.learnt.tobytes() == expected.learnt.tobytes()
-    assert found.totals == expected.totals
+    assert found.learning.totals == expected.learning.totals
     assert found.active.count == expected.active.count
-    assert found.window.sum == expected.window.sum
+    assert found.learning.window.sum == expected.learning.window.sum
     assert found.state == expected.state

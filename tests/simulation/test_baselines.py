@@ -20,6 +20,7 @@ from crowdml.simulation import (
     simulate,
 )
 from crowdml.simulation.decentral import decentralized
+from crowdml.simulation.rule import make_model
 from crowdml.types import Array
 from tests.simulation.toy import classes, numbers
 
@@ -62,7 +63,7 @@ def test_perturbing_leaves_the_test_set_alone_and_needs_labels() -> None:
 def test_central_batch_is_scikit_learns(strength: float) -> None:
     """Its objective is Σ losses + ‖w‖²/(2C), so C = 1/(λn)."""
     data = classes(n=2000)
-    model = Learning().make_model(7, 3)
+    model = make_model(Learning(), 7, 3)
     w = central_batch(model, data.x_train, data.y_train, strength)
     theirs = LogisticRegression(
         C=1 / (strength * len(data.y_train)), fit_intercept=False, max_iter=5000, tol=1e-8
@@ -94,7 +95,7 @@ def test_decentralized_is_a_loop_over_devices(
     )
     crowd = Crowd(devices=12, batch=batch, passes=2)
     curve = decentralized(data, crowd, learning, (3,), points=1)
-    model, optimizer = learning.make_model(7, 3), learning.spec.make(learning.radius)
+    model, optimizer = make_model(learning, 7, 3), learning.spec.make(learning.radius)
     rng, errors = np.random.default_rng((3,)), []
     hands = data.deal(12, rng)
     for rows in [np.concatenate([rng.permutation(own) for _ in range(2)]) for own in hands]:

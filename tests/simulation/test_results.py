@@ -9,7 +9,7 @@ import pytest
 
 from crowdml.errors import CrowdmlError
 from crowdml.simulation import Crowd, Learning, Plan, Results, simulate
-from crowdml.simulation.plot import Picture
+from crowdml.simulation.plot import NotebookFigure
 from tests.docs.pages import blocks, page
 from tests.simulation.toy import classes, numbers
 
@@ -78,7 +78,7 @@ def test_a_notebook_shows_a_table(results: Results) -> None:
 
 def test_a_notebook_shows_the_picture(results: Results) -> None:
     for figure in (results.plot(), results[0].plot()):
-        assert isinstance(figure, Picture)
+        assert isinstance(figure, NotebookFigure)
         assert figure._repr_png_().startswith(b"\x89PNG")
 
 

@@ -154,9 +154,9 @@ def test_staleness_is_as_the_paper_says() -> None:
     rng, n_devices, batch, longest = np.random.default_rng(0), 4000, 5, 100.0
     arrivals = arrive(np.repeat(np.arange(n_devices, dtype=np.int32), 40), 1, rng)
     schedule = make_schedule(arrivals, n_devices, batch, uniform_delay(longest), None, rng)
-    settled = schedule.staleness[schedule.n_checkins // 4 : schedule.n_checkins * 3 // 4]
+    with_plan = schedule.staleness[schedule.n_checkins // 4 : schedule.n_checkins * 3 // 4]
     # A little less, since samples that arrive during a round trip enlarge some minibatches.
-    assert 0.95 < settled.mean() / ((longest / 2 + longest / 2) / batch) < 1.01
+    assert 0.95 < with_plan.mean() / ((longest / 2 + longest / 2) / batch) < 1.01
 
 
 def test_steady_crowd_has_the_papers_staleness() -> None:

@@ -173,7 +173,7 @@ def test_central_sgd_is_one_device_on_perturbed_samples() -> None:
     data = replace(classes(), person=np.arange(300) % 4)
     found = simulate(data, [Plan(CROWD, NOISY, "central-sgd")], seed=2)[0]
     noisy = perturb(data, 5.0, np.random.default_rng([2, 0, DATA_STREAM]))
-    server = Plan(Crowd(devices=1, batch=2), replace(NOISY, epsilon=math.inf))
+    server = Plan(Crowd(devices=1, batch=2), replace(NOISY, epsilon=math.inf, limits_length=False))
     pooled = replace(noisy, person=np.zeros(300, np.int64))
     np.testing.assert_array_equal(found.errors, simulate(pooled, [server], seed=2)[0].errors)
 

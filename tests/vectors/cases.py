@@ -1,17 +1,22 @@
 """The inputs of the vectors, chosen so that a second implementation cannot go wrong unnoticed."""
 
 import json
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from crowdml import portal
 from crowdml.models import MODELS
 from crowdml.privacy import Place, Role
 from crowdml.protocol import Terms, terms_hash
 from tests.vectors.compute import Case
 from tests.vectors.promises import promised, sent_before
 from tests.vectors.tasks import TASKS
+
+LANGUAGES = Path(portal.__file__).with_name("languages")
 
 
 def grid() -> list[Case]:
@@ -303,6 +308,43 @@ def codebooks() -> list[Case]:
 def roles() -> list[Case]:
     shares = ((0.0, 0.0), (0.15, 0.05), (0.3, 0.6), (0.9, 0.0), (0.0, 0.9))
     return [{**place, "evaluators": e, "counters": c} for place in PLACES for e, c in shares]
+
+
+def numbers() -> list[Case]:
+    """Languages of the pages, and two that count in other ways."""
+    french = {"thousands": "\u202f", "decimal": ",", "plural": "n > 1", "forms": ["one", "other"]}
+    polish = {
+        "thousands": "\u00a0",
+        "decimal": ",",
+        "plural": "n == 1 ? 0 : n%10 >= 2 && n%10 <= 4 && (n%100 < 10 || n%100 >= 20) ? 1 : 2",
+        "forms": ["one", "few", "many"],
+    }
+    ours = {file.stem: tomllib.loads(file.read_text()) for file in sorted(LANGUAGES.glob("*.toml"))}
+    counts = (*range(23), 100, 101, 102, 112, 122, 12345, 654321, 1234567)
+    fractions = (
+        0.25,
+        1.5,
+        2 / 3,
+        1e-7,
+        0.1 + 0.2,
+        1.000005,
+        12345.5,
+        1234567.8,
+        200000.0,
+        -0.5,
+        1e-6,
+        9.999999e-7,
+        1.5e-7,
+        -2e-15,
+        3e20,
+        1e21,
+        1.25e300,
+    )
+    return [
+        {"language": language, **rules, "number": number}
+        for language, rules in (ours | {"fr": french, "pl": polish}).items()
+        for number in (*counts, *fractions)
+    ]
 
 
 def choice() -> list[Case]:

@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.device.sensing import Sensing
+from crowdml.device.sources.sensing import Sensing
 from crowdml.errors import LimitReached
 from crowdml.models import MODELS, Minibatch, Model
+from crowdml.phrase import Phrase
+from crowdml.portal.words.language import numbers as language_numbers
 from crowdml.privacy import (
     GAUSSIAN,
     LAPLACE,
@@ -62,6 +64,7 @@ __all__ = [
     "ledger",
     "letters",
     "noisy",
+    "numbers",
     "promise",
     "quantisation",
     "roles",
@@ -115,6 +118,12 @@ def codebooks(case: Case) -> Case:
     }
 
 
+def numbers(case: Case) -> Case:
+    number, language = case["number"], language_numbers(case)
+    said = Phrase("{n}", n=number).render(language)
+    return {"written": said} | ({"form": language.form(number)} if type(number) is int else {})
+
+
 def choice(case: Case) -> Case:
     return {"coin": str(Choice(case["k"], case["t"], case["epsilon"]).coin)}
 
@@ -142,7 +151,7 @@ def noisy(case: Case) -> Case:
     minibatch = _Looked(case)
     event = mechanism.event(minibatch.n_samples)
     given = Given(case["noise"], case["draws"])
-    told = mechanism.tell(minibatch, event, Place("", "", 1), given)
+    told = mechanism.make_payload(minibatch, event, Place("", "", 1), given)
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
@@ -185,10 +194,10 @@ def letters(case: Case) -> Case:
     mechanism, minibatch = agreed.mechanism(), Minibatch(agreed.make_model(), *_arrays(case))
     event = mechanism.event(minibatch.n_samples, place)
     given = Given(case["noise"], case["draws"])
-    told = mechanism.tell(minibatch, event, place, given)
+    told = mechanism.make_payload(minibatch, event, place, given)
     fields = {name: getattr(told, name) for name in told.__struct_fields__}
     head = {"id": case["id"], "version": case["version"], "terms": sha256}
-    message = checkin_type(mechanism)(**head, **fields)
+    message = checkin_type(mechanism.payload_type)(**head, **fields)
     return {"message": _written(message), "loss": _number(event.loss.total)}
 
 

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import {
   Agreement,
   Chance,
+  DeviceError,
   Ledger,
   LimitReached,
   Rejected,
@@ -15,7 +16,7 @@ import {
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { vectors } from "./vectors.js";
 
-/** @import { Amount, Chance as AnyChance } from "../../crowdml/web/types.js" */
+/** @import { Amount, Chance as AnyChance, NoiseEvent } from "../../crowdml/web/types.js" */
 
 const TERMS = vectors("terms").map(({ output }) => output);
 const { text, sha256 } = TERMS[0] ?? {};
@@ -64,11 +65,11 @@ test("a check-in is written at its own place only, and not beyond the last one",
     assert.equal(four.fulfilled(ledger), false);
     const written = await write(20, ledger, chance, four);
     assert.ok(written);
-    const text = new TextDecoder().decode(written.letter.body);
-    const { id, version, terms, ...told } = JSON.parse(text);
-    assert.deepEqual([id, version, terms], [written.letter.id, 3, described.sha256]);
-    assert.equal(Object.keys(told).length, 2, "nothing but its number and one other");
-    assert.equal(told.number, number);
+    const text = new TextDecoder().decode(written.checkin.body);
+    const { id, version, terms, ...payload } = JSON.parse(text);
+    assert.deepEqual([id, version, terms], [written.checkin.id, 3, described.sha256]);
+    assert.equal(Object.keys(payload).length, 2, "nothing but its number and one other");
+    assert.equal(payload.number, number);
     ledger = ledger.charge(written.event);
     const stale = await write(20, ledger, chance, four, new Ledger());
     assert.equal(stale, undefined, "another was written meanwhile");
@@ -98,9 +99,10 @@ test("the noise is that of the event which is approved and booked, and of no oth
     },
     addGaussian: () => [],
   };
-  const event = (await write(20, new Watched(), watched))?.event;
+  const written = await write(20, new Watched(), watched);
+  const event = /** @type {NoiseEvent} */ (written?.event);
   assert.equal(asked.length, 1);
-  assert.ok(event?.unit === "sample" && asked[0] === event);
+  assert.ok(event.kind === "noise" && asked[0] === event);
   assert.equal(spent.length, 3);
   spent.forEach((amount, i) => assert.ok(amount === event.releases[i]));
 });
@@ -114,9 +116,23 @@ test("the event of a check-in is made once, and spent as it is", async (context)
   assert.ok(written && written.event === made.mock.calls[0]?.result);
 });
 
-test("the noise differs from letter to letter, and so does the id", async () => {
+test("a check-in that no mechanism reads is not free", async () => {
+  const event = /** @type {NoiseEvent} */ ((await write(20, new Ledger()))?.event);
+  const { kind, ...untagged } = event;
+  for (const other of [untagged, { ...event, kind: "noisy" }]) {
+    const ledger = new Ledger([/** @type {NoiseEvent} */ (other)]);
+    const refused = (/** @type {unknown} */ error) =>
+      error instanceof DeviceError && /known kind, found (nothing|noisy). Nothing more/.test(error.message);
+    assert.throws(() => ledger.epsilonSpent, refused);
+    assert.throws(() => ledger.epsilonPerSample, refused);
+    assert.throws(() => ledger.epsilonPerPerson, refused);
+    await assert.rejects(write(20, ledger), refused);
+  }
+});
+
+test("the noise differs from checkin to checkin, and so does the id", async () => {
   const written = [await write(20, new Ledger()), await write(20, new Ledger())];
-  const letters = written.map((each) => JSON.parse(new TextDecoder().decode(each?.letter.body)));
+  const letters = written.map((each) => JSON.parse(new TextDecoder().decode(each?.checkin.body)));
   assert.notEqual(letters[0].gradient, letters[1].gradient);
   assert.notEqual(letters[0].id, letters[1].id);
 });

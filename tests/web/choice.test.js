@@ -47,12 +47,12 @@ test("the true loss is never above the claim, and hardly below it", () => {
 test("the best and the others", () => {
   const choice = new Choice(5, 2, 1);
   const order = [3, 1, 4, 0, 2];
-  const tell = (/** @type {bigint} */ draw, /** @type {number} */ pick) =>
-    choice.tell(order, new GivenChance({}, [String(draw), pick]));
-  assert.deepEqual([0, 1].map((i) => tell(choice.coin - 1n, i)), [3, 1]);
-  assert.deepEqual([0, 1, 2].map((i) => tell(choice.coin, i)), [4, 0, 2]);
-  assert.throws(() => tell(0n, 2), RangeError);
-  assert.throws(() => tell(COIN - 1n, 3), RangeError);
+  const makePayload = (/** @type {bigint} */ draw, /** @type {number} */ pick) =>
+    choice.choose(order, new GivenChance({}, [String(draw), pick]));
+  assert.deepEqual([0, 1].map((i) => makePayload(choice.coin - 1n, i)), [3, 1]);
+  assert.deepEqual([0, 1, 2].map((i) => makePayload(choice.coin, i)), [4, 0, 2]);
+  assert.throws(() => makePayload(0n, 2), RangeError);
+  assert.throws(() => makePayload(COIN - 1n, 3), RangeError);
 });
 
 test("what cannot be chosen", () => {
@@ -70,8 +70,8 @@ test("every number comes up as often as it should", () => {
   const chance = new Chance();
   const counts = order.map(() => 0);
   for (let i = 0; i < 200_000; i++) {
-    const told = choice.tell(order, chance);
-    counts[told] = (counts[told] ?? 0) + 1;
+    const payload = choice.choose(order, chance);
+    counts[payload] = (counts[payload] ?? 0) + 1;
   }
   const odds = counts.map((_, j) => choice.odds(Number(order.indexOf(j) < 3)).chance);
   assert.ok(chiSquareP(counts, odds) > FALSE_ALARM);

@@ -33,10 +33,10 @@ function samples(size) {
  * @param {Chance | GivenChance} chance
  * @param {Partial<DirectionEvent>} [other]
  */
-function tell(minibatch, changes, chance, other = {}) {
+function makePayload(minibatch, changes, chance, other = {}) {
   const mechanism = new DirectionMechanism({ ...SETTINGS, ...changes });
   const event = { ...mechanism.event(minibatch.nSamples, place), ...other };
-  return mechanism.tell(minibatch, event, place, chance);
+  return mechanism.makePayload(minibatch, event, place, chance);
 }
 
 /**
@@ -51,8 +51,8 @@ function checkOdds(minibatch, changes, numbers) {
   const counts = new Array(numbers).fill(0);
   const odds = new Array(numbers).fill(NaN);
   for (let i = 0; i < 40_000; i++) {
-    const { told, truth } = tell(minibatch, changes, chance);
-    const { direction, wrong, answer } = /** @type {Directed} */ (told);
+    const { payload, truth } = makePayload(minibatch, changes, chance);
+    const { direction, wrong, answer } = /** @type {Directed} */ (payload);
     const number = direction ?? wrong ?? answer ?? NaN;
     counts[number]++;
     odds[number] = truth.chance;
@@ -83,7 +83,7 @@ test("how likely a gradient is turned round", () => {
     const turning = (1 - length / ((0.3 * scale) / 4)) / 2;
     assert.ok(turning > 0.1 && turning < 0.5);
     const first = (/** @type {number} */ draw) =>
-      tell(short, { scale }, new GivenChance({}, [draw, "0", 0])).told;
+      makePayload(short, { scale }, new GivenChance({}, [draw, "0", 0])).payload;
     const below = Math.floor(turning * 2 ** 53);
     assert.deepEqual(first(below - 1000), first(0));
     assert.deepEqual(first(below + 1000), first(2 ** 53 - 1));
@@ -91,23 +91,23 @@ test("how likely a gradient is turned round", () => {
   }
 });
 
-test("whatever a gradient is, one number of each rank is told", () => {
+test("whatever a gradient is, one number of each rank is payload", () => {
   const nonsense = samples(1);
   for (const value of [NaN, Infinity, 0]) {
     nonsense.meanGradient = () => new Float64Array(15).fill(value);
-    const told = (/** @type {string} */ coin, /** @type {number} */ pick) =>
-      JSON.stringify(tell(nonsense, {}, new GivenChance({}, [0, coin, pick])).told);
-    const best = [0, 1, 2].map((pick) => told("0", pick));
-    const others = Array.from({ length: 13 }, (_, pick) => told(String(2n ** 64n - 1n), pick));
+    const payload = (/** @type {string} */ coin, /** @type {number} */ pick) =>
+      JSON.stringify(makePayload(nonsense, {}, new GivenChance({}, [0, coin, pick])).payload);
+    const best = [0, 1, 2].map((pick) => payload("0", pick));
+    const others = Array.from({ length: 13 }, (_, pick) => payload(String(2n ** 64n - 1n), pick));
     assert.equal(new Set([...best, ...others]).size, 16);
   }
 });
 
 test("an event of another check-in is not spent", () => {
   const chance = new Chance();
-  assert.equal(tell(samples(1), {}, chance).told.number, 1);
-  for (const other of [{ number: 2 }, { epsilon: 1 }, { unit: "sample" }]) {
+  assert.equal(makePayload(samples(1), {}, chance).payload.number, 1);
+  for (const other of [{ number: 2 }, { epsilon: 1 }, { kind: "noise" }]) {
     const event = /** @type {Partial<DirectionEvent>} */ (other);
-    assert.throws(() => tell(samples(1), {}, chance, event), InvalidInput);
+    assert.throws(() => makePayload(samples(1), {}, chance, event), InvalidInput);
   }
 });

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Chance, InvalidInput, decodeGradient, placeOf } from "../../crowdml/web/index.js";
+import { decodeGradient } from "../../crowdml/web/codec.js";
+import { Chance, InvalidInput, placeOf } from "../../crowdml/web/index.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
 import { NoiseMechanism } from "../../crowdml/web/mechanisms/noisy.js";
 
@@ -19,22 +20,22 @@ const place = await placeOf("", "", 1);
  * @param {Partial<NoiseEvent>} changes
  * @param {Law} [law]
  */
-function tell(g, changes, law = LAPLACE) {
+function makePayload(g, changes, law = LAPLACE) {
   const mechanism = new NoiseMechanism({ ...settings, law });
   const w = new Float64Array(3);
   const meanGradient = () => Float64Array.from(g);
   const looked = { nSamples: 10, w, labels: [], mistakes: () => [true], meanGradient };
   const minibatch = /** @type {Minibatch} */ (/** @type {unknown} */ (looked));
   const event = { ...mechanism.event(10), ...changes };
-  return mechanism.tell(minibatch, event, place, new Chance());
+  return mechanism.makePayload(minibatch, event, place, new Chance());
 }
 
 test("an event that was made for other numbers, or another mechanism, is not spent", () => {
-  assert.equal(decodeGradient(tell([1, 0, 0], {}).told.gradient, 3).length, 3);
+  assert.equal(decodeGradient(makePayload([1, 0, 0], {}).payload.gradient, 3).length, 3);
   for (const [nTraining, nHeldout] of /** @type {const} */ ([[9, 2], [8, 3], [11, 0], [2, 7]])) {
-    assert.throws(() => tell([1, 0, 0], { nTraining, nHeldout }), InvalidInput);
+    assert.throws(() => makePayload([1, 0, 0], { nTraining, nHeldout }), InvalidInput);
   }
-  assert.throws(() => tell([1, 0, 0], /** @type {{}} */ ({ unit: "check-in" })), InvalidInput);
+  assert.throws(() => makePayload([1, 0, 0], { kind: "direction" }), InvalidInput);
 });
 
 test("an event with other releases is not spent", () => {
@@ -42,22 +43,20 @@ test("an event with other releases is not spent", () => {
   const weaker = releases.map((release) => ({ ...release, sensitivity: release.sensitivity - 1 }));
   const dearer = releases.map((release) => ({ ...release, level: 2 * release.level }));
   for (const other of [[], releases.slice(1), weaker, dearer]) {
-    assert.throws(() => tell([1, 0, 0], { releases: other }), InvalidInput);
+    assert.throws(() => makePayload([1, 0, 0], { releases: other }), InvalidInput);
   }
 });
 
 test("a gradient beyond its bound is not sent", () => {
   for (const g of [[2, 1e-9, 0], [1.5, -1.5, 0], [1, 1], [NaN, 0, 0]]) {
-    assert.throws(() => tell(g, {}), InvalidInput);
+    assert.throws(() => makePayload(g, {}), InvalidInput);
   }
-  assert.ok(tell([1.4, -1.4, 0], {}, GAUSSIAN), "it is measured in the law's own norm");
-  assert.throws(() => tell([1.5, -1.5, 0], {}, GAUSSIAN), InvalidInput);
+  assert.ok(makePayload([1.4, -1.4, 0], {}, GAUSSIAN), "it is measured in the law's own norm");
+  assert.throws(() => makePayload([1.5, -1.5, 0], {}, GAUSSIAN), InvalidInput);
 });
 
-test("levels that hide nothing, or nothing at all, are none", () => {
-  for (const level of [0, -1, 1e-10, 2e6, NaN]) {
-    const levels = { ...settings.levels, gradient: level };
-    assert.throws(() => new NoiseMechanism({ ...settings, levels }), InvalidInput);
+test("gradients without a bound are not hidden", () => {
+  for (const clip of [0, NaN, Infinity]) {
+    assert.throws(() => new NoiseMechanism({ ...settings, clip }), InvalidInput);
   }
-  assert.throws(() => new NoiseMechanism({ ...settings, clip: Infinity }), InvalidInput);
 });

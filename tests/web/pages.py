@@ -18,7 +18,8 @@ __all__ = ["Tabs", "add_task", "change_task", "claim", "tabs", "version"]
 WEB = Path(crowdml.__file__).parent / "web"
 BLANK = "/web/blank.html"
 LOAD = """async (task) => {
-    Object.assign(globalThis, { task, web: await import("/web/index.js") });
+    const inside = await Promise.all(["index", "codec", "grid"].map((m) => import(`/web/${m}.js`)));
+    Object.assign(globalThis, { task, web: Object.assign({}, ...inside) });
 }"""
 TYPES = {".js": "text/javascript", ".html": "text/html", ".json": "application/json"}
 

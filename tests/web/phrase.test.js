@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { InvalidInput, phrase, write } from "../../crowdml/web/index.js";
+import { translator } from "../../crowdml/web/page/translate.js";
 
 const GERMAN = new Map([
   ["{n} samples, found {found}.", "{found} statt {n} Proben."],
@@ -13,17 +14,31 @@ const GERMAN = new Map([
 test("values are texts, numbers and phrases", () => {
   const found = phrase("{n} samples, found {found}.", { n: 12000, found: phrase("none") });
   assert.equal(write(found), "12,000 samples, found none.");
-  assert.equal(write(found, GERMAN, "de"), "keine statt 12.000 Proben.");
+  assert.equal(write(found, translator(GERMAN, "de"), "de"), "keine statt 12.000 Proben.");
   const text = phrase("{n} samples, found {found}.", { n: 2 / 3, found: "none" });
   assert.equal(write(text), "0.666667 samples, found none.");
-  assert.equal(write(text, GERMAN, "de"), "none statt 0,666667 Proben.");
+  assert.equal(write(text, translator(GERMAN, "de"), "de"), "none statt 0,666667 Proben.");
+});
+
+test("the words for a number are those of the language", () => {
+  const french = new Map([["{n} samples", { one: "{n} exemple", other: "{n} exemples" }]]);
+  /** @param {number | string} n */
+  const samples = (n) => write(phrase("{n} samples", { n }), translator(french, "fr"), "fr");
+  assert.deepEqual([0, 1, 2, 1e6, 0.5, "1"].map(samples), [
+    "0 exemple",
+    "1 exemple",
+    "2 exemples",
+    "1\u202f000\u202f000 exemples",
+    "0,5 exemples",
+    "1 exemples",
+  ]);
 });
 
 test("what is not known stays as it is", () => {
   assert.equal(write(phrase("{n} of {n}", { n: Infinity })), "∞ of ∞");
-  assert.equal(write(phrase("left {over}"), GERMAN, "de"), "left {over}");
+  assert.equal(write(phrase("left {over}"), translator(GERMAN, "de"), "de"), "left {over}");
   assert.equal(write(phrase("{__proto__} {constructor}")), "{__proto__} {constructor}");
-  assert.equal(write(phrase("constructor"), GERMAN, "de"), "constructor");
+  assert.equal(write(phrase("constructor"), translator(GERMAN, "de"), "de"), "constructor");
   assert.equal(write(phrase("{a}", { a: "{b}", b: "$&" })), "{b}", "a value is no template");
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Terms, limitsOf, write } from "../../crowdml/web/index.js";
-import { percentSure } from "../../crowdml/web/figures.js";
+import { translator } from "../../crowdml/web/page/translate.js";
 import { SENSOR, samplesPerReading } from "../../crowdml/web/sensor.js";
 import { vectors } from "./vectors.js";
 
@@ -64,14 +64,7 @@ test("numbers are written by the language of the page", () => {
     [epsilon.template, "ε = {epsilon} bei {n} Nachrichten, ε = {single} für eine Probe."],
     ["{n} times in {of}", "{n} von {of} Malen"],
   ]);
-  assert.equal(write(epsilon, german, "de"), "ε = 6.173 bei 12.345 Nachrichten, ε = 0,5 für eine Probe.");
-  assert.match(write(loss, german, "de"), /practically always/);
-  assert.match(write(laplace(0.5).promise(20).sentences.loss, german, "de"), /99\.995 von 100\.000 Malen/);
-  assert.equal(percentSure(8, "de"), "99,97");
-});
-
-test("percentages are no more certain than they may be", () => {
-  const sure = [0, 1, 8, 10, 20, 32, 33, Infinity].map((epsilon) => percentSure(epsilon));
-  const expected = ["50.0", "73.1", "99.97", "99.9955", "99.9999998", "99.999999999999", "99.999999999999", "99.999999999999"];
-  assert.deepEqual(sure, expected);
+  assert.equal(write(epsilon, translator(german, "de"), "de"), "ε = 6.173 bei 12.345 Nachrichten, ε = 0,5 für eine Probe.");
+  assert.match(write(loss, translator(german, "de"), "de"), /practically always/);
+  assert.match(write(laplace(0.5).promise(20).sentences.loss, translator(german, "de"), "de"), /99\.995 von 100\.000 Malen/);
 });

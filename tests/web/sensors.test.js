@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
-import { SensorTrouble, sensorOf, sourceOf } from "../../crowdml/web/sensors/index.js";
+import { SENSOR, checkSensor, samplesPerReading } from "../../crowdml/web/sensor.js";
+import { SENSORS, SensorTrouble, sensorOf, sourceOf } from "../../crowdml/web/sensors/index.js";
 import * as light from "../../crowdml/web/sensors/light.js";
 import * as motion from "../../crowdml/web/sensors/motion.js";
 import * as sound from "../../crowdml/web/sensors/sound.js";
@@ -53,6 +54,28 @@ test("a sensor that the browser lacks, and one that nobody knows, say what to do
   assert.throws(() => sourceOf("light"), /no light sensor\. Try another browser/);
   assert.throws(() => sourceOf("smell"), SensorTrouble);
   assert.equal(sensorOf("motion").unit, "m/s²");
+});
+
+test("a sensor that is registered later is valid from then on", () => {
+  const terms = { kind: "smell", window: 4, transform: "summary" };
+  assert.throws(() => SENSOR(terms, "sensor"), /one of light, manual, motion, sound, speed, found/);
+  undo.push(() => Reflect.deleteProperty(SENSORS, "smell"));
+  SENSORS["smell"] = { ...light, supported: () => true };
+  const sensor = SENSOR(terms, "sensor");
+  checkSensor(sensor, 4);
+  assert.equal(samplesPerReading(sensor), 1);
+  assert.equal(sourceOf(sensor.kind), SENSORS["smell"]);
+});
+
+test("where numbers are typed in, whatever the kind, they have names and no readings", () => {
+  undo.push(() => Reflect.deleteProperty(SENSORS, "weight"));
+  SENSORS["weight"] = { typedIn: true };
+  const named = { kind: "weight", transform: "values", fields: ["kg"], every: 0 };
+  const sensor = SENSOR(named, "sensor");
+  checkSensor(sensor, 1);
+  assert.equal(samplesPerReading(sensor), 1);
+  assert.throws(() => checkSensor({ ...sensor, transform: "summary" }, 4), /sensor.transform/);
+  assert.throws(() => sensorOf("weight"), SensorTrouble);
 });
 
 test("motion is the length of the acceleration, in seconds of the event", async () => {
@@ -169,7 +192,7 @@ test("a location that is refused is an error; one that is not found yet is not",
   pretend("navigator", { geolocation: { watchPosition, clearWatch() {} } });
   const refused = speed.start(assert.fail);
   listeners[0]?.({ code: 1, PERMISSION_DENIED: 1, message: "denied" });
-  await assert.rejects(refused, /location may not be used\. Allow/);
+  await assert.rejects(refused, /location service may not be used\. Allow/);
   const lost = speed.start(assert.fail);
   listeners[1]?.({ code: 3, PERMISSION_DENIED: 1, message: "timeout" });
   assert.equal(typeof (await lost), "function");

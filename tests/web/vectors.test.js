@@ -1,6 +1,8 @@
 /** Every vector that the Python package wrote is reproduced. */
 
 import assert from "node:assert/strict";
+import { decodeParameters } from "../../crowdml/web/codec.js";
+import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
@@ -14,17 +16,14 @@ import {
   Sensing,
   Terms,
   boundFeatures,
-  chooseGrid,
-  decodeParameters,
   lossOf,
   placeOf,
-  quantize,
-  sensitivitySteps,
+  phrase,
   termsHash,
   wholeLossOf,
   write,
 } from "../../crowdml/web/index.js";
-import { percentSure } from "../../crowdml/web/figures.js";
+import { translator } from "../../crowdml/web/page/translate.js";
 import { Choice } from "../../crowdml/web/mechanisms/choice.js";
 import { Codebook } from "../../crowdml/web/mechanisms/codebook.js";
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
@@ -36,7 +35,7 @@ import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
 const CHECKS = { checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
-  promise, quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
+  numbers, promise, quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
   vectors(name).forEach(({ input, output }, i) => {
@@ -62,6 +61,15 @@ test("every kind of model and of mechanism has vectors", () => {
     assert.deepEqual([...named].sort(), Object.keys(MECHANISMS).sort());
   }
 });
+
+const FORMS = { one: "one", few: "few", many: "many", other: "other" };
+
+/** @param {any} input @param {any} output */
+function numbers({ language, number: n }, { written, form }) {
+  const catalogue = new Map([["{n} things", FORMS]]);
+  assert.equal(write(phrase("{n}", { n }), translator(catalogue, language), language), written);
+  if (form) assert.equal(write(phrase("{n} things", { n }), translator(catalogue, language), language), form);
+}
 
 /** @param {any} input @param {any} output */
 function grid({ clip, largest, n, strength }, output) {
@@ -107,8 +115,13 @@ function zcdp({ rho, delta }, { epsilon }) {
 async function codebooks(input, output) {
   const { seed } = await placeOf(input.terms_sha256, input.device, input.number);
   const book = new Codebook(input.size, seed);
-  const words = input.which.map((/** @type {number} */ j) => book.codeword(j));
-  assert.deepEqual(words, output.codewords);
+  const axes = Array.from({ length: input.size }, (_, i) =>
+    Float64Array.from({ length: input.size }, (_, j) => Number(i === j)),
+  );
+  input.which.forEach((/** @type {number} */ j, /** @type {number} */ row) => {
+    const word = axes.map((axis) => book.scores(axis, j + 1)[j]);
+    assert.deepEqual(word, output.codewords[row]);
+  });
   const scores = book.scores(Float64Array.from(input.u), input.directions);
   assert.deepEqual(Array.from(scores), output.scores);
 }
@@ -126,7 +139,7 @@ async function roles({ terms_sha256, device, number, evaluators, counters }, { r
     regularization: 0, evaluators, counters }; // prettier-ignore
   const place = await placeOf(terms_sha256, device, number);
   const event = new DirectionMechanism(settings).event(1, place);
-  assert.deepEqual(event, { unit: "check-in", number, role, epsilon: 4 });
+  assert.deepEqual(event, { kind: "direction", number, role, epsilon: 4 });
 }
 
 /** @param {any} input @param {any} output */
@@ -159,13 +172,13 @@ async function noisy(input, output) {
   );
   const chance = new GivenChance(input.noise, input.draws);
   const event = mechanism.event(looked.nSamples);
-  const { told } = mechanism.tell(minibatch, event, await placeOf("", "", 1), chance);
+  const { payload } = mechanism.makePayload(minibatch, event, await placeOf("", "", 1), chance);
   const { releases } = event;
   const sensitivities = Object.fromEntries(releases.map((r) => [r.what, r.sensitivity]));
   assert.deepEqual(sensitivities, output.sensitivity);
   near(lossOf(event).total, asNumber(output.loss));
   near(wholeLossOf(event).total, asNumber(output.whole_loss));
-  assert.deepEqual(told, output.told);
+  assert.deepEqual(payload, output.told);
   const hidden = releases.filter((release) => release.level !== Infinity);
   assert.deepEqual(chance.amounts, hidden, "the noise is asked for at the level that is charged");
 }
@@ -180,9 +193,9 @@ function checkouts(input, output) {
 
 /** @param {any} event */
 function eventOf({ n_training: nTraining, n_heldout: nHeldout, releases, delta, ...number }) {
-  if (!releases) return { unit: "check-in", ...number };
+  if (!releases) return { kind: "direction", ...number };
   const exact = releases.map((/** @type {any} */ r) => ({ ...r, level: asNumber(r.level) }));
-  return { unit: "sample", nTraining, nHeldout, releases: exact, delta };
+  return { kind: "noise", nTraining, nHeldout, releases: exact, delta };
 }
 
 /** @param {any} input @param {any} output */
@@ -212,7 +225,7 @@ async function letters(input, output) {
   const approval = await agreement.approve(ledger, x.length);
   const written = agreement.write(approval, version, w, x, y, ledger, chance);
   assert.ok(written);
-  assert.deepEqual(JSON.parse(new TextDecoder().decode(written.letter.body)), output.message);
+  assert.deepEqual(JSON.parse(new TextDecoder().decode(written.checkin.body)), output.message);
   near(lossOf(written.event).total, output.loss);
   assert.equal(chance.left, 0);
 }
@@ -233,7 +246,6 @@ function promise({ terms, checkins, sent }, { roles, sentences, ...output }) {
     level: found.level.key,
     pill: write(found.level.pill),
     checkins: found.checkins,
-    sure: percentSure(found.epsilon),
   };
   for (const [name, value] of Object.entries(exact)) assert.equal(value, output[name], name);
   assert.deepEqual(found.roles.map(({ truth, ...share }) => share), roles.map(shareOf));

@@ -106,13 +106,9 @@ function update(statistics) {
   show("version", number(statistics.version));
   if (statistics.samples !== null) show("samples", number(statistics.samples));
   show("error", estimate(statistics.recent_error));
-  for (const bar of article.querySelectorAll('progress[data-live="progress"]')) {
-    bar.value = statistics.version;
-  }
-  for (const badge of article.querySelectorAll('[data-live="state"]')) {
-    badge.className = `state state-${statistics.state}`;
-    badge.textContent = stateOf(statistics);
-  }
+  article.querySelector("progress").value = statistics.version;
+  article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
+  show("state", stateOf(statistics));
   redraw();
 }
 

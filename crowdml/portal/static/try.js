@@ -4,17 +4,17 @@ import { boundFeatures } from "../web/features.js";
 import { MODELS } from "../web/models/index.js";
 import { language, phraseOf, say } from "../web/page/say.js";
 import { Sensing, featuresOf } from "../web/sensing.js";
-import { sourceOf } from "../web/sensors/index.js";
+import { isTypedIn, sourceOf } from "../web/sensors/index.js";
 
 let stop = null; // ends the sensing that is under way
 
 /** With the model after so many check-ins, which are counted live. */
 export async function predict(form, output, checkins) {
-  if (stop) return end();
+  if (stop) return stop();
   if (!checkins) return output.replaceChildren(paragraph(say("It has learnt nothing yet.")));
   const sensor = form.dataset.sensor ? JSON.parse(form.dataset.sensor) : null;
   try {
-    if (sensor && sensor.kind !== "manual") await sense(form, output, sensor);
+    if (sensor && !isTypedIn(sensor)) await sense(form, output, sensor);
     else output.replaceChildren(...answer(await learntModel(form), entered(form, sensor)));
   } catch (trouble) {
     output.replaceChildren(paragraph(say(phraseOf(trouble))));
@@ -47,14 +47,10 @@ async function sense(form, output, sensor) {
   }, sensor);
   button.textContent = say("Stop");
   stop = () => {
+    stop = null;
     quiet();
     button.textContent = before;
   };
-}
-
-function end() {
-  stop();
-  stop = null;
 }
 
 /** The model that can be saved, too: weights and intercepts in the order of its parameters. */
@@ -80,25 +76,20 @@ function answer({ kind, model, w, labels, norm }, features) {
 }
 
 function chances(labels, shares) {
-  const list = document.createElement("dl");
-  list.className = "chances";
   const order = labels.map((_, k) => k).sort((a, b) => shares[b] - shares[a]);
-  for (const k of order.slice(0, 5)) {
-    const name = document.createElement("dt");
-    const share = document.createElement("dd");
-    const bar = document.createElement("meter");
-    name.textContent = labels[k];
-    bar.value = shares[k];
+  const rows = order.slice(0, 5).flatMap((k) => {
+    const bar = make("meter", { value: shares[k] });
     bar.setAttribute("aria-label", labels[k]);
-    share.append(bar, ` ${Math.round(100 * shares[k])}\u00a0%`);
-    list.append(name, share);
-  }
-  return list;
+    const share = ` ${Math.round(100 * shares[k])}\u00a0%`;
+    return [make("dt", {}, labels[k]), make("dd", {}, bar, share)];
+  });
+  return make("dl", { className: "chances" }, ...rows);
 }
 
-function paragraph(text) {
-  const element = document.createElement("p");
-  element.className = "lead";
-  element.textContent = text;
-  return element;
+const paragraph = (text) => make("p", { className: "lead" }, text);
+
+function make(name, properties, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
 }

@@ -1,10 +1,6 @@
 """Data sets: real ones by name, a user's own by path, and how their samples reach devices."""
 
-from crowdml.simulation.datasets.activity import (
-    load_activity,
-    load_extrasensory,
-    on_label_change,
-)
+from crowdml.simulation.datasets.activity import load_activity, load_extrasensory, on_label_change
 from crowdml.simulation.datasets.air import load_air
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_mnist

@@ -41,11 +41,7 @@ def cached_arrays(
     """What `compute` returns, kept under the key; a damaged or unwritable cache only costs time."""
     path = cache_folder() / "computed" / f"{key}.npz"
     broken = OSError, ValueError, EOFError, zipfile.BadZipFile
-    with (
-        suppress(*broken),
-        path.open("rb") as kept,
-        np.load(kept, allow_pickle=False) as archive,
-    ):
+    with suppress(*broken), path.open("rb") as kept, np.load(kept, allow_pickle=False) as archive:
         return dict(archive)
     arrays = compute()
     with suppress(OSError), new_file(path) as file:

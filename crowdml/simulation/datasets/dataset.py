@@ -24,8 +24,6 @@ class Dataset:
         x_train: n×D features as sensors give them; see `bounded`.
         y_train: n class numbers, or n numbers to be predicted.
         person: Whose sample each row is; all the same if that is not known.
-        x_test: Features for testing only.
-        y_test: Their labels or numbers.
         raw: Whether rows stay as long as they are; nothing computed from them can be hidden.
     """
 

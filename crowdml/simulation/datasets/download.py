@@ -20,11 +20,7 @@ SECONDS = 30.0
 def download(url: str, path: Path, sha256: str, n_bytes: int) -> None:
     """Write the file at `url` to `path`, or leave nothing behind and say why.
 
-    Args:
-        url: Its public address.
-        path: Where it goes, once complete and verified.
-        sha256: The checksum it must have, in hexadecimal digits.
-        n_bytes: Its size; no more than that is read.
+    The file appears once it is complete and has this checksum; no more than its size is read.
     """
     digest, received = hashlib.sha256(), 0
     progress = ProgressBar(f"{path.name}, {n_bytes / 1e6:,.1f} MB")

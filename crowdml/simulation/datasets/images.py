@@ -108,20 +108,7 @@ def _pixels(idx: bytes) -> Pixels:
     return np.frombuffer(gzip.decompress(idx), np.uint8, offset=16).reshape(-1, 28 * 28)
 
 
-def _of_nobody(
-    name: str,
-    labels: tuple[str, ...],
-    x_train: npt.NDArray[np.generic],
-    y_train: npt.NDArray[np.generic],
-    x_test: npt.NDArray[np.generic],
-    y_test: npt.NDArray[np.generic],
-) -> Dataset:
-    return Dataset(
-        name,
-        labels,
-        x_train=x_train.astype(np.float64),
-        y_train=y_train.astype(np.float64),
-        person=np.zeros(len(y_train), dtype=np.int64),
-        x_test=x_test.astype(np.float64),
-        y_test=y_test.astype(np.float64),
-    )
+def _of_nobody(name: str, labels: tuple[str, ...], *arrays: npt.NDArray[np.generic]) -> Dataset:
+    x_train, y_train, x_test, y_test = (array.astype(np.float64) for array in arrays)
+    person = np.zeros(len(y_train), np.int64)
+    return Dataset(name, labels, x_train, y_train, person, x_test, y_test)

@@ -18,8 +18,6 @@ class Source:
 
     Args:
         file: Its path inside the data folder.
-        n_bytes: Its size.
-        sha256: Its checksum.
         url: Where exactly this file is public, if anywhere.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crowdml.device.sources import is_number, quoted, separators
+from crowdml.device import is_number, quoted, separators
 from crowdml.errors import InvalidInput
 from crowdml.types import Array
 

@@ -1,7 +1,8 @@
 /** One number of k: the whole of the direction mechanism's chance, in integers. */
 
-import { InvalidInput } from "../errors.js";
 import { asFraction } from "../exact.js";
+import { phrase } from "../phrase.js";
+import { fail, integer } from "../schema.js";
 
 /** @import { Draw } from "../types.js" */
 
@@ -28,17 +29,11 @@ export class Choice {
    * @param {number} epsilon ε.
    */
   constructor(k, t, epsilon) {
-    if (!(Number.isInteger(k) && Number.isInteger(t) && t >= 1 && t < k)) {
-      throw new InvalidInput("t must lie in 1 … {most}, found {t}.", { most: k - 1, t });
-    }
+    this.k = integer(2, WORD)(k, "k");
+    this.t = integer(1, k - 1)(t, "t");
     if (!(epsilon > 0 && epsilon <= LARGEST_EPSILON)) {
-      throw new InvalidInput(
-        "epsilon of a check-in must lie in 0 … {most} for this mechanism, found {epsilon}.",
-        { most: LARGEST_EPSILON, epsilon },
-      );
+      fail("above 0 and at most {most}", phrase("ε of a check-in"), epsilon, { most: LARGEST_EPSILON });
     }
-    this.k = k;
-    this.t = t;
     /** p in 2⁻⁶⁴, rounded down, so that the true ε is at most what is charged. */
     this.coin = coinOf(BigInt(t), BigInt(k - t), epsilon);
   }
@@ -62,13 +57,10 @@ export class Choice {
   }
 
   /**
-   * The chosen number.
-   *
    * @param {ArrayLike<number>} order All k numbers, the t best ones first.
    * @param {Draw} chance Where the coin and the two uniform choices come from.
-   * @returns {number}
    */
-  tell(order, chance) {
+  choose(order, chance) {
     const draw = (BigInt(chance.below(WORD)) << 32n) + BigInt(chance.below(WORD));
     const { k, t } = this;
     const rank = draw < this.coin ? chance.below(t) : t + chance.below(k - t);

@@ -1,5 +1,7 @@
 /** Public random directions that a device, in any language, and the server expand alike. */
 
+import { at } from "../features.js";
+
 /** @import { Place } from "../types.js" */
 
 const MEAN = 4;
@@ -10,7 +12,6 @@ const BYTES = 4;
  * random byte, less 4. It need not be secret or hard to predict: privacy holds for every codebook.
  */
 export class Codebook {
-  #size;
   #row;
   #seed;
 
@@ -19,31 +20,11 @@ export class Codebook {
    * @param {Place["seed"]} seed
    */
   constructor(size, seed) {
-    this.#size = size;
     this.#row = Math.ceil(size / BYTES);
     this.#seed = seed;
   }
 
-  /**
-   * v_j, in whole numbers.
-   *
-   * @param {number} j
-   * @returns {number[]}
-   */
-  codeword(j) {
-    return Array.from({ length: this.#size }, (_, i) => {
-      const ones = countOnes(randomWord(j * this.#row + Math.floor(i / BYTES), this.#seed));
-      return ((ones >>> (8 * (i % BYTES))) & 255) - MEAN;
-    });
-  }
-
-  /**
-   * ⟨v_j, u⟩ for j = 0 … k−1.
-   *
-   * @param {Float64Array} u
-   * @param {number} k
-   * @returns {Float64Array<ArrayBuffer>}
-   */
+  /** @type {(u: Float64Array, k: number) => Float64Array<ArrayBuffer>} ⟨v_j, u⟩ for j < k. */
   scores(u, k) {
     const padded = new Float64Array(BYTES * this.#row);
     padded.set(u);
@@ -74,10 +55,7 @@ export class Codebook {
   }
 }
 
-/**
- * @param {number} counter
- * @param {Place["seed"]} seed
- */
+/** @type {(counter: number, seed: Place["seed"]) => number} */
 function randomWord(counter, seed) {
   return mix(mix(counter, seed[0]), seed[1]);
 }
@@ -85,8 +63,7 @@ function randomWord(counter, seed) {
 /**
  * Turn words into others, one to one, so that every bit depends on every bit and the key.
  *
- * @param {number} x
- * @param {number} key
+ * @type {(x: number, key: number) => number}
  */
 function mix(x, key) {
   x ^= key;
@@ -104,12 +81,4 @@ function countOnes(x) {
   x -= (x >>> 1) & 0x55555555;
   x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
   return (x + (x >>> 4)) & 0x0f0f0f0f;
-}
-
-/**
- * @param {Float64Array} values
- * @param {number} index
- */
-function at(values, index) {
-  return /** @type {number} */ (values[index]);
 }

@@ -1,23 +1,30 @@
 /** A check-in that says one of k directions: privacy for everything in it at once. */
 
-import { InvalidInput } from "../errors.js";
 import { lengthOf } from "../features.js";
+import { nearest, shown as rounded, times } from "../figures.js";
 import { Loss } from "../loss.js";
+import { phrase } from "../phrase.js";
+import { EPSILON, fail, integer, oneOf, section } from "../schema.js";
 import { Choice } from "./choice.js";
 import { Codebook } from "./codebook.js";
 
-/** @import { Minibatch } from "../minibatch.js" */
 /**
  * @import {
- *   Chance, CheckinEvent, DirectionEvent, DirectionSettings, Mechanism, Place
+ *   Chance, Directed, DirectionEvent, DirectionSettings, DirectionTruth, Mechanism, MechanismKind,
+ *   Minibatch, Phrase, Place, PrivacyPromise, RoleShare, Row
  * } from "../types.js"
  */
+
+const KIND = "direction";
 
 /** S·b: an average gradient this long or longer counts as a direction alone. */
 const LENGTH = 0.3;
 
 const WORD = 2 ** 32;
 const FINE = 2 ** 53;
+
+/** Shares are written as n of at most this many check-ins. */
+const MOST_SHARED = 1000;
 
 /**
  * Rank k public directions by the gradient, and name one of the best, or of the others.
@@ -31,17 +38,18 @@ const FINE = 2 ** 53;
  * @implements {Mechanism}
  */
 export class DirectionMechanism {
-  /** @readonly @type {"check-in"} */
+  /** @type {"check-in"} */
   unit = "check-in";
-  /** @readonly @type {2} */
+  /** @type {2} */
   norm = 2;
+  numbers = 1;
   #settings;
 
   /** @param {DirectionSettings} settings */
   constructor(settings) {
     const { directions, closest, epsilon, nClasses } = settings;
     this.#settings = settings;
-    /** What decides the number that is sent, for each role. */
+    this.directions = directions;
     this.choices = {
       train: new Choice(directions, closest, epsilon),
       evaluate: new Choice(2, 1, epsilon),
@@ -49,41 +57,45 @@ export class DirectionMechanism {
     };
   }
 
-  /**
-   * @param {number} _
-   * @param {Place} place
-   * @returns {DirectionEvent}
-   */
+  /** @type {(_: number, place: Place) => DirectionEvent} */
   event(_, place) {
     const { epsilon, evaluators, counters } = this.#settings;
     const others = place.lot < (evaluators + counters) * WORD ? "count" : "train";
     const role = place.lot < evaluators * WORD ? "evaluate" : others;
-    return { unit: this.unit, number: place.number, role, epsilon };
+    return { kind: KIND, number: place.number, role, epsilon };
+  }
+
+  /** @returns {RoleShare[]} */
+  get roles() {
+    const { evaluators, counters } = this.#settings;
+    const of = denominator(evaluators, counters);
+    const [evaluate, count] = [evaluators, counters].map((s) => s && Math.max(1, nearest(s * of)));
+    const n = { train: of - (evaluate ?? 0) - (count ?? 0), evaluate, count };
+    return /** @type {DirectionEvent["role"][]} */ (Object.keys(n))
+      .filter((role) => n[role])
+      .map((role) => ({ role, n: n[role] ?? 0, of, truth: this.choices[role].p }));
   }
 
   cost() {
-    return new Loss({ epsilon: this.#settings.epsilon });
+    return loss(this.#settings);
   }
 
   /**
    * @param {Minibatch} minibatch
-   * @param {CheckinEvent} event
+   * @param {DirectionEvent} event
    * @param {Place} place
    * @param {Chance} chance
    */
-  tell(minibatch, event, place, chance) {
+  makePayload(minibatch, event, place, chance) {
     const { number } = place;
-    const own = event.unit === "check-in" && event.number === number;
+    const own = event.kind === KIND && event.number === number;
     if (!own || event.epsilon !== this.#settings.epsilon) {
-      throw new InvalidInput("an event must be for check-in {n} itself, found {found}.", {
-        n: number,
-        found: JSON.stringify(event),
-      });
+      fail("for check-in {n} itself", phrase("an event"), event, { n: number });
     }
     if (event.role === "train") return this.#direct(minibatch, place, chance);
     const truths = event.role === "count" ? minibatch.labels : minibatch.mistakes().map(Number);
     const { sent, truth } = respond(truths, this.choices[event.role], chance);
-    return { told: { number, [event.role === "count" ? "answer" : "wrong"]: sent }, truth };
+    return { payload: { number, [event.role === "count" ? "answer" : "wrong"]: sent }, truth };
   }
 
   /**
@@ -99,11 +111,11 @@ export class DirectionMechanism {
     const back = closestFirst(scores.map((score) => -score), closest);
     const turning = this.#turning(u);
     const turned = chance.below(FINE) < turning * FINE;
-    const direction = this.choices.train.tell(turned ? back : ahead, chance);
+    const direction = this.choices.train.choose(turned ? back : ahead, chance);
     const fits = ahead.indexOf(direction) < closest;
     const fitsBack = back.indexOf(direction) < closest;
     const share = Number(fits) * (1 - turning) + Number(fitsBack) * turning;
-    return { told: { number, direction }, truth: { fits, ...this.choices.train.odds(share) } };
+    return { payload: { number, direction }, truth: { fits, ...this.choices.train.odds(share) } };
   }
 
   /** @param {Minibatch} minibatch */
@@ -135,7 +147,7 @@ export class DirectionMechanism {
 function respond(truths, choice, chance) {
   const answer = /** @type {number} */ (truths[chance.below(truths.length)]);
   const numbers = Array.from({ length: choice.k }, (_, n) => n);
-  const sent = choice.tell([answer, ...numbers.filter((n) => n !== answer)], chance);
+  const sent = choice.choose([answer, ...numbers.filter((n) => n !== answer)], chance);
   const share = truths.filter((each) => each === sent).length / truths.length;
   return { sent, truth: { answer, ...choice.odds(share) } };
 }
@@ -144,9 +156,7 @@ function respond(truths, choice, chance) {
  * The numbers of the t highest scores, then of the others: each number once, whatever the scores
  * are, and both parts in ascending order, so that the same draws mean the same in every language.
  *
- * @param {Float64Array} scores
- * @param {number} t
- * @returns {number[]}
+ * @type {(scores: Float64Array, t: number) => number[]}
  */
 function closestFirst(scores, t) {
   const numbers = Array.from(scores, (_, j) => j);
@@ -154,3 +164,134 @@ function closestFirst(scores, t) {
   const best = new Set(ranked.slice(0, t));
   return [...best].sort((i, j) => i - j).concat(numbers.filter((j) => !best.has(j)));
 }
+
+/**
+ * The least number of check-ins of which these shares are whole numbers.
+ *
+ * @param {number[]} shares
+ */
+function denominator(...shares) {
+  let of = 1;
+  const fits = (/** @type {number} */ s) =>
+    Math.abs(s * of - nearest(s * of)) < 1e-6 && (s === 0 || nearest(s * of) > 0);
+  while (of < MOST_SHARED && !shares.every(fits)) of++;
+  return of;
+}
+
+const TERMS = section({
+  mechanism: oneOf(KIND),
+  epsilon: EPSILON,
+  directions: integer(2, 4096),
+  closest: integer(1, 4095),
+});
+
+/** @param {{epsilon: number}} event */
+const loss = ({ epsilon }) => new Loss({ epsilon });
+
+/** @type {MechanismKind<typeof TERMS, DirectionEvent, Directed, DirectionTruth>} */
+export const DIRECTION = {
+  terms: TERMS,
+
+  make(privacy, { collection, target: { scale }, model: { regularization } }, { size, nClasses }) {
+    const { checkins, heldout, evaluators, counters } = collection;
+    if (checkins === null) fail("given", "collection.checkins", checkins);
+    if (heldout) fail("0 for this mechanism", "collection.heldout", heldout);
+    const others = evaluators + counters;
+    if (others > 0.9 * (1 + 1e-9)) fail("at most 0.9", "collection.evaluators + counters", others);
+    if (counters && !nClasses) fail("0 without labels", "collection.counters", counters);
+    const given = { ...privacy, ...collection, size, nClasses, scale, regularization };
+    return new DirectionMechanism({ ...given, epsilon: privacy.epsilon / checkins });
+  },
+
+  *sends(promise) {
+    const { roles } = promise;
+    if (roles.length > 1) {
+      yield ["rule", phrase("A public rule, not your device, decides what a check-in sends.")];
+    }
+    for (const share of roles) yield [share.role, sentenceOf(share, promise)];
+    yield ["hides", chanceHides(promise)];
+  },
+
+  event: {
+    tag: KIND,
+    loss,
+    wholeLoss: loss,
+    summary: () => phrase("one number"),
+    shown(message, truth, labels) {
+      return { rows: [rowOf(message, truth, labels)], chance: truth };
+    },
+  },
+};
+
+/** @type {(share: RoleShare, promise: PrivacyPromise) => Phrase} */
+function sentenceOf({ role, n, of, truth }, { directions, counted, tolerance }) {
+  const values = { n, of, directions, times: times(truth), tolerance: rounded(tolerance) };
+  if (role === "train") {
+    return n === of
+      ? phrase(
+          "In every check-in it sends one number: which of {directions} directions the model " +
+            "should move in.",
+          values,
+        )
+      : phrase(
+          "In {n} of {of} check-ins it sends one number: which of {directions} directions the " +
+            "model should move in.",
+          values,
+        );
+  }
+  if (role === "count") {
+    return phrase(
+      "In {n} of {of} check-ins it sends only your answer to one sample. The answer sent is the " +
+        "true one {times}; otherwise it is made up.",
+      values,
+    );
+  }
+  return counted
+    ? phrase(
+        "In {n} of {of} check-ins it sends only whether the model was right about one of your " +
+          "samples. What it sends is true {times}; otherwise it is the opposite.",
+        values,
+      )
+    : phrase(
+        "In {n} of {of} check-ins it sends only whether the model was within {tolerance} of the " +
+          "number in one of your samples. What it sends is true {times}; otherwise it is the opposite.",
+        values,
+      );
+}
+
+/**
+ * Say how well chance hides what is sent, for a promise that is for the whole person.
+ *
+ * @param {PrivacyPromise} promise
+ */
+export function chanceHides({ level, weak }) {
+  if (level.key === "none") {
+    return phrase("Chance changes what is sent so little that nothing is protected.");
+  }
+  return weak
+    ? phrase(
+        "Chance changes what is sent so little that a guess about you can become nearly certain.",
+      )
+    : phrase("Chance has a part in what is sent, so nobody can be sure what your samples are.");
+}
+
+/** @type {(message: Directed, truth: DirectionTruth, labels: readonly string[]) => Row} */
+function rowOf({ direction: n = 0, wrong, answer }, { answer: right = 0, fits, best, numbers }, labels) {
+  if (wrong !== undefined) return [phrase("the model about one sample"), judged(right), judged(wrong)];
+  if (answer !== undefined) {
+    return [phrase("the answer of one sample"), labels[right] ?? "", labels[answer] ?? ""];
+  }
+  const values = { n, best, numbers };
+  return [
+    phrase("direction"),
+    best === 1
+      ? phrase("the one of {numbers} that suits your samples best", values)
+      : phrase("one of the {best} of {numbers} that suit your samples best", values),
+    fits
+      ? phrase("number {n}, which is one of them", values)
+      : phrase("number {n}, which is not one of them", values),
+  ];
+}
+
+/** @param {number} wrong */
+const judged = (wrong) => (wrong ? phrase("wrong") : phrase("right"));

@@ -2,11 +2,7 @@
 
 /** @import { Law } from "../types.js" */
 
-/**
- * P(z) ∝ exp(−|z|/s), s = sensitivity/ε, for L1.
- *
- * @type {Law}
- */
+/** @type {Law} P(z) ∝ exp(−|z|/s), s = sensitivity/ε, for L1. */
 export const LAPLACE = {
   norm: 1,
   rounding: (size) => size,
@@ -15,11 +11,7 @@ export const LAPLACE = {
   add: (values, release, chance) => chance.addLaplace(values, release),
 };
 
-/**
- * P(z) ∝ exp(−z²/(2s²)), s = sensitivity/√(2ρ), for L2.
- *
- * @type {Law}
- */
+/** @type {Law} P(z) ∝ exp(−z²/(2s²)), s = sensitivity/√(2ρ), for L2. */
 export const GAUSSIAN = {
   norm: 2,
   rounding: (size) => Math.ceil(Math.sqrt(size)),

@@ -2,23 +2,22 @@
 
 import { encodeGradient } from "../codec.js";
 import { InvalidInput } from "../errors.js";
-import { lossOf } from "../events.js";
 import { lengthOf } from "../features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../grid.js";
+import { Loss } from "../loss.js";
 import { choose } from "../minibatch.js";
+import { phrase } from "../phrase.js";
+import { fail } from "../schema.js";
 
-/** @import { Minibatch } from "../minibatch.js" */
 /**
  * @import {
- *   Chance, CheckinEvent, Levels, Mechanism, NoiseEvent, NoiseSettings, NoiseTruth, Place, Release
+ *   Chance, Hidden, Mechanism, Minibatch, NoiseEvent, NoiseSettings, NoiseTruth, Place, Release
  * } from "../types.js"
  */
 
-const INT32_MAX = 2 ** 31 - 1;
+export const KIND = "noise";
 
-/** Beyond these, noise would not fit the wire's integers, or would be no noise at all. */
-const SMALLEST = 1e-9;
-const LARGEST = 1e6;
+const INT32_MAX = 2 ** 31 - 1;
 
 const ONE_SAMPLE = 1;
 
@@ -29,13 +28,13 @@ const ONE_SAMPLE = 1;
  * @implements {Mechanism}
  */
 export class NoiseMechanism {
-  /** @readonly @type {"sample"} */
+  /** @type {"sample"} */
   unit = "sample";
   #settings;
 
   /** @param {NoiseSettings} settings */
   constructor(settings) {
-    const { clip, levels } = settings;
+    const { clip } = settings;
     if (!(clip > 0 && clip < Infinity)) {
       throw new InvalidInput(
         "the bound S on a sample's gradient must be positive and finite, found {clip}. Set a clip " +
@@ -43,31 +42,21 @@ export class NoiseMechanism {
         { clip },
       );
     }
-    checkLevels(levels);
     this.#settings = settings;
+    this.norm = settings.law.norm;
+    this.numbers = settings.size + 1 + settings.nClasses;
   }
 
-  get norm() {
-    return this.#settings.law.norm;
-  }
-
-  /**
-   * @param {number} nSamples
-   * @returns {NoiseEvent}
-   */
+  /** @type {(nSamples: number) => NoiseEvent} */
   event(nSamples) {
     const { heldout, delta } = this.#settings;
     const nHeldout = Math.floor(heldout * nSamples);
     const nTraining = nSamples - nHeldout;
     const releases = this.#releases(nTraining, nHeldout);
-    return { unit: this.unit, nTraining, nHeldout, releases, delta };
+    return { kind: KIND, nTraining, nHeldout, releases, delta };
   }
 
-  /**
-   * @param {number} nTraining
-   * @param {number} nHeldout
-   * @returns {Release[]}
-   */
+  /** @type {(nTraining: number, nHeldout: number) => Release[]} */
   #releases(nTraining, nHeldout) {
     const { law, levels } = this.#settings;
     const { gradient, errors, labels } = levels;
@@ -94,24 +83,21 @@ export class NoiseMechanism {
    * depends on public numbers only.
    *
    * @param {Minibatch} minibatch
-   * @param {CheckinEvent} event
+   * @param {NoiseEvent} event
    * @param {Place} _
    * @param {Chance} chance
    */
-  tell(minibatch, event, _, chance) {
+  makePayload(minibatch, event, _, chance) {
     const { nSamples: samples, w } = minibatch;
     if (!this.#isOwn(event, samples)) {
-      throw new InvalidInput(
-        "an event must be for the minibatch's own {samples} samples, found {found}.",
-        { samples, found: JSON.stringify(event) },
-      );
+      fail("for the minibatch's own {n} samples", phrase("an event"), event, { n: samples });
     }
     const truth = this.#look(minibatch, event, choose(samples, event.nHeldout, chance));
     const grid = this.#grid(event.nTraining);
     const noisy = this.#hide(truth, grid, event.releases, chance);
     const decay = quantize(w.map((value) => this.#decay(value)), grid);
     const gradient = noisy.gradient.map((u, j) => clamp(u + (decay[j] ?? 0), INT32_MAX));
-    const told = {
+    const payload = {
       samples,
       heldout: event.nHeldout,
       errors: noisy.errors[0] ?? 0,
@@ -119,29 +105,22 @@ export class NoiseMechanism {
       grid,
       gradient: encodeGradient(gradient),
     };
-    return { told, truth };
+    return { payload, truth };
   }
 
   /**
    * Whether an event is for this many samples and this mechanism. The sensitivities count too: noise
    * for a smaller one would hide too little.
    *
-   * @param {CheckinEvent} event
-   * @param {number} samples
-   * @returns {event is NoiseEvent}
+   * @type {(event: NoiseEvent, samples: number) => boolean}
    */
   #isOwn(event, samples) {
-    if (event.unit !== "sample" || event.nTraining + event.nHeldout !== samples) return false;
+    if (event.kind !== KIND || event.nTraining + event.nHeldout !== samples) return false;
     const own = this.#releases(event.nTraining, event.nHeldout);
     return JSON.stringify(event.releases) === JSON.stringify(own);
   }
 
-  /**
-   * @param {Minibatch} minibatch
-   * @param {NoiseEvent} event
-   * @param {readonly boolean[]} heldout
-   * @returns {NoiseTruth}
-   */
+  /** @type {(minibatch: Minibatch, event: NoiseEvent, heldout: readonly boolean[]) => NoiseTruth} */
   #look(minibatch, event, heldout) {
     const { clip, size, nClasses } = this.#settings;
     const training = heldout.map((aside) => !aside);
@@ -161,15 +140,10 @@ export class NoiseMechanism {
     return { g, nErrors, nLabels };
   }
 
-  /**
-   * @param {NoiseTruth} truth
-   * @param {number} grid
-   * @param {readonly Release[]} releases
-   * @param {Chance} chance
-   */
+  /** @type {(truth: NoiseTruth, grid: number, releases: readonly Release[], chance: Chance) => Hidden} */
   #hide({ g, nErrors, nLabels }, grid, releases, chance) {
     const secret = { gradient: quantize(g, grid), errors: [nErrors], labels: nLabels };
-    /** @type {Record<Release["what"], readonly number[]>} */
+    /** @type {Hidden} */
     const noisy = { gradient: [], errors: [], labels: [] };
     for (const release of releases) {
       const values = secret[release.what];
@@ -186,11 +160,7 @@ export class NoiseMechanism {
     return chooseGrid(clip, largest, nTraining, law.strength(levels.gradient));
   }
 
-  /**
-   * The sensitivity of the rounded average.
-   *
-   * @param {number} nTraining
-   */
+  /** @param {number} nTraining */
   #steps(nTraining) {
     const { law, clip, size } = this.#settings;
     return sensitivitySteps(clip, nTraining, this.#grid(nTraining), law.rounding(size));
@@ -202,24 +172,22 @@ export class NoiseMechanism {
   }
 }
 
-/** @param {Levels} levels */
-function checkLevels(levels) {
-  for (const name of /** @type {const} */ (["gradient", "errors", "labels"])) {
-    const value = levels[name];
-    const nothingSent = name === "labels" && value === 0;
-    if (!((value >= SMALLEST && value <= LARGEST) || value === Infinity || nothingSent)) {
-      throw new InvalidInput(
-        'the level for the {name} must lie in {low} … {high}, found {value}. Use "inf" for no noise.',
-        { name, low: SMALLEST, high: LARGEST, value },
-      );
-    }
-  }
+/** @type {(value: number, bound: number) => number} */
+function clamp(value, bound) {
+  return Math.max(-bound, Math.min(value, bound));
 }
 
 /**
- * @param {number} value
- * @param {number} bound
+ * Releases that looked at the same sample add up; training and held-out samples are disjoint, so
+ * the dearer of the two counts: ε_g + ε_e + ε_y, or max(ε_g, ε_e) + ε_y with held-out samples. Of
+ * samples that are replaced at once, by group privacy nε, or n²ρ.
+ *
+ * @param {NoiseEvent} event
+ * @param {number} [n] Samples that are replaced.
  */
-function clamp(value, bound) {
-  return Math.max(-bound, Math.min(value, bound));
+export function lossOf({ releases, delta }, n = ONE_SAMPLE) {
+  const spent = { training: 0, heldout: 0, all: 0 };
+  for (const release of releases) spent[release.part] += release.level;
+  const level = Math.max(spent.training, spent.heldout) + spent.all;
+  return new Loss(delta ? { rho: level, delta } : { epsilon: level }).group(n);
 }

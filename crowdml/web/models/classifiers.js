@@ -1,24 +1,16 @@
 /** Linear classifiers: argmax_k w_k'x, ties to the lowest k. */
 
-import { root } from "../features.js";
-import { LinearModel, at } from "./linear.js";
-
-/** @import { Norm } from "../types.js" */
+import { at, root } from "../features.js";
+import { LinearModel } from "./linear.js";
 
 /** Its loss has slopes with an L1 norm of at most 2, and an L2 norm of at most √2. */
 class Classifier extends LinearModel {
-  /**
-   * @override
-   * @param {Norm} norm
-   */
+  /** @override @type {LinearModel["slopeBound"]} */
   slopeBound(norm) {
     return root(2, norm);
   }
 
-  /**
-   * @override
-   * @param {Float64Array} s
-   */
+  /** @override @type {LinearModel["predictScores"]} */
   predictScores(s) {
     return best(s);
   }
@@ -30,11 +22,7 @@ class Classifier extends LinearModel {
  * The slopes P − e_y have L1 norm 2(1 − P_y); their squares add up to at most 2(1 − P_y)².
  */
 export class Softmax extends Classifier {
-  /**
-   * @override
-   * @param {Float64Array} s
-   * @param {number} y
-   */
+  /** @override @type {LinearModel["slopes"]} */
   slopes(s, y) {
     const top = at(s, best(s));
     const e = Float64Array.from(s, (score) => Math.exp(score - top));
@@ -50,11 +38,7 @@ export class Softmax extends Classifier {
  * The slopes are 1 for the strongest rival and −1 for the true class, or all 0.
  */
 export class Hinge extends Classifier {
-  /**
-   * @override
-   * @param {Float64Array} s
-   * @param {number} y
-   */
+  /** @override @type {LinearModel["slopes"]} */
   slopes(s, y) {
     const rival = best(s.map((score, k) => (k === y ? -Infinity : score)));
     const violated = at(s, y) - at(s, rival) < 1 ? 1 : 0;

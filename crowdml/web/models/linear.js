@@ -1,8 +1,8 @@
 /** The family of linear models: scores s = W x, then a loss of the scores. */
 
-import { lengthOf, root } from "../features.js";
+import { at, lengthOf, root } from "../features.js";
 
-/** @import { Norm, Rows } from "../types.js" */
+/** @import { MeanGradient, Norm } from "../types.js" */
 
 /** Kept free below the bound S, so that a norm computed in floats cannot pass it. */
 const MARGIN = 2 ** -30;
@@ -30,12 +30,7 @@ export class LinearModel {
     this.size = this.nScores * (nFeatures + Number(intercept));
   }
 
-  /**
-   * The largest possible ‖∂l/∂s‖.
-   *
-   * @param {Norm} norm
-   * @returns {number}
-   */
+  /** @type {(norm: Norm) => number} The largest possible ‖∂l/∂s‖. */
   slopeBound(norm) {
     throw new TypeError(`a model must have a bound on its slopes, found none in L${norm}.`);
   }
@@ -49,42 +44,22 @@ export class LinearModel {
     return this.slopeBound(norm) * root(1 + Number(this.intercept), norm);
   }
 
-  /**
-   * @param {Float64Array} s
-   * @returns {number}
-   */
+  /** @type {(s: Float64Array) => number} */
   predictScores(s) {
     throw new TypeError(`a model must predict from scores, found none for ${s.length}.`);
   }
 
-  /**
-   * ∂l/∂s, K numbers.
-   *
-   * @param {Float64Array} s
-   * @param {number} y
-   * @returns {Float64Array<ArrayBuffer>}
-   */
+  /** @type {(s: Float64Array, y: number) => Float64Array<ArrayBuffer>} ∂l/∂s, K numbers. */
   slopes(s, y) {
     throw new TypeError(`a model must have slopes, found none for ${s.length} and ${y}.`);
   }
 
-  /**
-   * Whether a sample counts towards n_e.
-   *
-   * @param {Float64Array} w
-   * @param {Float64Array} x
-   * @param {number} y
-   * @returns {boolean}
-   */
+  /** @type {(w: Float64Array, x: Float64Array, y: number) => boolean} Counted in n_e. */
   isMistake(w, x, y) {
     return this.predict(w, x) !== y;
   }
 
-  /**
-   * @param {Float64Array} w
-   * @param {Float64Array} x
-   * @returns {Float64Array<ArrayBuffer>}
-   */
+  /** @type {(w: Float64Array, x: Float64Array) => Float64Array<ArrayBuffer>} */
   scores(w, x) {
     const { nScores, nFeatures } = this;
     const s = new Float64Array(nScores);
@@ -96,13 +71,7 @@ export class LinearModel {
     return s;
   }
 
-  /**
-   * h(x; w).
-   *
-   * @param {Float64Array} w
-   * @param {Float64Array} x
-   * @returns {number}
-   */
+  /** @type {(w: Float64Array, x: Float64Array) => number} h(x; w). */
   predict(w, x) {
     return this.predictScores(this.scores(w, x));
   }
@@ -110,12 +79,7 @@ export class LinearModel {
   /**
    * The average of the per-sample gradients ∇_w l(h(x; w), y), each first shrunk to ‖g_i‖ ≤ clip.
    *
-   * @param {Float64Array} w
-   * @param {Rows} x
-   * @param {readonly number[]} y
-   * @param {number} clip S; Infinity for none.
-   * @param {Norm} norm
-   * @returns {Float64Array<ArrayBuffer>}
+   * @type {MeanGradient}
    */
   meanGradient(w, x, y, clip, norm) {
     const g = new Float64Array(this.size);
@@ -128,12 +92,7 @@ export class LinearModel {
     return g.map((value) => value / x.length);
   }
 
-  /**
-   * @param {Float64Array} g
-   * @param {Float64Array} m
-   * @param {Float64Array} x
-   * @param {number} factor
-   */
+  /** @type {(g: Float64Array, m: Float64Array, x: Float64Array, factor: number) => void} */
   #accumulate(g, m, x, factor) {
     const { nScores, nFeatures } = this;
     for (let k = 0; k < nScores; k++) {
@@ -144,15 +103,4 @@ export class LinearModel {
       if (this.intercept) g[b] = at(g, b) + slope;
     }
   }
-}
-
-/**
- * An entry that is known to exist.
- *
- * @param {Float64Array} values
- * @param {number} index
- * @returns {number}
- */
-export function at(values, index) {
-  return /** @type {number} */ (values[index]);
 }

@@ -1,6 +1,7 @@
 /** Linear regression of a real target: squared loss (ridge) and Huber loss. */
 
-import { LinearModel, at } from "./linear.js";
+import { at } from "../features.js";
+import { LinearModel } from "./linear.js";
 
 /**
  * Prediction w'x; loss ½(w'x − y)².
@@ -23,29 +24,17 @@ export class Ridge extends LinearModel {
     return Infinity;
   }
 
-  /**
-   * @override
-   * @param {Float64Array} s
-   */
+  /** @override @type {LinearModel["predictScores"]} */
   predictScores(s) {
     return at(s, 0);
   }
 
-  /**
-   * @override
-   * @param {Float64Array} s
-   * @param {number} y
-   */
+  /** @override @type {LinearModel["slopes"]} */
   slopes(s, y) {
     return Float64Array.of(at(s, 0) - y);
   }
 
-  /**
-   * @override
-   * @param {Float64Array} w
-   * @param {Float64Array} x
-   * @param {number} y
-   */
+  /** @override @type {LinearModel["isMistake"]} */
   isMistake(w, x, y) {
     return Math.abs(this.predict(w, x) - y) > this.tolerance;
   }
@@ -73,11 +62,7 @@ export class Huber extends Ridge {
     return this.delta;
   }
 
-  /**
-   * @override
-   * @param {Float64Array} s
-   * @param {number} y
-   */
+  /** @override @type {LinearModel["slopes"]} */
   slopes(s, y) {
     return Float64Array.of(Math.max(-this.delta, Math.min(at(s, 0) - y, this.delta)));
   }

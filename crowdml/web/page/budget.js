@@ -115,11 +115,7 @@ export class Budget {
     return `${costs} ${this.#loss(checkins)}`;
   }
 
-  /**
-   * The level, and what it means.
-   *
-   * @param {number} checkins
-   */
+  /** @param {number} checkins */
   #loss(checkins) {
     const { level, sentences } = this.#device.terms.promise(checkins, this.#sent);
     return `${say(level.pill)}. ${say(sentences.loss)}`;

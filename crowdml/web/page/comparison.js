@@ -70,12 +70,7 @@ export class Comparison {
   }
 }
 
-/**
- * What would change, as sentences.
- *
- * @param {Terms} old
- * @param {Terms} asked
- */
+/** @type {(old: Terms, asked: Terms) => Generator<string, void, unknown>} */
 function* changes(old, asked) {
   /** @type {[string, (terms: Terms) => unknown][]} */
   const facts = [
@@ -100,10 +95,7 @@ function* changes(old, asked) {
   if (rest(old) !== rest(asked)) yield say("Settings of the sensor or the model: see below.");
 }
 
-/**
- * @param {PrivacyPromise} before
- * @param {PrivacyPromise} after
- */
+/** @type {(before: PrivacyPromise, after: PrivacyPromise) => Generator<string, void, unknown>} */
 function* privacy(before, after) {
   const [was, is] = [before.whom === "person", after.whom === "person"];
   if (was && !is) yield say("The promise would be for single samples, no longer for all of it.");
@@ -122,11 +114,7 @@ function pillOf({ level, epsilon: lost }) {
   return `${say(level.pill)}, ε = ${epsilon(lost)}`;
 }
 
-/**
- * @param {unknown} value
- * @param {string} [path]
- * @returns {Map<string, string>}
- */
+/** @type {(value: unknown, path?: string) => Map<string, string>} */
 function flatten(value, path = "") {
   const nested = typeof value === "object" && value !== null && !Array.isArray(value);
   if (!nested) return new Map([[path, JSON.stringify(value)]]);

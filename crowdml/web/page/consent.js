@@ -1,7 +1,7 @@
 /** Consent: nothing is pinned but the very text on the page. */
 
 import { Device, Terms, TermsChanged, limitsOf, termsHash } from "../index.js";
-import { sourceOf } from "../sensors/index.js";
+import { isTypedIn, sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
 import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
@@ -10,8 +10,8 @@ import { say } from "./say.js";
 export async function consent(task) {
   const { text, termsSha256 } = await readText();
   const terms = Terms.parse(text);
-  const { kind } = terms.features.sensor ?? { kind: "" };
-  const source = kind === "manual" ? undefined : sourceOf(kind);
+  const sensor = terms.features.sensor ?? { kind: "" };
+  const source = isTypedIn(sensor) ? undefined : sourceOf(sensor.kind);
   const agree = element("agree", HTMLButtonElement);
   const checkins = field("checkins");
   const usual = terms.promise().checkins;
@@ -22,7 +22,9 @@ export async function consent(task) {
   addEventListener("pageshow", show);
   show();
   const invite = field("invite");
-  if (invite) invite.value = new URLSearchParams(location.hash.slice(1)).get("invite") ?? "";
+  // A code that was typed in before this ran stays.
+  const code = new URLSearchParams(location.hash.slice(1)).get("invite");
+  if (invite && code) invite.value = code;
   agree.disabled = false;
   return new Promise((resolve) => {
     any("consent-form").addEventListener("submit", async (event) => {
@@ -49,12 +51,7 @@ export async function consent(task) {
   });
 }
 
-/**
- * What is lost in all, and how long that takes.
- *
- * @param {Terms} terms
- * @param {number} checkins
- */
+/** @type {(terms: Terms, checkins: number) => void} */
 function showLoss(terms, checkins) {
   const promise = terms.promise(checkins);
   if (promise.exact) return;
@@ -68,10 +65,7 @@ function showLoss(terms, checkins) {
   }
 }
 
-/**
- * @param {string} id
- * @returns {HTMLInputElement | null}
- */
+/** @type {(id: string) => HTMLInputElement | null} */
 function field(id) {
   const found = document.getElementById(id);
   return found instanceof HTMLInputElement ? found : null;

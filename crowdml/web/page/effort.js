@@ -1,5 +1,7 @@
 /** How long it takes. */
 
+import { isTypedIn } from "../sensors/index.js";
+
 /** @import { Terms } from "../terms.js" */
 
 /**
@@ -8,6 +10,6 @@
  * @param {Terms} terms
  */
 export function secondsOf({ features: { sensor }, collection }) {
-  if (!sensor || sensor.kind === "manual") return undefined;
+  if (!sensor || isTypedIn(sensor)) return undefined;
   return sensor.window / sensor.rate + collection.batch * sensor.every;
 }

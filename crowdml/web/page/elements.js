@@ -26,8 +26,7 @@ export const input = (id) => element(id, HTMLInputElement);
 /**
  * Write a text, unless it is there already: screen readers would read it again.
  *
- * @param {string} id
- * @param {string} text
+ * @type {(id: string, text: string) => void}
  */
 export function put(id, text) {
   const found = any(id);
@@ -45,10 +44,7 @@ export function make(name, ...children) {
   return made;
 }
 
-/**
- * @param {string} head
- * @param {string[]} cells
- */
+/** @type {(head: string, ...cells: string[]) => HTMLTableRowElement} */
 export function row(head, ...cells) {
   const th = make("th", head);
   th.scope = "row";
@@ -74,10 +70,7 @@ export function show(name) {
   any(`${name}-title`).focus();
 }
 
-/**
- * @param {number} value
- * @param {number} digits
- */
+/** @type {(value: number, digits: number) => string} */
 export function number(value, digits) {
   const style = { maximumSignificantDigits: digits, useGrouping: false };
   return value.toLocaleString(language, style);
@@ -90,12 +83,7 @@ export const count = (value) => value.toLocaleString(language);
 export const epsilon = (value) =>
   shown(value).toLocaleString(language, { maximumSignificantDigits: 4 });
 
-/**
- * Show the level of a promise, in its colour.
- *
- * @param {string} id
- * @param {PrivacyPromise} promise
- */
+/** @type {(id: string, promise: PrivacyPromise) => void} */
 export function showLevel(id, { level: { key, pill } }) {
   put(id, say(pill));
   any(id).className = `level level-${key}`;
@@ -104,8 +92,7 @@ export function showLevel(id, { level: { key, pill } }) {
 /**
  * Write sentences, a paragraph each, unless they are there already.
  *
- * @param {string} id
- * @param {readonly Phrase[]} phrases
+ * @type {(id: string, phrases: readonly Phrase[]) => void}
  */
 export function putAll(id, phrases) {
   const paragraphs = phrases.map((phrase) => make("p", say(phrase)));
@@ -113,22 +100,17 @@ export function putAll(id, phrases) {
   if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
 }
 
-/**
- * A span of time in plain words.
- *
- * @param {number} seconds
- * @param {"long" | "short"} [display]
- */
+/** @type {(seconds: number, display?: "long" | "short") => string} */
 export function time(seconds, display = "long") {
-  const told = (/** @type {number} */ n, /** @type {string} */ unit) =>
+  const amount = (/** @type {number} */ n, /** @type {string} */ unit) =>
     n.toLocaleString(language, { style: "unit", unit, unitDisplay: display });
   const minutes = Math.round(seconds / 60);
-  if (seconds < 90) return told(Math.max(1, Math.round(seconds)), "second");
-  if (minutes < 120) return told(minutes, "minute");
-  if (minutes >= 48 * 60) return told(Math.round(minutes / 1440), "day");
+  if (seconds < 90) return amount(Math.max(1, Math.round(seconds)), "second");
+  if (minutes < 120) return amount(minutes, "minute");
+  if (minutes >= 48 * 60) return amount(Math.round(minutes / 1440), "day");
   const rest = minutes % 60;
-  const hours = told(Math.floor(minutes / 60), "hour");
-  return rest > 1 ? `${hours} ${told(rest, "minute")}` : hours;
+  const hours = amount(Math.floor(minutes / 60), "hour");
+  return rest > 1 ? `${hours} ${amount(rest, "minute")}` : hours;
 }
 
 /** @param {unknown} error */

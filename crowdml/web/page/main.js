@@ -88,13 +88,17 @@ async function takePart(device, fresh) {
     left = true;
     clearInterval(timer);
     await part.close();
-    part.forget();
+    part.reader.forget();
     put("bye-note", say(device.said));
     show("bye");
   }
 
-  part.run(fresh || part.manual);
-  await refresh();
+  part.run(fresh || part.typedIn);
+  // Even if the ledger cannot be read, the way out must be on the page.
+  await refresh().catch((error) => {
+    show("part");
+    throw error;
+  });
   await part.sync();
 }
 

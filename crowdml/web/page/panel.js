@@ -19,9 +19,9 @@ export class Panel {
   constructor(part) {
     this.#part = part;
     this.#makeAnswer();
-    if (part.manual) this.#makeForm();
-    any("signal").hidden = part.manual;
-    any("manual").hidden = !part.manual;
+    if (part.typedIn) this.#makeForm();
+    any("signal").hidden = part.typedIn;
+    any("manual").hidden = !part.typedIn;
     any("run").addEventListener("click", async () => {
       await part.run(!part.running);
       this.render();
@@ -37,8 +37,8 @@ export class Panel {
     input("target").disabled = part.limited;
     put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
-    any("run").hidden = part.manual || part.limited;
-    const tone = part.waiting ? "medium" : part.sensing && part.label !== null ? "good" : "quiet";
+    any("run").hidden = part.typedIn || part.limited;
+    const tone = part.waiting ? "medium" : part.reader.sensing && part.label !== null ? "good" : "quiet";
     any("status").dataset["tone"] = tone;
     any("limit-reached").hidden = !part.limited;
     this.#light();
@@ -65,16 +65,17 @@ export class Panel {
   }
 
   #thinks() {
-    const { crowd, x, manual, sensing, answered } = this.#part;
-    if (!manual && !answered) return say("waits for your answer");
-    if (!manual) return x && sensing ? crowd.thinks(x) : say("no full window yet");
+    const { crowd, reader, typedIn, answered } = this.#part;
+    const { x, sensing } = reader;
+    if (!typedIn && !answered) return say("waits for your answer");
+    if (!typedIn) return x && sensing ? crowd.thinks(x) : say("no full window yet");
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
   }
 
   async #light() {
-    const { sensing, open } = this.#part;
-    const kept = await keepOn(sensing && open);
+    const { reader, open } = this.#part;
+    const kept = await keepOn(reader.sensing && open);
     const dark = say("This browser may turn the screen off; collection then pauses.");
     put("screen", kept ? "" : dark);
   }

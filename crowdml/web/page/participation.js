@@ -1,11 +1,10 @@
-/** Taking part: from the sensor and the label to the device, and what hinders it. */
+/** Taking part: from the label to the device, and what hinders it. */
 
 import {
   GIVE_UP_ON,
   InvalidSample,
   Outcome,
   Rejected,
-  Sensing,
   TermsChanged,
   Unreachable,
   boundFeatures,
@@ -13,23 +12,16 @@ import {
   featuresOf,
   phrase,
 } from "../index.js";
-import { SensorTrouble, sourceOf } from "../sensors/index.js";
+import { isTypedIn } from "../sensors/index.js";
 import { Crowd } from "./crowd.js";
+import { Reader } from "./reader.js";
 import { phraseOf } from "./say.js";
 
 /** @import { Device } from "../index.js" */
-/** @import { OutcomeName } from "../outcome.js" */
-/** @import { Sensor } from "../sensor.js" */
-/** @import { End, Phrase } from "../types.js" */
+/** @import { End, OutcomeName, Phrase, Sensor } from "../types.js" */
 
 /** @type {readonly OutcomeName[]} */
 const RETRY = [Outcome.WAITING, Outcome.PAUSED, Outcome.FULL];
-const QUIET_SECONDS = 3;
-const LIVE_SECONDS = 0.2;
-const KEPT_SECONDS = 2;
-/** Where a browser keeps when the last sample was taken, and with which answer. */
-const LAST = "crowdml last sample ";
-
 /** Dispatches `update` when what the participant sees may have changed. */
 export class Participation extends EventTarget {
   /** @type {number | null} What is true now; nothing is collected while it is null. */
@@ -48,51 +40,22 @@ export class Participation extends EventTarget {
   away = 0;
   /** @type {OutcomeName} */
   outcome = Outcome.COLLECTED;
-  /** @type {{time: number, reading: number}[]} The last seconds. */
-  readings = [];
-  /** @type {Float64Array | undefined} The features of the newest window. */
-  x;
-  /** @type {(() => void) | undefined} */
-  #stop;
   #turn = Promise.resolve();
-  #heard = 0;
   #hidden = 0;
-  #sensing;
-  #live;
   #termsSha256;
-  #recalled = false;
 
   /** @param {Device} device */
   constructor(device) {
     super();
     this.device = device;
     this.sensor = /** @type {Sensor} */ (device.terms.features.sensor);
-    this.manual = this.sensor.kind === "manual";
+    this.typedIn = isTypedIn(this.sensor);
     this.crowd = new Crowd(device);
     this.#termsSha256 = device.termsSha256;
-    const { count } = device.terms.features;
-    // One for the whole visit: what the terms say about `every` and `trigger` outlasts a pause.
-    this.#sensing = new Sensing(this.sensor, count);
-    this.#live = new Sensing({ ...this.sensor, every: LIVE_SECONDS, trigger: "always" }, count);
+    this.reader = new Reader(this, (x, y) => this.#keep(x, y));
     document.addEventListener("visibilitychange", () => this.#look());
     addEventListener("online", () => this.#online());
     addEventListener("offline", () => this.#update());
-  }
-
-  get sensing() {
-    return this.#stop !== undefined;
-  }
-
-  get silent() {
-    const quiet = Math.max(QUIET_SECONDS, 2 / this.sensor.rate);
-    return this.sensing && performance.now() - this.#heard > quiet * 1000;
-  }
-
-  /** Seconds until the next sample, or undefined if none is on its way. */
-  get nextSample() {
-    const { wait } = this.#sensing;
-    const due = this.sensing && !this.silent && this.label !== null && Number.isFinite(wait);
-    return due ? Math.max(0, wait) : undefined;
   }
 
   get waiting() {
@@ -132,8 +95,6 @@ export class Participation extends EventTarget {
   }
 
   /**
-   * Keep numbers that were typed in.
-   *
    * @param {number[]} values
    * @param {number} y
    * @returns {Promise<Phrase | null>} Why they were not kept, or nothing.
@@ -187,78 +148,16 @@ export class Participation extends EventTarget {
 
   async #follow() {
     const wanted = this.open && this.answered;
-    if (this.manual || wanted === this.sensing) return;
+    if (this.typedIn || wanted === this.reader.sensing) return;
     if (!wanted) {
-      this.#stop?.();
-      this.#stop = undefined;
-      this.#sensing.interrupt();
-      this.#live.interrupt();
+      this.reader.stop();
     } else {
-      await this.#try(() => this.#start());
+      await this.#try(() => this.reader.start());
     }
     this.#update();
   }
 
-  async #start() {
-    const source = sourceOf(this.sensor.kind);
-    const release = await claim(`crowdml sensor ${this.device.identity.device}`);
-    this.#heard = performance.now();
-    try {
-      const stop = await source.start((...heard) => this.#read(...heard), this.sensor);
-      this.#stop = () => {
-        stop();
-        release();
-      };
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  /**
-   * @param {number} time
-   * @param {number} reading
-   */
-  #read(time, reading) {
-    if (!this.open) return;
-    this.#heard = performance.now();
-    const { rate, window } = this.sensor;
-    this.readings.push({ time, reading });
-    const oldest = time - window / rate - KEPT_SECONDS;
-    while (this.readings[0] && this.readings[0].time < oldest) this.readings.shift();
-    for (const { x } of this.#live.push(time, reading, 0)) this.x = x;
-    this.#recall(time);
-    for (const { x, y } of this.#sensing.push(time, reading, this.label)) {
-      localStorage.setItem(this.#last, JSON.stringify([Date.now(), y]));
-      this.#keep(x, y);
-    }
-  }
-
-  get #last() {
-    return LAST + this.device.identity.device;
-  }
-
-  /**
-   * Before the first reading: the last sample before the page was loaded counts as well.
-   *
-   * @param {number} now In the sensor's time.
-   */
-  #recall(now) {
-    if (this.#recalled) return;
-    this.#recalled = true;
-    const [time, y] = JSON.parse(localStorage.getItem(this.#last) ?? "[]");
-    if (time <= Date.now()) this.#sensing.recall(now - (Date.now() - time) / 1000, y);
-  }
-
-  /** Nothing stays in the browser. */
-  forget() {
-    localStorage.removeItem(this.#last);
-  }
-
-  /**
-   * @param {Float64Array} x
-   * @param {number} y
-   */
+  /** @type {(x: Float64Array, y: number) => Promise<void>} */
   #keep(x, y) {
     return this.#try(async () => this.#became(await this.device.add(x, y, this.#termsSha256)));
   }
@@ -322,20 +221,4 @@ export class Participation extends EventTarget {
   #update() {
     this.dispatchEvent(new Event("update"));
   }
-}
-
-/**
- * Two tabs must not take the same moment for two samples: the first one has the sensor.
- *
- * @param {string} name
- */
-function claim(name) {
-  return new Promise((resolve, reject) => {
-    navigator.locks.request(name, { ifAvailable: true }, (lock) => {
-      if (lock) return new Promise((release) => resolve(() => release(undefined)));
-      return reject(
-        new SensorTrouble("Another tab of this browser takes part. Pause there, then tap Resume."),
-      );
-    });
-  });
 }

@@ -4,25 +4,27 @@
  */
 
 import { phrase, write } from "../phrase.js";
+import { translator } from "./translate.js";
 
-/** @import { Phrase } from "../types.js" */
+/** @import { Catalogue, Phrase } from "../types.js" */
 
-/** @type {Map<string, string>} */
+/** @type {Catalogue} */
 const catalogue = new Map(
   Object.entries(JSON.parse(document.getElementById("catalogue")?.textContent ?? "{}")),
 );
 
-/** The language of the page, for numbers. */
+/** The language of the page. */
 export const language = document.documentElement.lang || "en";
+
+const translate = translator(catalogue, language);
 
 /**
  * Write a phrase, or a text with its {names} replaced, in the language of the page.
  *
- * @param {string | Phrase} text
- * @param {Phrase["values"]} [values]
+ * @type {(text: string | Phrase, values?: Phrase["values"]) => string}
  */
 export function say(text, values) {
-  return write(typeof text === "string" ? phrase(text, values) : text, catalogue, language);
+  return write(typeof text === "string" ? phrase(text, values) : text, translate, language);
 }
 
 /**

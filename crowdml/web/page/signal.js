@@ -19,13 +19,13 @@ export class Signal {
   #curve = element("curve", HTMLCanvasElement);
   #bars = element("bars", HTMLCanvasElement);
   #drawn = -TEXT;
-  #told = -TEXT;
+  #describedAt = -TEXT;
 
   /** @param {Participation} part */
   constructor(part) {
     this.#part = part;
-    this.#unit = part.manual ? "" : sensorOf(part.sensor.kind).unit;
-    if (part.manual) return;
+    this.#unit = part.typedIn ? "" : sensorOf(part.sensor.kind).unit;
+    if (part.typedIn) return;
     requestAnimationFrame((now) => this.#frame(now));
     matchMedia("(prefers-color-scheme: dark)").onchange = () => this.#draw();
   }
@@ -33,10 +33,10 @@ export class Signal {
   /** @param {number} now */
   #frame(now) {
     if (this.#part.over) return;
-    if (now - this.#drawn > (calm.matches ? CALM_FRAME : FRAME) && this.#part.sensing) {
+    if (now - this.#drawn > (calm.matches ? CALM_FRAME : FRAME) && this.#part.reader.sensing) {
       this.#drawn = now;
       this.#draw();
-      if (now - this.#told > TEXT) this.#tell(now);
+      if (now - this.#describedAt > TEXT) this.#describe(now);
     }
     requestAnimationFrame((next) => this.#frame(next));
   }
@@ -47,7 +47,7 @@ export class Signal {
   }
 
   #drawCurve() {
-    const { readings, sensor } = this.#part;
+    const { readings, sensor } = this.#part.reader;
     const last = readings.at(-1);
     const first = readings[0];
     if (!last || !first) return;
@@ -73,7 +73,7 @@ export class Signal {
   }
 
   #drawBars() {
-    const { x, sensor } = this.#part;
+    const { x, sensor } = this.#part.reader;
     if (!x) return;
     const pen = clear(this.#bars);
     const { width, height } = this.#bars;
@@ -89,11 +89,11 @@ export class Signal {
   }
 
   /** @param {number} now */
-  #tell(now) {
-    const { readings, sensor, x } = this.#part;
+  #describe(now) {
+    const { readings, sensor, x } = this.#part.reader;
     const last = readings.at(-1);
     if (!last) return;
-    this.#told = now;
+    this.#describedAt = now;
     const shown = { value: number(last.reading, 3), unit: this.#unit };
     let text = say("Now {value} {unit}.", shown);
     if (x && sensor.transform !== "summary" && x.length > 1) {
@@ -115,10 +115,7 @@ function clear(canvas) {
   return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 }
 
-/**
- * @param {HTMLElement} element
- * @param {string} name
- */
+/** @type {(element: HTMLElement, name: string) => string} */
 function color(element, name) {
   return getComputedStyle(element).getPropertyValue(name);
 }

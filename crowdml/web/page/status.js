@@ -34,7 +34,7 @@ export function outlook(part, nSamples) {
     const wait = Math.ceil(part.device.wait);
     return wait > 0 ? say("Will try again in {time}.", { time: time(wait, "short") }) : "";
   }
-  const wait = part.nextSample;
+  const wait = part.reader.nextSample;
   if (wait === undefined) return "";
   if (part.sensor.trigger === "label-change") {
     return say("The next sample is taken when your answer changes.");
@@ -49,11 +49,11 @@ export function outlook(part, nSamples) {
 
 /** @param {Participation} part */
 function collecting(part) {
-  const sensor = part.manual ? "" : sensorOf(part.sensor.kind).name;
-  if (part.answered && sensor && !part.sensing) {
+  const sensor = part.typedIn ? "" : sensorOf(part.sensor.kind).name;
+  if (part.answered && sensor && !part.reader.sensing) {
     return say("Starting the {sensor}. Allow it if the browser asks.", { sensor });
   }
-  if (part.silent) {
+  if (part.reader.silent) {
     return say("No readings come from the {sensor}. If this device has none, take part with a phone.", {
       sensor,
     });
@@ -63,7 +63,7 @@ function collecting(part) {
     const why = waiting(part);
     return full ? `${say("The buffer is full, so nothing more is kept.")} ${why}` : why;
   }
-  if (part.manual) return say("Ready for the next sample.");
+  if (part.typedIn) return say("Ready for the next sample.");
   if (!part.answered) return say("Nothing is read until you answer.");
   if (part.label === null) return say("Nothing is collected until you say what is true now.");
   const answer = part.device.terms.target.labels[part.label] ?? part.label;

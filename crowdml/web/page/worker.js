@@ -74,10 +74,7 @@ async function refresh(signal) {
   }
 }
 
-/**
- * @param {string} path
- * @param {AbortSignal} [signal]
- */
+/** @type {(path: string, signal?: AbortSignal) => Promise<Response>} */
 async function ask(path, signal) {
   const response = await fetch(path, { cache: "no-cache", signal: signal ?? null });
   if (!response.ok) throw new Error(`${path}: ${response.status}`);

@@ -1,48 +1,52 @@
-/** The sensors of a browser, by the kind that a task names. */
+/** The sensors that a task can name: the only list of them in the browser. */
 
 import * as light from "./light.js";
 import * as motion from "./motion.js";
 import * as sound from "./sound.js";
 import * as speed from "./speed.js";
 import { SensorTrouble } from "./trouble.js";
-import { phrase } from "../phrase.js";
 
-/** @import { Phrase } from "../types.js" */
+/** @import { SensorKind, Source } from "../types.js" */
 
 /**
- * The time is in seconds.
- * @typedef {(time: number, reading: number) => void} OnReading
+ * A kind that is registered while the page is open is valid from then on.
  *
- * @typedef {object} Source
- * @property {() => boolean} supported
- * @property {() => Promise<void>} [ask] Asks for permission; must be called in a tap.
- * @property {(onReading: OnReading, options: {rate: number}) => Promise<() => void>} start
- *   Reads until the function that it promises is called.
+ * @type {Record<string, SensorKind>}
  */
-
-/** @type {Record<string, {source: Source, name: Phrase, unit: string | Phrase}>} */
-const SENSORS = {
-  light: { source: light, name: phrase("light sensor"), unit: "lx" },
-  motion: { source: motion, name: phrase("motion sensor"), unit: "m/s²" },
-  sound: { source: sound, name: phrase("microphone"), unit: phrase("of full level") },
-  speed: { source: speed, name: phrase("location service"), unit: "m/s" },
+export const SENSORS = {
+  light,
+  manual: { typedIn: true },
+  motion,
+  sound,
+  speed,
 };
 
-/** @param {string} kind */
+/** @type {(kind: string) => Source} */
 export function sensorOf(kind) {
   const known = SENSORS[kind];
-  if (!known) throw new SensorTrouble("A browser has no sensor for {kind}.", { kind });
+  if (!known || known.typedIn) {
+    throw new SensorTrouble("A browser has no sensor for {kind}.", { kind });
+  }
   return known;
 }
 
-/** @param {string} kind */
+/** @param {string} kind Of a sensor; throws if this browser has none. */
 export function sourceOf(kind) {
-  const { source, name } = sensorOf(kind);
+  const source = sensorOf(kind);
   if (source.supported()) return source;
   throw new SensorTrouble(
     "This browser has no {name}. Try another browser, or a phone, over https.",
-    { name },
+    { name: source.name },
   );
+}
+
+/**
+ * Whether participants enter numbers, so that there are no readings.
+ *
+ * @param {{kind: string}} sensor
+ */
+export function isTypedIn({ kind }) {
+  return SENSORS[kind]?.typedIn === true;
 }
 
 export { SensorTrouble };

@@ -3,23 +3,23 @@
 import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
 
-/** @import { OnReading } from "./index.js" */
+/** @import { Source } from "../types.js" */
+
+export const name = phrase("light sensor");
+export const unit = "lx";
 
 export function supported() {
   return "AmbientLightSensor" in globalThis;
 }
 
-/**
- * @param {OnReading} onReading
- * @param {{rate: number}} options
- */
+/** @type {Source["start"]} */
 export async function start(onReading, { rate }) {
   // Few browsers have it, so their types do not know it.
   const sensor = new /** @type {any} */ (globalThis).AmbientLightSensor({ frequency: rate });
   await new Promise((resolve, reject) => {
     sensor.onactivate = resolve;
     sensor.onerror = (/** @type {ErrorEvent} */ { error }) =>
-      reject(refusal(phrase("The light sensor"), error));
+      reject(refusal(name, error));
     sensor.start();
   });
   // The sensor speaks only when the light changes; a window needs every tick.

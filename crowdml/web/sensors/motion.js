@@ -3,9 +3,10 @@
 import { phrase } from "../phrase.js";
 import { SensorTrouble, refusal } from "./trouble.js";
 
-/** @import { OnReading } from "./index.js" */
+/** @import { OnReading } from "../types.js" */
 
-const WHAT = phrase("The motion sensor");
+export const name = phrase("motion sensor");
+export const unit = "m/s²";
 
 export function supported() {
   return "DeviceMotionEvent" in globalThis;
@@ -20,11 +21,11 @@ export async function ask() {
   try {
     answer = await kind.requestPermission?.();
   } catch (error) {
-    throw refusal(WHAT, error);
+    throw refusal(name, error);
   }
   if (answer === "denied") {
-    throw new SensorTrouble("{what} was refused. Close this page, open it again and allow it.", {
-      what: WHAT,
+    throw new SensorTrouble("The {sensor} was refused. Close this page, open it again and allow it.", {
+      sensor: name,
     });
   }
 }

@@ -3,7 +3,10 @@
 import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
 
-/** @import { OnReading } from "./index.js" */
+/** @import { Source } from "../types.js" */
+
+export const name = phrase("microphone");
+export const unit = phrase("of full level");
 
 /** As the microphone hears it: a browser's clean-up would change the level. */
 const RAW = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
@@ -12,16 +15,13 @@ export function supported() {
   return Boolean(globalThis.navigator?.mediaDevices && globalThis.AudioContext);
 }
 
-/**
- * @param {OnReading} onReading
- * @param {{rate: number}} options
- */
+/** @type {Source["start"]} */
 export async function start(onReading, { rate }) {
   let stream;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ audio: RAW });
   } catch (error) {
-    throw refusal(phrase("The microphone"), error);
+    throw refusal(name, error);
   }
   const context = new AudioContext();
   const analyser = context.createAnalyser();

@@ -3,7 +3,10 @@
 import { phrase } from "../phrase.js";
 import { refusal } from "./trouble.js";
 
-/** @import { OnReading } from "./index.js" */
+/** @import { OnReading } from "../types.js" */
+
+export const name = phrase("location service");
+export const unit = "m/s";
 
 export function supported() {
   return Boolean(globalThis.navigator?.geolocation);
@@ -22,7 +25,7 @@ export function start(onReading) {
         if (code !== PERMISSION_DENIED) return resolve(stop);
         stop();
         const error = new DOMException(message, "NotAllowedError");
-        reject(refusal(phrase("The location"), error));
+        reject(refusal(name, error));
       },
       { enableHighAccuracy: true, maximumAge: 0 },
     );

@@ -7,17 +7,17 @@ import { CrowdmlError } from "../errors.js";
 export class SensorTrouble extends CrowdmlError {}
 
 /**
- * @param {Phrase} what The sensor.
+ * @param {Phrase} sensor Its name.
  * @param {unknown} error What the browser said.
  */
-export function refusal(what, error) {
+export function refusal(sensor, error) {
   const why = String(error instanceof Error ? error.message : error);
   const cause = { cause: error };
   return error instanceof Error && /NotAllowed|Security/.test(error.name)
     ? new SensorTrouble(
-        "{what} may not be used. Allow it in the browser's settings for this site, then tap Resume.",
-        { what },
+        "The {sensor} may not be used. Allow it in the browser's settings for this site, then tap Resume.",
+        { sensor },
         cause,
       )
-    : new SensorTrouble("{what} may not be used. The browser says: {why}", { what, why }, cause);
+    : new SensorTrouble("The {sensor} may not be used. The browser says: {why}", { sensor, why }, cause);
 }

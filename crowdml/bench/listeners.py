@@ -1,0 +1,62 @@
+"""LoadListeners: event streams of a task that are read while devices load the server."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crowdml.bench.load import LoadPlan, unverified
+
+__all__ = ["LoadListeners", "listening"]
+
+
+class LoadListeners:
+    """Streams that are open; `events` counts what all of them got."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self._reading: list[asyncio.Task[None]] = []
+
+    async def open(self, plan: LoadPlan, n: int) -> None:
+        """Connect, and return when each has heard something."""
+        request = f"GET /v1/tasks/{plan.task}/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        context = unverified() if plan.tls else None
+        for _ in range(n):
+            reader, writer = await asyncio.open_connection("127.0.0.1", plan.port, ssl=context)
+            writer.write(request.encode())
+            if b" 200 " not in await reader.readline():
+                raise ConnectionError("the server refused a listener.")
+            await self._hear(reader)
+            self._reading.append(asyncio.create_task(self._read(reader, writer)))
+
+    async def close(self) -> None:
+        for task in self._reading:
+            task.cancel()
+        await asyncio.gather(*self._reading, return_exceptions=True)
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                await self._hear(reader)
+        finally:
+            writer.close()
+
+    async def _hear(self, reader: asyncio.StreamReader) -> None:
+        await reader.readuntil(b"event: statistics")
+        self.events += 1
+
+
+@contextmanager
+def listening(plan: LoadPlan, n: int) -> Iterator[LoadListeners]:
+    """With `n` listeners in a thread: the process that starts the load has nothing else to do."""
+    loop, listeners = asyncio.new_event_loop(), LoadListeners()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(listeners.open(plan, n), loop).result()
+        yield listeners
+    finally:
+        asyncio.run_coroutine_threadsafe(listeners.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,0 +1,123 @@
+"""All commands, in one list; the module of a command is loaded when the command is used."""
+
+from collections import UserDict
+from copy import copy
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+import crowdml
+from crowdml.cli.output import say
+
+__all__ = ["app"]
+
+
+class Entry(NamedTuple):
+    """The place of a command, as `module:attribute`, and the first line of its help."""
+
+    place: str
+    summary: str
+
+
+COMMANDS = {
+    "demo": Entry(
+        "demo:demo",
+        "A server, its portal and a live crowd of real devices on this machine, over HTTPS.",
+    ),
+    "audit": Entry(
+        "audit:audit",
+        "Try to tell two data sets apart by what a device sends, and compare with the claim.",
+    ),
+    "plan": Entry(
+        "plan:plan",
+        "Say before launch whether this crowd, at this ε, will learn, and with which settings.",
+    ),
+    "predict": Entry(
+        "predict:predict",
+        "Say what a learnt model makes of each line: a label's name or a number.",
+    ),
+    "simulate": Entry("simulate:simulate_command", "Simulate a crowd before asking one."),
+    "reproduce": Entry(
+        "reproduce:reproduce",
+        "The paper's figures, ours beside the paper's read-off values, and one HTML report.",
+    ),
+    "serve": Entry("serve:serve_command", "Run the server until Ctrl-C."),
+    "program": Entry(
+        "program:program",
+        "Print the SHA-256 of each file of the phone's program, or compare those of a server.",
+    ),
+    "backup": Entry(
+        "backup:backup",
+        "Write everything the server keeps to one file, also while it runs.",
+    ),
+    "restore": Entry("backup:restore", "Put a backup into a new database, SQLite or PostgreSQL."),
+    "task": Entry("task:app", "Create and steer tasks."),
+    "owner": Entry("owner:app", "Say who may steer tasks in the web portal."),
+    "device": Entry("device:app", "Take part in a task."),
+    "bench": Entry("bench:app", "Measure the parts."),
+}
+
+
+class Commands(UserDict[str, Any]):
+    """The commands by name; each is loaded when it is first looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        if isinstance(entry := self.data[name], Entry):
+            self.data[name] = _load(name, entry)
+        return self.data[name]
+
+
+def _load(name: str, entry: Entry) -> Any:
+    module, _, attribute = entry.place.partition(":")
+    found = getattr(import_module(f"crowdml.cli.{module}"), attribute)
+    alone = typer.Typer()
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name)
+    else:
+        alone.command(name)(found)
+    return get_group(alone).commands[name]
+
+
+class LazyGroup(TyperGroup):
+    """The root command, whose help shows summaries and so loads no command."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands(COMMANDS)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        brief = copy(self)
+        brief.commands = {
+            name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()
+        }
+        super(LazyGroup, brief).format_help(ctx, formatter)
+
+
+app = typer.Typer(
+    name="crowdml",
+    cls=LazyGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        say(crowdml.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Learning from a crowd's devices without taking the crowd's data."""

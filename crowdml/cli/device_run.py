@@ -1,0 +1,53 @@
+"""`crowdml device run` on a topic: from an address to a session, until somebody stops it."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from crowdml.cli.extras import needs
+from crowdml.device import Device, Fed
+from crowdml.device.sources import TopicAddress
+from crowdml.errors import InvalidSample
+
+__all__ = ["run_topic"]
+
+
+def run_topic(
+    device: Device,
+    address: TopicAddress,
+    authorities: Path | None,
+    discovery: bool,
+    on_skip: Callable[[InvalidSample], None],
+) -> Fed:
+    """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
+    with needs("mqtt"):
+        from crowdml.device.sources.mqtt import Broker, Discovery, client_of, listen
+    client = client_of(device, address.topic)
+    home = Discovery(client, device.identity.task) if discovery else None
+    broker = Broker(address, client, authorities, home.availability if home else None)
+    with _asked_to_stop() as stop:
+        return listen(device, broker, client, discovery=home, stopped=stop.is_set, on_skip=on_skip)
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[threading.Event]:
+    """Set by the first signal, so that a message is never left half done; a second one kills."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def ask(number: int, frame: object) -> None:
+        stop.set()
+        restore()
+
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield stop
+    finally:
+        restore()

@@ -1,0 +1,22 @@
+"""Options with several values, such as `1,10,20`, as a plan file has them."""
+
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["values"]
+
+
+def values(text: str) -> list[Any]:
+    """Read what stands between the commas: numbers, and texts where there is no number.
+
+    >>> values("1,0.5,inf, auto")
+    [1, 0.5, inf, 'auto']
+    """
+    return list(dict.fromkeys(map(_value, text.split(","))))
+
+
+def _value(text: str) -> float | str:
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text.strip()

@@ -1,0 +1,70 @@
+"""Offer a task file to start from, and find the template's sentences in a finished one."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from crowdml.errors import Mistake
+from crowdml.phrase import Phrase
+from crowdml.protocol import FieldRule
+
+__all__ = ["STARTER", "own_words"]
+
+STARTER = """\
+# A crowdml task. Everything that decides what leaves a device is part of the terms, which
+# participants agree to and their devices pin: it cannot be changed later.
+name = "{name}"
+title = "What is this device doing?"
+objective = "Say in plain words what is learnt, and what for."
+owner = "Say who runs the task."
+contact = "Say how to reach you: a mail address, a page."
+purpose = "Say what the model will be used for, and by whom."
+sensors = "Say in plain words which sensors are read, and how often."
+
+[features]                  # x: the numbers computed on the device from the sensors
+count = 33
+description = "Say how they are computed."
+# sensor = {{kind = "motion", first_bin = 0.1}}  # without this, phones cannot take part
+
+[target]                    # y: two or more labels; leave labels out to predict a number
+labels = ["Still", "Walking", "Jogging"]
+
+[model]
+kind = "softmax"            # softmax, hinge; for numbers: ridge, huber
+# regularization = 0.0      # lambda
+# radius = 1000.0           # R: bound on the parameters
+# intercept = false
+
+[privacy]
+epsilon = 4.0               # what a person loses in all, at most
+# mechanism = "direction"   # protects whole people; gaussian and laplace protect samples
+
+[collection]
+batch = 50                  # b: a device checks in when it has so many samples
+# checkins = 1              # K: how often a device may check in; the check-ins share epsilon
+# evaluators = 0.15         # the share of check-ins that only say whether the model was right
+# counters = 0.05           # the share of check-ins that only say one answer
+
+[stop]
+updates = 1000              # how many check-ins you expect, within a factor of four
+# error = 0.1               # end earlier when the error is surely below this
+
+[enrolment]
+mode = "open"               # or "invite"
+# max_staleness = 1000      # refuse check-ins that are later than so many others
+"""
+
+
+def own_words() -> Iterator[FieldRule]:
+    """Reject the template's sentences: participants decide by the owner's own."""
+    template = tuple(re.findall(r'"(Say [^"]+)"', STARTER))
+
+    def check(field: str, sentence: str) -> Iterator[Mistake]:
+        if sentence.startswith(template):
+            rule = Phrase("must be your own words")
+            found = Phrase("the template's {sentence}", sentence=f"{sentence!r}")
+            remedy = Phrase("Participants read it before they agree.")
+            yield Mistake(field, rule, found, remedy)
+
+    for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
+        yield FieldRule((field,), partial(check, field))

@@ -1,0 +1,37 @@
+"""Prepare the folder of a demo, and erase nothing but what an earlier demo left."""
+
+import shutil
+from pathlib import Path
+
+from crowdml.errors import InvalidInput
+
+__all__ = ["clean", "prepare"]
+
+MARK = ".crowdml-demo"
+"""In a folder that a demo has made, and only there: such a folder may be erased."""
+
+
+def prepare(folder: Path) -> None:
+    """Make an empty folder, marked as a demo's."""
+    try:
+        clean(folder)
+        folder.mkdir(parents=True)
+        (folder / MARK).touch()
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot use the folder {folder}: {error.strerror}. Choose another with --folder."
+        ) from error
+
+
+def clean(folder: Path) -> None:
+    """Erase the folder if it is empty or an earlier demo's."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file. Choose a folder with --folder.")
+    if not (folder / MARK).exists() and any(folder.iterdir()):
+        raise InvalidInput(
+            f"{folder} holds other files than an earlier demo's, which has {MARK}. Choose another "
+            "with --folder."
+        )
+    shutil.rmtree(folder)

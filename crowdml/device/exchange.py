@@ -1,0 +1,172 @@
+"""Exchange check-ins with the server: Device Routines 2 and 3, and what follows a refusal."""
+
+import math
+from collections.abc import Callable
+
+from crowdml.device.membership import ALL_MADE, Membership
+from crowdml.device.notices import Notices
+from crowdml.device.outcome import Outcome
+from crowdml.device.store import DeviceStore, StoreSummary, WrittenCheckin
+from crowdml.device.waiting import Waiting
+from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
+from crowdml.privacy import Chance, Ledger
+from crowdml.types import Array
+
+__all__ = ["GIVE_UP_ON", "KEEP_AFTER", "Exchange"]
+
+GIVE_UP_ON = {"revoked", "unauthorized"}
+"""Refusals after which this device can never check in again."""
+
+KEEP_AFTER = {
+    "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",
+    "unknown",
+}  # fmt: skip
+"""Refusals after which the same bytes may still be accepted later."""
+
+LONGEST_WAIT = 3600.0
+
+
+class Exchange:
+    """Sends what waits, and turns a full buffer into the next check-in.
+
+    Args:
+        on_step: Called with the name of each step of a check-in.
+    """
+
+    def __init__(
+        self,
+        store: DeviceStore,
+        membership: Membership,
+        chance: Chance,
+        waiting: Waiting,
+        notices: Notices,
+        on_step: Callable[[str], None],
+    ) -> None:
+        self._store = store
+        self._membership = membership
+        self._chance = chance
+        self._waiting = waiting
+        self._say = notices.say
+        self._on_step = on_step
+
+    def something_to_do(self, summary: StoreSummary) -> bool:
+        """Whether a check-in waits, or a minibatch is full."""
+        return not self._membership.ended and (summary.pending or self._fills_a_batch(summary))
+
+    def sync(self, summary: StoreSummary) -> Outcome:
+        """Send what waits, then check in a full minibatch, if the time has come."""
+        if self._membership.ended:
+            return Outcome.ENDED
+        if not self.something_to_do(summary):
+            return Outcome.COLLECTED
+        if self._fills_a_batch(summary):
+            self._waiting.batch_filled()
+        if not self._waiting.due:
+            return self._waiting.why
+        try:
+            return self._attempt()
+        except Unreachable as error:
+            self._say(f"{error} Samples are kept; will try again.")
+            return self._waiting.hold(Outcome.WAITING, _patience(error.retry_after))
+        except LimitReached as error:
+            self._say(str(error))
+            return Outcome.LIMIT
+        except TermsChanged as error:
+            self._say(str(error))
+            return self._await_consent()
+        except Rejected as error:
+            return self._refused(error)
+
+    def _attempt(self) -> Outcome:
+        """One round: an old check-in first, then a new one."""
+        outcome = Outcome.COLLECTED
+        checkin = self._store.pending
+        if checkin:
+            outcome = self._send(checkin)
+        # Without a check-in another process was faster: what it left needs an approval of its own.
+        checkin = None
+        while not checkin and self._may_release():
+            checkin = self._release()
+            outcome = self._send(checkin) if checkin else outcome
+        self._waiting.clear()
+        if self._membership.fulfilled:
+            self._membership.end(ALL_MADE)
+        return outcome
+
+    def _may_release(self) -> bool:
+        self._membership.refresh()
+        full = self._fills_a_batch(self._store.summary)
+        return full and not self._membership.ended and not self._membership.fulfilled
+
+    def _fills_a_batch(self, summary: StoreSummary) -> bool:
+        return summary.n_samples >= self._membership.agreement.terms.collection.batch
+
+    def _release(self) -> WrittenCheckin | None:
+        """Check out w and turn the buffer into one sanitised check-in."""
+        membership, agreement = self._membership, self._membership.agreement
+        # Before the check-out, so that a spent budget costs no traffic.
+        approval = agreement.approve(self._store.ledger, self._store.n_samples)
+        checked_out = membership.transport.checkout(membership.identity.token)
+        w = agreement.accept(checked_out)
+        self._on_step("checked out")
+
+        def write(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin | None:
+            if self._store.identity != membership.identity:
+                return None  # limits, terms or the end: another process has changed them meanwhile
+            version = checked_out.checkout.version
+            checkin = agreement.write(approval, version, w, x, y, ledger, self._chance)
+            self._on_step("sanitised")
+            return checkin
+
+        with self._waiting.whole_slots():
+            checkin = self._store.release(approval.n_samples, approval.event, write)
+            if checkin:
+                self._on_step("stored")
+        return checkin
+
+    def _send(self, checkin: WrittenCheckin) -> Outcome:
+        membership = self._membership
+        try:
+            answer = membership.transport.checkin(membership.identity.token, checkin.body)
+        except Rejected as error:
+            if error.kind not in KEEP_AFTER:
+                self._store.answered(checkin, f"refused: {error.kind}")
+            raise
+        self._on_step("sent")
+        self._store.answered(checkin, answer.status)
+        self._on_step("acknowledged")
+        return Outcome.CHECKED_IN
+
+    def _refused(self, error: Rejected) -> Outcome:
+        """The server said no: end, ask, wait, or go on with the next minibatch.
+
+        `tests/vectors/behaviour.json` says what every device does after each kind.
+        """
+        membership = self._membership
+        self._say(f"the server refused: {error.detail}")
+        if error.kind in GIVE_UP_ON:
+            membership.end(error.detail)
+            return Outcome.ENDED
+        all_made = membership.fulfilled and self._store.pending is None
+        if error.kind == "too-many-checkins" or all_made:
+            membership.end(ALL_MADE)
+            return Outcome.ENDED
+        if error.kind == "task-finished":
+            # Its owner may reopen it: the next run asks again.
+            membership.over = error.detail
+            return Outcome.ENDED
+        if error.kind == "terms-changed":
+            return self._await_consent()
+        why = Outcome.PAUSED if error.kind == "task-paused" else Outcome.WAITING
+        return self._waiting.hold(why, _patience(error.extra.get("retry_after")))
+
+    def _await_consent(self) -> Outcome:
+        """Try nothing more by itself: the participant agrees, or starts the device again."""
+        return self._waiting.hold(Outcome.TERMS, math.inf)
+
+
+def _patience(retry_after: object) -> float:
+    """The seconds that the server asks to wait, within reason."""
+    if isinstance(retry_after, bool) or not isinstance(retry_after, int | float):
+        return 0.0
+    return float(min(retry_after, LONGEST_WAIT)) if retry_after >= 0 else 0.0

@@ -1,0 +1,132 @@
+"""Keep a device's identity, agreement and connection in step with its file."""
+
+from dataclasses import replace
+
+from crowdml.device.agreement import Agreement, require_successor
+from crowdml.device.enrolment import Offer, read_terms
+from crowdml.device.notices import Notices
+from crowdml.device.store import DeviceStore, Identity
+from crowdml.device.transport import HttpTransport, Transport
+from crowdml.device.waiting import Waiting
+from crowdml.errors import CrowdmlError, DeviceError, TermsChanged
+from crowdml.protocol import Terms
+
+__all__ = ["ALL_MADE", "LEFT", "Membership"]
+
+LEFT = "left"
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+
+
+class Membership:
+    """Who the device is, what it agreed to, and whether it has ended.
+
+    Args:
+        store: The device's file, which other processes may change.
+        transport: The way to the server; by default HTTPS to where the device joined.
+        waiting: Cleared when the agreement changes.
+    """
+
+    def __init__(self, store: DeviceStore, transport: Transport | None, waiting: Waiting) -> None:
+        identity = store.identity
+        if identity is None:
+            raise DeviceError(f"{store.file} has not joined a task. Join one first.")
+        self._store = store
+        self._waiting = waiting
+        self._follows = transport is None
+        self._gone = False
+        self.over: str | None = None
+        self.identity = identity
+        self.agreement = Agreement(identity)
+        self.transport = transport or _connect(identity)
+        if self.ended is None and self.fulfilled and store.pending is None:
+            self.end(ALL_MADE)  # a process that was killed could not say so
+
+    @property
+    def ended(self) -> str | None:
+        """Why the device has stopped, for good or because the task has ended, if it has."""
+        return self.identity.ended or self.over
+
+    @property
+    def fulfilled(self) -> bool:
+        """Whether all check-ins that were agreed to are made."""
+        return self.agreement.fulfilled(self._store.ledger)
+
+    def refresh(self) -> None:
+        """Another process may have changed limits, agreed to other terms, or left."""
+        if self.identity.ended == LEFT:
+            return
+        identity = self._store.identity if self._store.changed() else None
+        if identity is not None and identity != self.identity:
+            self._adopt(identity)
+
+    def require_presence(self) -> None:
+        """Raise if the device has left its task."""
+        self.refresh()
+        if self.identity.ended == LEFT:
+            raise DeviceError("this device has left its task. Join again.")
+
+    def remember(self, identity: Identity) -> None:
+        """Store a changed identity, and go by it."""
+        self._store.identity = identity
+        self._adopt(identity)
+
+    def end(self, why: str) -> None:
+        """Stop for good."""
+        self.remember(replace(self.identity, ended=why))
+
+    def current_terms(self) -> Offer:
+        """The terms that the server has now, which may differ from those agreed to."""
+        return read_terms(self.transport.task(), self.identity.task)
+
+    def agree(self, terms_sha256: str) -> Terms:
+        """Pin the task's current terms, if they are those that were shown."""
+        self.require_presence()
+        offer = self.current_terms()
+        if offer.sha256 != terms_sha256:
+            raise TermsChanged(
+                f"the terms shown were {terms_sha256}, the server now has {offer.sha256}. "
+                "Read them again before agreeing."
+            )
+        require_successor(offer.terms, self.agreement.terms, self._store.n_samples)
+        self.remember(replace(self.identity, terms=offer.text))
+        return offer.terms
+
+    def leave(self, erase: bool, notices: Notices) -> None:
+        """Tell the server, as well as it can be told, and forget everything here."""
+        if self._gone:
+            return
+        self.refresh()
+        try:
+            # Not to a server that has ended this device itself, or was told before.
+            if self.identity.ended in (None, ALL_MADE):
+                self.transport.leave(self.identity.token)
+        except CrowdmlError as error:
+            notices.say(f"left without telling the server: {error}")
+        self.identity = replace(self.identity, ended=LEFT, token="", certificate=None)
+        # Also before the file is removed: overwritten, and known to who still has it open.
+        self._store.keep_ledger(self.identity)
+        self._gone = True
+        self.close()
+        if erase:
+            self._store.remove()
+
+    def close(self) -> None:
+        """Close the connection and the file."""
+        self.transport.close()
+        self._store.close()
+
+    def _adopt(self, identity: Identity) -> None:
+        if self._follows and _server(identity) != _server(self.identity):
+            self.transport.close()
+            self.transport = _connect(identity)
+        self.identity = identity
+        self.agreement = Agreement(identity)
+        self._waiting.clear()
+
+
+def _server(identity: Identity) -> tuple[str, str, str | None, bool]:
+    return identity.url, identity.task, identity.certificate, identity.insecure_http
+
+
+def _connect(identity: Identity) -> HttpTransport:
+    return HttpTransport(*_server(identity))

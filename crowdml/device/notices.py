@@ -1,0 +1,19 @@
+"""Log what the participant should know about a device."""
+
+import logging
+
+__all__ = ["Notices"]
+
+log = logging.getLogger("crowdml.device")
+
+
+class Notices:
+    """Log each sentence for the participant once, not at every sample."""
+
+    def __init__(self) -> None:
+        self._said = ""
+
+    def say(self, sentence: str) -> None:
+        if sentence != self._said:
+            log.warning(sentence)
+            self._said = sentence

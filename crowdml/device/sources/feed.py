@@ -1,0 +1,116 @@
+"""Feeding a device from a file or from standard input."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from crowdml.device.device import Device
+from crowdml.device.outcome import Outcome
+from crowdml.device.sources.files import Sample, SourcePlace, read_source
+from crowdml.device.sources.recording import read_recording
+from crowdml.errors import InvalidSample
+
+__all__ = ["Fed", "feed"]
+
+
+@dataclass
+class Fed:
+    """What became of the samples of a source.
+
+    Args:
+        resumed_after: The line after which an earlier run had stopped; 0 for the beginning.
+        lines: Read so far, those of earlier runs included.
+        kept: Samples in this run.
+        skipped: Samples that broke a rule.
+        taken: Samples that another run took in the meantime.
+        stopped: Whether the device took no more before the source ended.
+        answered: Check-ins that the server answered in this run.
+        outcome: Of the last attempt to check in.
+    """
+
+    resumed_after: int
+    lines: int = 0
+    kept: int = 0
+    skipped: int = 0
+    taken: int = 0
+    stopped: bool = False
+    answered: int = 0
+    outcome: Outcome = Outcome.COLLECTED
+
+    @property
+    def found_nothing(self) -> bool:
+        """Nothing was kept, although there was something to read; nothing new is no mistake."""
+        new = self.skipped or (self.lines and not self.resumed_after)
+        return bool(new and not (self.kept or self.taken or self.stopped))
+
+
+def feed(
+    device: Device,
+    source: str,
+    *,
+    readings: bool = False,
+    again: bool = False,
+    strict: bool = False,
+    wait: float = 60.0,
+    on_skip: Callable[[InvalidSample], None] = lambda error: None,
+) -> Fed:
+    """Give every sample of a source to the device, from where the last run stopped.
+
+    Args:
+        source: A CSV or JSON-lines file, or `-` for standard input.
+        readings: The source has a sensor's readings, not samples.
+        again: Begin at the first line, even if its samples were taken before.
+        strict: Stop at a sample that breaks a rule, instead of skipping it.
+        wait: Seconds to keep retrying when the device is full, and at the end.
+        on_skip: Called with what was wrong with a skipped sample.
+    """
+    path = None if again else SourcePlace.path(source)
+    place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
+    fed, before = Fed(place.start), device.n_answered
+    labels = device.terms.target.labels
+    samples = (
+        read_recording(source, device.terms.features, labels, place)
+        if readings
+        else read_source(source, labels, place)
+    )
+    for sample in samples:
+        try:
+            outcome = _add(device, sample, place, wait)
+        except InvalidSample as error:
+            if strict:
+                raise
+            fed.skipped += 1
+            on_skip(error)
+            continue
+        if outcome in (Outcome.FULL, Outcome.ENDED):
+            fed.stopped = True
+            break
+        if outcome is Outcome.TAKEN:
+            fed.taken += 1
+        else:
+            fed.kept += 1
+    fed.outcome = device.flush(wait)
+    fed.lines, fed.answered = place.lines, device.n_answered - before
+    return fed
+
+
+def _add(
+    device: Device, sample: Sample | InvalidSample, place: SourcePlace, wait: float
+) -> Outcome:
+    if isinstance(sample, InvalidSample):
+        raise sample
+    position = place.next_position()
+    try:
+        outcome = device.add(*sample, position)
+        if outcome is Outcome.FULL and device.flush(wait) is Outcome.CHECKED_IN:
+            outcome = device.add(*sample, position)
+    except InvalidSample as error:
+        hint = " This looks like a recording: add --readings." if _recorded(device, sample) else ""
+        raise InvalidSample(f"line {place.lines}: {error}{hint}") from error
+    return outcome
+
+
+def _recorded(device: Device, sample: Sample) -> bool:
+    """Whether a line has the columns of a recording, and not those of the features."""
+    features, found = device.terms.features, len(sample[0])
+    read = features.sensor is not None and not features.sensor.registered.typed_in
+    return read and found in (2, 4) and found != features.count

@@ -1,0 +1,219 @@
+"""Where samples come from: CSV or JSON lines, from a file or standard input."""
+
+import csv
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from crowdml.device.account import Trail
+from crowdml.device.store import Position
+from crowdml.device.values import feature, is_number, separators, target_of
+from crowdml.errors import InvalidInput, InvalidSample
+
+__all__ = [
+    "Sample",
+    "SourcePlace",
+    "opened",
+    "read_csv",
+    "read_json",
+    "read_json_lines",
+    "read_source",
+    "rows",
+    "starting",
+]
+
+Sample = tuple[list[float], float]
+
+
+class SourcePlace:
+    """Where in a source a reader is, and where an earlier run left off.
+
+    Args:
+        source: A file, or `-` for standard input.
+        before: How far the file was taken before; its samples would count, and cost, twice.
+        trail: What is known of its lines under other names.
+    """
+
+    def __init__(
+        self, source: str, before: Position | None = None, trail: Trail | None = None
+    ) -> None:
+        self.source = source
+        self.lines = 0
+        self._before = before
+        self._trail = trail
+        self._path = self.path(source)
+        self._hash = hashlib.sha256()
+        self._newest = (0, 0)
+        known = trail.last(self._hashes()) if trail and self._path else 0
+        self.start = max(known, before.lines if before else 0)
+
+    @staticmethod
+    def path(source: str) -> str | None:
+        """The name to remember a file by; None for standard input and pipes."""
+        path = Path(source)
+        return str(path.resolve()) if source != "-" and path.is_file() else None
+
+    def next_position(self) -> Position | None:
+        """That of the next sample, if it is to be remembered; several may end with one line."""
+        line, nth = self._newest
+        self._newest = (self.lines, nth + 1 if line == self.lines else 0)
+        if self._path is None:
+            return None
+        sha256 = self._hash.hexdigest()
+        mark = self._trail.mark(sha256, self._newest[1]) if self._trail else None
+        return Position(self._path, self.lines, sha256, mark)
+
+    def follow(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines that were not taken before."""
+        for line in lines:
+            self.lines += 1
+            self._hash.update(_content(line))
+            if self._before and self.lines == self._before.lines:
+                self._check(self._before)
+            if self.lines > self.start:
+                yield line
+        if self._before and self.lines < self._before.lines:
+            self._check(self._before)
+
+    def _hashes(self) -> Iterator[str]:
+        """Of all that is in the file up to each of its lines."""
+        found = hashlib.sha256()
+        with suppress(UnicodeDecodeError), _open(self.source) as lines:
+            for line in lines:
+                found.update(_content(line))
+                yield found.hexdigest()
+
+    def _check(self, before: Position) -> None:
+        if self._hash.hexdigest() != before.sha256:
+            raise InvalidInput(
+                f"the first {before.lines:,} lines of {self.source} were taken before, and must be "
+                "as they were, found others: its samples would count, and cost, twice. Put new "
+                "samples into a new file, or say --again to take all of this one."
+            )
+
+
+def read_source(
+    source: str, labels: Sequence[str], place: SourcePlace | None = None
+) -> Iterator[Sample | InvalidSample]:
+    """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
+
+    A label may be given by its name or its number. A line that is no sample comes out as the
+    error that says why, so that the reader can go on after it.
+    """
+    place = place or SourcePlace(source)
+    with opened(source, place) as lines:
+        is_json, lines = starting(lines)
+        read = read_json_lines if is_json else read_csv
+        yield from read(lines, labels, place.start + 1)
+
+
+def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
+    """Whether these are lines of JSON, as the first one shows, and all of them."""
+    first = next(lines, "")
+    return first.lstrip().startswith(("{", "[")), chain([first], lines)
+
+
+@contextmanager
+def opened(source: str, place: SourcePlace) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of standard input (`-`), after those that were taken before."""
+    with nullcontext(sys.stdin) if source == "-" else _open(source) as lines:
+        try:
+            yield place.follow(lines)
+        except UnicodeDecodeError as error:
+            raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
+
+
+def read_csv(
+    lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
+) -> Iterator[Sample | InvalidSample]:
+    """One sample a line: the features, then the label or target. A first line of names is skipped.
+
+    >>> list(read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
+    [([0.5, 0.25], 1.0)]
+    """
+    for number, row in rows(lines, start):
+        if isinstance(row, InvalidSample):
+            yield row
+            continue
+        if not row or (number == 1 and _is_header(row)):
+            continue
+        *features, target = row
+        try:
+            x = [feature(value) for value in features]
+            yield x, target_of(target.strip(), labels)
+        except InvalidSample as error:
+            yield InvalidSample(f"line {number}: {error}{separators(row)}")
+
+
+def read_json_lines(
+    lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
+) -> Iterator[Sample | InvalidSample]:
+    """One object a line, `{"x": [...], "y": ...}`.
+
+    >>> list(read_json_lines(['{"x": [0.5, 0.25], "y": 1}']))
+    [([0.5, 0.25], 1.0)]
+    """
+    for number, line in enumerate(lines, start):
+        if not line.strip():
+            continue
+        try:
+            yield read_json(line, labels)
+        except InvalidSample as error:
+            yield InvalidSample(f"line {number}: {error}")
+
+
+def read_json(text: str, labels: Sequence[str] = ()) -> Sample:
+    """The sample of one object, or `InvalidSample`."""
+    try:
+        document = msgspec.json.decode(text, type=dict[str, Any])
+        x = msgspec.convert(document["x"], list[float])
+        return x, target_of(document["y"], labels)
+    except (msgspec.DecodeError, KeyError, RecursionError) as error:
+        raise InvalidSample(
+            f'expected {{"x": [numbers], "y": label}}, found {text[:60]!r} ({error}).'
+        ) from error
+
+
+def rows(
+    lines: Iterable[str], start: int, plain: bool = False
+) -> Iterator[tuple[int, list[str] | InvalidSample]]:
+    """The rows of a CSV with the numbers of their lines, or why a line is none.
+
+    Args:
+        start: The number of the first one.
+        plain: Whether quotes are characters like others, so that a row is always one line.
+    """
+    reader = csv.reader(lines, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL)
+    while True:
+        try:
+            row: list[str] | InvalidSample = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            row = InvalidSample(f"line {start - 1 + reader.line_num}: cannot be read: {error}.")
+        yield start - 1 + reader.line_num, row
+
+
+def _is_header(row: list[str]) -> bool:
+    """Names only: a line with one number among its features is a sample."""
+    return not any(is_number(field) for field in row[:-1])
+
+
+def _open(source: str) -> IO[str]:
+    if "://" in source:
+        raise InvalidInput(f"a source must be a file or -, found {source!r}.")
+    try:
+        return Path(source).open(encoding="utf-8-sig", newline="")
+    except OSError as error:
+        raise InvalidInput(f"cannot read the source {source!r}: {error.strerror}.") from error
+
+
+def _content(line: str) -> bytes:
+    """Without its end, so that a last line may be completed by appending to the file."""
+    return line.rstrip("\r\n").encode("utf-8", "surrogatepass") + b"\n"

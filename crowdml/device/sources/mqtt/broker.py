@@ -1,0 +1,232 @@
+"""A session with an MQTT 5 broker, in which one topic is read and a message is never lost.
+
+The broker keeps the session under the device's own name and sends one message at a time (Receive
+Maximum 1): the next one comes when this one is acknowledged, and after a lost connection this one
+comes again, with its number, before any other. So whoever remembers the last message that was
+stored can tell a repetition from news.
+"""
+
+import logging
+import ssl
+import time
+from collections import deque
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from crowdml.device.outcome import Outcome
+from crowdml.device.sources.address import TopicAddress
+from crowdml.device.waiting import Waiting
+from crowdml.errors import DeviceError, InvalidInput, Untrusted
+
+__all__ = ["AVAILABLE", "GONE", "Broker", "TopicMessage"]
+
+log = logging.getLogger("crowdml.device")
+
+KEEPALIVE = 60
+SESSION_SECONDS = 30 * 24 * 3600
+"""How long the broker keeps messages for a device that is away."""
+
+LATER = {"Connection rate exceeded", "Quota exceeded", "Server busy", "Server unavailable"}
+"""Refusals that may pass by themselves."""
+
+AVAILABLE, GONE = b"online", b"offline"
+
+
+class TopicMessage(NamedTuple):
+    """What came on the topic.
+
+    Args:
+        number: The broker's number for it, until it is acknowledged; 0 if it never has to be.
+        repeated: Whether it may have come before: the broker says so, or it is the first one of a
+            connection, since a broker that crashed may not know what it had sent.
+    """
+
+    number: int
+    repeated: bool
+    payload: bytes
+
+    @property
+    def sha256(self) -> str:
+        """What a repetition is known by."""
+        return sha256(self.number.to_bytes(2, "big") + self.payload).hexdigest()
+
+
+class Broker:
+    """One connection after another, in one session.
+
+    Args:
+        client: The name of the session.
+        authorities: A file of certificates to trust in place of the system's.
+        availability: A topic that says whether the device is there.
+    """
+
+    def __init__(
+        self,
+        address: TopicAddress,
+        client: str,
+        authorities: Path | None = None,
+        availability: str | None = None,
+        waiting: Waiting | None = None,
+    ) -> None:
+        self.address = address
+        self.inbox: deque[TopicMessage] = deque()
+        self._availability = availability
+        self._waiting = waiting or Waiting()
+        self._retained: dict[str, bytes] = {}
+        self._ready = self._was_ready = self._leaving = self._first = False
+        self._said = ""
+        self._client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, client, protocol=mqtt.MQTTv5, manual_ack=True
+        )
+        self._client.username = address.user
+        self._client.password = address.password
+        if address.secure:
+            self._client.tls_set_context(_trusting(authorities))
+        if availability:
+            self._client.will_set(availability, GONE, qos=1, retain=True)
+            self._retained[availability] = AVAILABLE
+        self._client.on_connect = self._on_connect
+        self._client.on_subscribe = self._on_subscribe
+        self._client.on_message = self._on_message
+        self._client.on_disconnect = self._on_disconnect
+
+    def poll(self, seconds: float) -> None:
+        """Read and write for so long at most; connect, if it is time."""
+        if self._client.socket():
+            self._client.loop(seconds)
+        elif self._waiting.due:
+            self._connect()
+        else:
+            time.sleep(min(seconds, self._waiting.seconds))
+
+    def acknowledge(self) -> None:
+        """The first message of the inbox is dealt with: the broker may forget it."""
+        message = self.inbox.popleft()
+        if message.number:
+            self._client.ack(message.number, 1)
+
+    def retain(self, topic: str, payload: bytes) -> None:
+        """Publish what the broker keeps for those who ask later, unless it has it already."""
+        if self._retained.get(topic) != payload:
+            self._retained[topic] = payload
+            if self._ready:
+                self._client.publish(topic, payload, retain=True)
+
+    def leave(self, for_good: bool = False) -> None:
+        """End the connection; if for good, the broker need not keep messages any more."""
+        self._leaving = True
+        if self._availability and not for_good:
+            self.retain(self._availability, GONE)
+        seconds = 0 if for_good else SESSION_SECONDS
+        self._client.disconnect(
+            properties=_properties(PacketTypes.DISCONNECT, SessionExpiryInterval=seconds)
+        )
+
+    def _connect(self) -> None:
+        properties = _properties(
+            PacketTypes.CONNECT, SessionExpiryInterval=SESSION_SECONDS, ReceiveMaximum=1
+        )
+        host, port = self.address.host, self.address.port
+        try:
+            self._client.connect(host, port, KEEPALIVE, clean_start=False, properties=properties)
+        except ssl.SSLCertVerificationError as error:
+            raise Untrusted(
+                f"the certificate of the broker {host}:{port} is not trusted: "
+                f"{error.verify_message}. For a home's own authority, say --ca FILE."
+            ) from error
+        except (OSError, UnicodeError) as error:
+            self._fail(f"cannot reach the broker {host}:{port}: {error}")
+
+    def _on_connect(
+        self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
+    ) -> None:
+        if reason.is_failure:
+            return self._refused(reason)
+        self._first = flags.session_present
+        options = SubscribeOptions(qos=1, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
+        try:
+            client.subscribe(self.address.topic, options=options)
+        except ValueError as error:
+            raise InvalidInput(
+                "a topic must have + or # as whole levels only, # at its end, found "
+                f"{self.address.topic!r}."
+            ) from error
+
+    def _refused(self, reason: ReasonCode) -> None:
+        what = f"the broker {self.address.host}:{self.address.port} refused: {reason}"
+        # A broker that took us once may ask elsewhere who we are, where nobody is up yet.
+        if self._was_ready or str(reason) in LATER:
+            return self._say(what)
+        remedy = "Look at the user and the password in --source."
+        if str(reason) == "Unsupported protocol version":
+            remedy = "It must speak MQTT 5, as Mosquitto does from 1.6 on."
+        raise InvalidInput(f"{what}. {remedy}")
+
+    def _on_subscribe(
+        self, client: Any, data: Any, mid: int, reasons: list[ReasonCode], properties: Any
+    ) -> None:
+        if reasons[0].value != 1:
+            raise InvalidInput(
+                f"the broker must grant QoS 1 on {self.address.topic!r}, found: {reasons[0]}. "
+                "Let this user read the topic."
+            )
+        self._ready = self._was_ready = True
+        self._said = ""
+        self._waiting.clear()
+        for topic, payload in self._retained.items():
+            client.publish(topic, payload, retain=True)
+
+    def _on_message(self, client: Any, data: Any, message: mqtt.MQTTMessage) -> None:
+        repeated = message.dup or self._first
+        self._first = self._first and not message.mid
+        self.inbox.append(TopicMessage(message.mid, repeated, bytes(message.payload)))
+
+    def _on_disconnect(
+        self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
+    ) -> None:
+        # Those come again, and an acknowledgement on the next connection might be for another.
+        self.inbox = deque(message for message in self.inbox if not message.number)
+        self._ready = False
+        if self._leaving:
+            return
+        if str(reason) == "Session taken over":
+            raise DeviceError(
+                f"one process may read {self.address} for a device, found another that has just "
+                "begun. Stop one of them."
+            )
+        why = f": {reason}" if flags.is_disconnect_packet_from_server else ""
+        self._fail(f"lost the broker {self.address.host}:{self.address.port}{why}")
+
+    def _fail(self, what: str) -> None:
+        self._waiting.hold(Outcome.WAITING)
+        self._say(what)
+
+    def _say(self, what: str) -> None:
+        """Once, until there is a connection again."""
+        if not self._said:
+            log.warning(f"{what}. Will try again.")
+            self._said = what
+
+
+def _properties(packet: int, **values: int) -> Properties:
+    properties = Properties(packet)  # type: ignore[no-untyped-call]
+    for name, value in values.items():
+        setattr(properties, name, value)
+    return properties
+
+
+def _trusting(authorities: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=authorities)
+    except OSError as error:
+        raise InvalidInput(
+            f"--ca must be a file of certificates in PEM, found {str(authorities)!r}: {error}."
+        ) from error

@@ -1,0 +1,108 @@
+"""Feeding a device from a topic of an MQTT broker."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+from crowdml.device.device import Device
+from crowdml.device.outcome import Outcome
+from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.files import read_json
+from crowdml.device.sources.mqtt.broker import Broker, TopicMessage
+from crowdml.device.sources.mqtt.discovery import Discovery
+from crowdml.device.store import Position
+from crowdml.errors import InvalidSample
+
+__all__ = ["client_of", "listen"]
+
+PULSE = 0.5
+"""Seconds after which the device looks up when nothing comes."""
+
+LARGEST = 2**24
+"""Bytes of a message that are read as a sample: no message may use up the device's memory."""
+
+
+def client_of(device: Device, topic: str) -> str:
+    """The name of the session in which this device reads this topic.
+
+    Each topic has its own, since a session goes on with all it ever subscribed to. 23 letters and
+    digits are what every broker must take.
+    """
+    return "crowdml" + sha256(f"{device.identity.device}\n{topic}".encode()).hexdigest()[:16]
+
+
+def listen(
+    device: Device,
+    broker: Broker,
+    client: str,
+    *,
+    discovery: Discovery | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+    on_skip: Callable[[InvalidSample], None] = lambda error: None,
+) -> Fed:
+    """Give every sample of a topic to the device, until it is stopped or has ended.
+
+    Args:
+        client: The name of the broker's session.
+        discovery: What is told to the home about the device.
+        on_skip: Called with what was wrong with a skipped message.
+    """
+    reader = _Reader(device, client, on_skip)
+    fed, before = reader.fed, device.n_answered
+    while not (stopped() or device.ended):
+        broker.poll(PULSE)
+        while broker.inbox and reader.take(broker.inbox[0]):
+            broker.acknowledge()
+        fed.outcome = device.sync()
+        if discovery:
+            discovery.announce(broker, device, fed.outcome)
+    broker.leave(for_good=bool(device.ended))
+    fed.answered = device.n_answered - before
+    return fed
+
+
+class _Reader:
+    """Takes messages; the device remembers the last one that it kept."""
+
+    def __init__(
+        self, device: Device, client: str, on_skip: Callable[[InvalidSample], None]
+    ) -> None:
+        self.fed = Fed(0)
+        self._device = device
+        self._labels = device.terms.target.labels
+        self._path = f"mqtt:{client}"
+        self._on_skip = on_skip
+
+    def take(self, message: TopicMessage) -> bool:
+        """Whether it is dealt with: kept, kept before, skipped, or nothing at all."""
+        if message.payload.strip() and not self._was_kept(message):
+            try:
+                if not self._keep(message):
+                    return False
+            except InvalidSample as error:
+                self.fed.skipped += 1
+                self._on_skip(InvalidSample(f"message {self.fed.lines + 1}: {error}"))
+        self.fed.lines += 1
+        return True
+
+    def _was_kept(self, message: TopicMessage) -> bool:
+        last = self._device.position(self._path)
+        return message.repeated and last is not None and last.sha256 == message.sha256
+
+    def _keep(self, message: TopicMessage) -> bool:
+        if len(message.payload) > LARGEST:
+            found = len(message.payload)
+            raise InvalidSample(f"a message may have {LARGEST:,} bytes, found {found:,}.")
+        x, y = read_json(message.payload.decode(errors="replace"), self._labels)
+        # A message of QoS 0 says nothing about the one before it, which may still come again.
+        position = (
+            Position(self._path, self.fed.lines + 1, message.sha256) if message.number else None
+        )
+        outcome = self._device.add(x, y, position, durable=True)
+        if outcome in (Outcome.FULL, Outcome.ENDED):
+            if message.number:
+                return False
+            raise InvalidSample(
+                f"not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
+            )
+        self.fed.kept += 1
+        return True

@@ -1,0 +1,86 @@
+"""Recorded readings: a CSV of times, readings and labels, turned into samples as a phone would."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from crowdml.device.sources.files import Sample, SourcePlace, opened, rows
+from crowdml.device.sources.sensing import Sensing
+from crowdml.device.values import is_number, quoted, separators, target_of
+from crowdml.errors import InvalidInput, InvalidSample
+from crowdml.protocol import Features
+
+__all__ = ["read_readings", "read_recording"]
+
+
+def read_recording(
+    source: str, features: Features, labels: Sequence[str], place: SourcePlace | None = None
+) -> Iterator[Sample | InvalidSample]:
+    """Samples from a recording in a file or on standard input (`-`)."""
+    place = place or SourcePlace(source)
+    with opened(source, place) as lines:
+        yield from read_readings(lines, features, labels, place.start + 1)
+
+
+def read_readings(
+    lines: Iterable[str], features: Features, labels: Sequence[str] = (), start: int = 1
+) -> Iterator[Sample | InvalidSample]:
+    """One reading a line: seconds, the reading, the label or target; a first line of names is
+    skipped. Three readings are the parts of a vector, whose length is taken. An empty label means
+    that it is not known; so does a wrong one, which is reported as well.
+
+    >>> from crowdml.protocol import Sensor
+    >>> features = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))
+    >>> lines = ["time,lux,label", "0,3,day", "1,5,day", "2,5,day"]
+    >>> list(read_readings(lines, features, ["night", "day"]))
+    [([4.0, 1.0, 3.0, 5.0], 1.0)]
+    """
+    sensor = features.sensor
+    if sensor is None or sensor.registered.typed_in:
+        raise InvalidInput(
+            "readings need a task with [features.sensor] that has readings, found none. "
+            "Give the features themselves."
+        )
+    sensing = Sensing(sensor, features.count)
+    newest = -math.inf
+    for number, row in rows(lines, start, plain=True):
+        if isinstance(row, InvalidSample):
+            yield row
+            continue
+        if not row or (number == 1 and not is_number(row[0])):
+            continue
+        wrong, label = None, None
+        try:
+            time, reading = _reading(row, newest)
+        except ValueError as error:
+            yield InvalidSample(f"line {number}: {error}{separators(row)}")
+            continue
+        newest = time
+        try:
+            label = target_of(row[-1].strip(), labels) if row[-1].strip() else None
+        except ValueError as error:
+            wrong = InvalidSample(f"line {number}: {error}")
+        for taken in sensing.push(time, reading, label):
+            yield taken.x.tolist(), taken.y
+        if wrong:
+            yield wrong
+
+
+def _reading(row: list[str], newest: float) -> tuple[float, float]:
+    """The time and the length of the reading."""
+    if len(row) not in (3, 5):
+        raise ValueError(
+            f"expected time, one reading or three, and a label, found {len(row)} columns."
+        )
+    time, *parts = [_number(field) for field in row[:-1]]
+    if not math.isfinite(time):
+        raise ValueError(f"times must be finite, found {time}.")
+    if not time > newest:
+        raise ValueError(f"times must rise, found {time} after {newest}.")
+    return time, parts[0] if len(parts) == 1 else math.hypot(*parts)
+
+
+def _number(field: str) -> float:
+    try:
+        return float(field)
+    except ValueError:
+        raise ValueError(f"times and readings must be numbers, found {quoted(field)}.") from None

@@ -1,0 +1,105 @@
+"""From a sensor's readings to samples, as the task's terms describe it."""
+
+import math
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.protocol import GAP_SECONDS, GAP_TICKS, Sensor
+from crowdml.types import Array
+
+__all__ = ["Sensing", "Taken", "features_of"]
+
+FLOOR = 2.0**-40
+"""A bin below this share of the largest reading, for each reading, is rounding: it counts as 0."""
+
+
+class Taken(NamedTuple):
+    """A sample as it was taken: when, from which window."""
+
+    time: float
+    window: Array
+    x: Array
+    y: float
+
+
+class Sensing:
+    """Feeds on readings and labels in the order of time, and says when a sample is due.
+
+    Ticks come `rate` times a second from the first reading on. A tick takes the newest reading
+    at its time, and is taken when a later reading arrives. A gap, or a new label, starts a new
+    window.
+
+    >>> sensing = Sensing(Sensor("motion", rate=2, window=2, every=1), count=2)
+    >>> readings = [(0.0, 1.0), (0.5, 1.0), (1.0, 1.0), (1.5, 3.0), (2.0, 3.0)]
+    >>> [[taken.time, *taken.x.tolist()] for t, r in readings for taken in sensing.push(t, r, 0)]
+    [[0.5, 1.0, 0.0], [1.5, 0.6666666666666666, 0.3333333333333333]]
+    """
+
+    def __init__(self, sensor: Sensor, count: int) -> None:
+        self._sensor = sensor
+        self._count = count
+        self._window: deque[float] = deque(maxlen=sensor.window)
+        self._start = math.nan
+        self._ticks = 0
+        self._reading = math.nan
+        self._label: float | None = None
+        self._newest = -math.inf
+        self._last_time = -math.inf
+        self._last_label: float | None = None
+
+    def push(self, time: float, reading: float, label: float | None) -> list[Taken]:
+        """Take in a reading; None for the label where it is not known. Samples come out.
+
+        A reading that is not a finite number, or not newer than the last one, is skipped.
+        """
+        if not math.isfinite(reading) or not time > self._newest:
+            return []
+        taken = []
+        if time - self._newest > max(GAP_SECONDS, GAP_TICKS / self._sensor.rate):
+            self._window.clear()
+            self._start, self._ticks = time, 0
+        else:
+            while (tick := self._start + self._ticks / self._sensor.rate) < time:
+                self._ticks += 1
+                taken += self._tick(tick)
+        if label != self._label:
+            self._window.clear()
+        self._newest, self._reading, self._label = time, reading, label
+        return taken
+
+    def _tick(self, time: float) -> list[Taken]:
+        self._window.append(self._reading)
+        sensor, label = self._sensor, self._label
+        due = len(self._window) == sensor.window and time - self._last_time >= sensor.every
+        changed = sensor.trigger == "always" or label != self._last_label
+        if label is None or not (due and changed):
+            return []
+        self._last_time, self._last_label = time, label
+        window = np.array(self._window)
+        return [Taken(time, window, features_of(sensor, self._count, window), label)]
+
+
+def features_of(sensor: Sensor, count: int, window: npt.ArrayLike) -> Array:
+    """x from one window of readings, or from the numbers entered.
+
+    Paper: Section V-B.
+
+    >>> features_of(Sensor("light", transform="summary", scale=1000), 4, [100.0, 300.0]).tolist()
+    [0.2, 0.1, 0.1, 0.3]
+    """
+    values = np.asarray(window, dtype=np.float64)
+    match sensor.transform:
+        case "values":
+            return values / sensor.scale
+        case "summary":
+            x = np.array([values.mean(), values.std(), values.min(), values.max()])
+            return x / sensor.scale
+        case "amplitudes" | "spectrum":
+            bins = np.abs(np.fft.fft(values))[:count]
+            bins[bins < len(values) * FLOOR * np.abs(values).max()] = 0.0
+            bins[0] *= sensor.first_bin
+            divisor = bins.sum() if sensor.transform == "spectrum" else sensor.scale
+            return bins / divisor if divisor > 0 else bins

@@ -1,0 +1,34 @@
+"""What is known of a task after some check-ins."""
+
+from typing import NamedTuple
+
+from crowdml.learning.evidence import Evidence
+from crowdml.learning.totals import Totals
+from crowdml.learning.usual_length import UsualLength
+from crowdml.learning.window import Window
+from crowdml.optim import OptimizerState as OptimizerState
+from crowdml.types import Array
+
+__all__ = ["LearningState"]
+
+
+class LearningState(NamedTuple):
+    """Everything that one check-in changes, as a value: no part of it is ever changed.
+
+    Args:
+        version: How many check-ins were applied.
+        usual: The lengths of the newest gradients, where lengths are limited.
+        evidence: What shows that the target error is reached, where there is one.
+        reached: Whether the evidence was conclusive once.
+        staleness_max: The most versions that a check-in was late.
+    """
+
+    version: int
+    w: Array
+    optimizer: OptimizerState
+    totals: Totals
+    window: Window
+    usual: UsualLength | None
+    evidence: Evidence | None
+    reached: bool = False
+    staleness_max: int = 0

@@ -1,0 +1,128 @@
+"""What one check-in does to the state of a task: the same live and simulated."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdml.learning.evidence import Evidence
+from crowdml.learning.state import LearningState
+from crowdml.learning.stopping import StoppingRule
+from crowdml.learning.totals import Totals
+from crowdml.learning.usual_length import UsualLength
+from crowdml.learning.window import Window
+from crowdml.optim import Optimizer
+from crowdml.privacy import Mechanism, Reading, StandIn
+from crowdml.protocol import Task
+
+__all__ = ["CheckinStep", "length_limit"]
+
+NOTHING = Totals()
+
+
+class CheckinStep(NamedTuple):
+    """Server Routine 2 as a pure function of a state and a reading.
+
+    Args:
+        optimizer: How w changes; it projects and averages, too.
+        limit: The longest gradient before lengths are known; None where lengths are not limited.
+        window: How many error counts are kept.
+        stopping: When the target error is reached; None without a target error.
+
+    >>> from crowdml.optim import constant, sgd
+    >>> step = CheckinStep(sgd(constant(0.5)), limit=2.0)
+    >>> start = step.start(2)
+    >>> step(start, Reading(g=np.array([3.0, 4.0])), device=0).w    # shortened to length 2
+    array([-0.6, -0.8])
+    >>> start.w
+    array([0., 0.])
+
+    Paper: Algorithm 2.
+    """
+
+    optimizer: Optimizer
+    limit: float | None = None
+    window: int = 1
+    stopping: StoppingRule | None = None
+
+    @classmethod
+    def of(cls, task: Task, mechanism: Mechanism) -> "CheckinStep":
+        """The step of a task."""
+        return cls(
+            task.make_optimizer(),
+            length_limit(mechanism),
+            task.stop.window,
+            StoppingRule.of(task, mechanism),
+        )
+
+    def start(self, size: int, totals: Totals = NOTHING) -> LearningState:
+        """The state before the first check-in.
+
+        w starts at zero: the risks are convex, and a start that needs no randomness makes the
+        result reproducible by anyone who has the log.
+        """
+        w = np.zeros(size)
+        return LearningState(
+            version=0,
+            w=w,
+            optimizer=self.optimizer.init(w),
+            totals=totals,
+            window=Window(self.window),
+            usual=None if self.limit is None else UsualLength(self.limit),
+            evidence=self.no_evidence,
+        )
+
+    @property
+    def no_evidence(self) -> Evidence | None:
+        return None if self.stopping is None else Evidence(self.stopping)
+
+    def __call__(
+        self,
+        state: LearningState,
+        reading: Reading,
+        device: int,
+        samples: int | None = None,
+        staleness: int = 0,
+    ) -> LearningState:
+        """The state after one more check-in.
+
+        Args:
+            state: The state before it, which stays as it is.
+            reading: What the mechanism reads from the check-in.
+            device: The number of the device that sent it.
+            samples: How many samples are behind it, where devices say so.
+            staleness: How many versions late it is.
+        """
+        w, optimizer, usual = state.w, state.optimizer, state.usual
+        g = reading.g
+        if g is not None:
+            if usual is not None:
+                usual, g = usual.shorten(g)
+            optimizer, w = self.optimizer.update(optimizer, w, g, device)
+        window, evidence, reached = state.window, state.evidence, state.reached
+        if reading.evaluated:
+            window = window.with_pair(reading.errors, reading.evaluated)
+            if evidence is not None:
+                evidence = evidence.with_report(device, reading.counted, reading.evaluated)
+                reached = reached or evidence.conclusive
+        return LearningState(
+            state.version + 1,
+            w,
+            optimizer,
+            state.totals.plus(reading, samples, staleness),
+            window,
+            usual,
+            evidence,
+            reached,
+            max(state.staleness_max, staleness),
+        )
+
+
+def length_limit(mechanism: Mechanism | StandIn) -> float | None:
+    """The longest honest gradient at the start, except for noise of three times its usual length.
+
+    None where all gradients have about the same length, whoever sends them.
+    """
+    if not mechanism.lengths_vary:
+        return None
+    return mechanism.length + 3 * math.sqrt(mechanism.noise_energy)

@@ -1,0 +1,115 @@
+"""N_s, N_e and N_y^k of a task, and the estimates made from them."""
+
+import math
+from collections.abc import Sequence
+from operator import add
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdml.privacy import Reading
+from crowdml.protocol import Estimate
+from crowdml.types import Array
+
+__all__ = ["TWO_SIDED_95", "Totals", "error_estimate", "label_estimates"]
+
+TWO_SIDED_95 = 1.959964
+
+
+class Totals(NamedTuple):
+    """Sums over all devices; those of one device are a question to the log.
+
+    Args:
+        labels: Σn̂_y^k for each class.
+        samples: Σn_s; None where devices do not tell it.
+        evaluated: The predictions behind Σn̂_e.
+        evaluations: The check-ins behind it.
+        errors: Σn̂_e.
+        labelled: The samples behind Σn̂_y.
+        countings: The check-ins behind it.
+        staleness: Versions late, summed over check-ins.
+
+    Paper: Algorithm 2, Server Routine 2.
+    """
+
+    labels: tuple[float, ...] = ()
+    samples: int | None = 0
+    evaluated: int = 0
+    evaluations: int = 0
+    errors: float = 0.0
+    labelled: int = 0
+    countings: int = 0
+    staleness: int = 0
+
+    def plus(self, reading: Reading, samples: int | None, staleness: int) -> "Totals":
+        """Add one check-in."""
+        labels = self.labels
+        if reading.labels:
+            labels = tuple(map(add, labels, reading.labels))
+        return Totals(
+            labels,
+            None if self.samples is None or samples is None else self.samples + samples,
+            self.evaluated + reading.evaluated,
+            self.evaluations + (reading.evaluated > 0),
+            self.errors + reading.errors,
+            self.labelled + reading.labelled,
+            self.countings + (reading.labelled > 0),
+            self.staleness + staleness,
+        )
+
+    def to_array(self) -> Array:
+        sums = (self.samples, self.evaluated, self.evaluations, self.errors)
+        more = (self.labelled, self.countings, self.staleness)
+        return np.array([*sums, *more, *self.labels], dtype=np.float64)
+
+    @classmethod
+    def from_array(cls, sums: Array) -> "Totals":
+        samples, evaluated, evaluations, errors, labelled, countings, staleness = sums[:7].tolist()
+        return cls(
+            tuple(sums[7:].tolist()),
+            None if math.isnan(samples) else int(samples),
+            int(evaluated),
+            int(evaluations),
+            errors,
+            int(labelled),
+            int(countings),
+            int(staleness),
+        )
+
+
+def error_estimate(
+    errors: float, evaluated: int, checkins: int, noise_variance: float, z: float = TWO_SIDED_95
+) -> Estimate | None:
+    """Σn̂_e/Σn with its uncertainty: the noise of every count, and the sampling of a proportion.
+
+    The margin reaches to the farther end of all p with (value − p)² ≤ z²·(noise + p(1 − p))/n,
+    which holds for few samples and for an error near 0, too.
+
+    Paper: Appendix, Remark 2 (Eq. 14). Reference: E. B. Wilson, JASA 22 (1927).
+
+    >>> round(error_estimate(120, evaluated=1000, checkins=50, noise_variance=0.0).margin, 4)
+    0.0216
+    >>> round(error_estimate(120, evaluated=1000, checkins=50, noise_variance=800.0).margin, 4)
+    0.3932
+    >>> error_estimate(0, evaluated=1, checkins=1, noise_variance=0.0).margin > 0.7
+    True
+    """
+    if not evaluated:
+        return None
+    value, noise, width = (
+        errors / evaluated,
+        checkins * noise_variance / evaluated,
+        z**2 / evaluated,
+    )
+    middle = (value + width / 2) / (1 + width)
+    # Noise can carry a share below 0 or above 1; no p explains that, but its margin stays.
+    spread = max(value * (1 - value), 0.0) + width / 4 + noise * (1 + width)
+    return Estimate(value, abs(middle - value) + math.sqrt(width * spread) / (1 + width))
+
+
+def label_estimates(
+    counts: Sequence[float], samples: int, checkins: int, noise_variance: float
+) -> tuple[Estimate, ...]:
+    """Σn̂_y^k/Σn_s for each class, with the same kind of margin."""
+    estimates = (error_estimate(count, samples, checkins, noise_variance) for count in counts)
+    return tuple(estimate for estimate in estimates if estimate is not None)

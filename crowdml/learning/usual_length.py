@@ -1,0 +1,72 @@
+"""How far one gradient may move the model: about as far as others do."""
+
+import math
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+
+import numpy as np
+
+from crowdml.types import Array
+
+__all__ = ["FACTOR", "FEWEST", "REMEMBERED", "USUAL", "UsualLength"]
+
+REMEMBERED = 200
+FEWEST = 10
+USUAL = 0.9
+FACTOR = 1.5
+
+
+class UsualLength:
+    """No gradient is longer than 1.5 times what nine of ten of the last 200 were; a value.
+
+    Most of a private gradient is noise of a known law, so that honest ones are about equally long,
+    and those who lie gain nothing by long ones, unless they send a tenth of all. The share is not a
+    half, since where there is no noise and b = 1 most gradients vanish in time, and the few that
+    do not are those that still teach.
+
+    Args:
+        first: The longest allowed length before ten lengths are known.
+        lengths: The lengths to remember, the oldest first.
+
+    >>> usual = UsualLength(first=2.0)
+    >>> for g in (*[1.0] * 20, 5.0):
+    ...     usual, shortened = usual.shorten(np.array([g]))
+    >>> usual.limit, shortened
+    (1.5, array([1.5]))
+    """
+
+    __slots__ = ("_first", "_lengths", "_ordered")
+
+    def __init__(self, first: float, lengths: Iterable[float] = ()) -> None:
+        self._first = first
+        self._lengths = array("d", lengths)
+        self._ordered = array("d", sorted(self._lengths))
+
+    @property
+    def limit(self) -> float:
+        """The longest allowed length now."""
+        known = len(self._ordered)
+        return self._first if known < FEWEST else FACTOR * self._ordered[int(USUAL * (known - 1))]
+
+    def shorten(self, g: Array) -> tuple["UsualLength", Array]:
+        """Remember the gradient's length, and shorten the gradient to the limit if it is longer."""
+        length, limit = math.sqrt(g.dot(g)), self.limit
+        return self._with(length), g if length <= limit else g * (limit / length)
+
+    def _with(self, length: float) -> "UsualLength":
+        """The same with one more length. Copies of 200 numbers are cheap."""
+        new = UsualLength.__new__(UsualLength)
+        new._first, new._lengths, new._ordered = self._first, self._lengths[:], self._ordered[:]
+        if len(new._lengths) == REMEMBERED:
+            del new._ordered[bisect_left(new._ordered, new._lengths.pop(0))]
+        new._lengths.append(length)
+        insort(new._ordered, length)
+        return new
+
+    def to_array(self) -> Array:
+        return np.array(self._lengths, dtype=np.float64)
+
+    def restored(self, lengths: Array) -> "UsualLength":
+        """The same rule with these remembered lengths."""
+        return UsualLength(self._first, lengths.tolist())

@@ -1,0 +1,769 @@
+#!/usr/bin/env python3
+"""A whole crowdml device in one file, for Python 3.9 or newer, with nothing to install.
+
+    python3 device.py join https://HOST/join/TASK    read the terms, agree to them, join
+    python3 device.py run --source samples.csv       a sample a line: its features, then its label
+    python3 device.py ledger                         all that was ever told, and what it cost
+    python3 device.py leave                          end it, and erase the samples
+
+It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in tells one small
+number. Privacy rests on `choose`, and on `Memory.release`, which tells nothing twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import http.client
+import json
+import math
+import os
+import re
+import secrets
+import sqlite3
+import ssl
+import struct
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from decimal import ROUND_HALF_UP, Context
+from fractions import Fraction
+from operator import mul
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["main"]
+
+Sample = tuple[list[float], float]
+
+STATES = {"running": "", "paused": "task-paused"}
+STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
+GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
+KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
+KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
+PERSON = {"", "task-finished", "terms-changed"}  # a person has to do something
+OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
+LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
+LOST = ("epsilon", "loss", "less")
+PRIVATE_UP_TO = 20  # a larger ε protects nobody
+LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
+SLOT = 0.05  # seconds: a check-in is sent a whole number of these after its check-out
+LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: of our own accord, and as the server says
+ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+MINE = 0x63726F77  # marks the files of this program
+ONES = [bin(byte).count("1") - 4 for byte in range(256)]
+
+
+class Problem(Exception):
+    """Why something is not done, in one sentence; `kind` is the protocol's word for it."""
+
+    def __init__(self, sentence: str, kind: str = "", retry_after: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.kind, self.retry_after = kind, retry_after
+
+
+def visible(text: object) -> str:
+    """A text from elsewhere: its control characters could conceal what a person agrees to."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+
+
+# The terms: every field has a range, and what is not known cannot be agreed to
+
+FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
+WHO = ("owner", "contact", "purpose")
+SENSOR = {
+    "kind": (str, 1, 40), "rate": (float, 0.01, 1000), "window": (int, 1, 4096),
+    "transform": {"amplitudes", "spectrum", "summary", "values"},
+    "first_bin": (float, 0, 1), "scale": POSITIVE, "every": (float, 0, 1e6),
+    "trigger": {"always", "label-change"}, "fields": (list, 0, 200),
+}  # fmt: skip
+TERMS = {
+    "task": (str, 1, 63), **dict.fromkeys(WHO, (str, 1, 200)), "purpose": (str, 1, 2000),
+    "sensors": TEXT,
+    "features": {"count": (int, 1, 100_000), "description": TEXT, "sensor": SENSOR},
+    "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE},
+    "model": {
+        "kind": {"softmax", "hinge", "ridge", "huber"}, "clip": None, "radius": POSITIVE,
+        "regularization": (float, 0, 1e6), "intercept": FLAG, "delta": POSITIVE,
+        "tolerance": POSITIVE,
+    },
+    "privacy": {
+        "mechanism": {"direction"}, "epsilon": (float, 1e-6, 1e6), "directions": (int, 2, 4096),
+        "closest": (int, 1, 4095),
+    },
+    "collection": {
+        "batch": (int, 1, 100_000), "buffer": (int, 1, 1_000_000), "heldout": (float, 0, 0),
+        "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9), "counters": (float, 0, 0.9),
+    },
+}  # fmt: skip
+"""A type with the least and the most (of a text or a list: of its length), words, or null."""
+
+
+def check(value: Any, rule: Any, place: str) -> None:
+    """Refuse a value that breaks its rule, and a table that has not exactly its fields."""
+    if rule is None or (rule is SENSOR and value is None):
+        holds, must = value is None, "null"
+    elif type(rule) is dict:
+        must = f"a table of {list(rule)}"
+        holds = type(value) is dict and value.keys() == rule.keys()
+        for name in rule if holds else ():
+            check(value[name], rule[name], f"{place}.{name}")
+    elif type(rule) is set:
+        holds, must = type(value) is str and value in rule, f"one of {sorted(rule)}"
+    else:  # by `type`, since `true` would pass for an int; nan is within no range
+        (kind, least, most), must = rule, f"{rule[0].__name__}, {rule[1]} … {rule[2]}"
+        holds = type(value) is kind or (kind is float and type(value) is int)
+        size = len(value) if holds and kind in (str, list) else value
+        holds = holds and least <= size <= most
+        for entry in value if holds and kind is list else ():
+            check(entry, (str, 1, 80), f"an entry of {place}")
+    if not holds:
+        raise Problem(f"{place} must be {must}, found {str(value)[:60]!r}. Do not join.")
+
+
+class Terms(SimpleNamespace):
+    """What was agreed to, and what follows from it; nothing else decides what is told."""
+
+    def __init__(self, text: str, task: str) -> None:
+        try:
+            sha256, terms = hashlib.sha256(text.encode()).hexdigest(), json.loads(text)
+            privacy = terms.get("privacy") if type(terms) is dict else None
+            if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
+                raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
+            check(terms, TERMS, "terms")
+        except (ValueError, RecursionError) as error:
+            raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
+        super().__init__(text=text, sha256=sha256, **terms["model"], **terms["collection"])
+        self.owner, self.contact, self.purpose = (terms[name] for name in WHO)
+        self.D, self.labels = terms["features"]["count"], terms["target"]["labels"]
+        self.C, self.K = len(self.labels), max(len(self.labels), 1)
+        self.d = self.K * (self.D + self.intercept)
+        self.k, self.t = terms["privacy"]["directions"], terms["privacy"]["closest"]
+        self.in_all = terms["privacy"]["epsilon"]
+        self.epsilon = self.in_all / self.checkins
+        self.S = 0.3 * terms["target"]["scale"] / self.batch
+        for holds, must in (
+            (terms["task"] == task, f"be for the task {task}"),
+            (self.C != 1 and len(set(self.labels)) == self.C, "have labels that differ"),
+            ((self.C > 0) == (self.kind in ("softmax", "hinge")), "have a model for the labels"),
+            (self.d <= 1_000_000, "make at most 1000000 parameters"),
+            (self.batch <= self.buffer, "have a buffer for a whole batch"),
+            (self.t < self.k, "have closest below directions"),
+            (self.epsilon <= 40, "have an epsilon of at most 40 for each check-in"),
+            (self.evaluators + self.counters <= 0.9 * (1 + 1e-9), "let one check-in in ten train"),
+            (self.C > 0 or self.counters == 0, "have counters of 0 where there are no labels"),
+            (suits(terms["features"]["sensor"], self.D), "count what the sensor makes"),
+        ):
+            if not holds:
+                raise Problem(f"the terms must {must}. Do not join.")
+
+
+def suits(sensor: Any, count: int) -> bool:
+    """Check how features are made; samples come from a file, so any sensor will do."""
+    if sensor is None:
+        return True
+    transform, fields = sensor["transform"], sensor["fields"]
+    made = {"summary": 4, "values": len(fields)}.get(transform)
+    fits = count <= sensor["window"] if made is None else count == made
+    return fits and (transform == "values") == bool(fields)
+
+
+# What a check-in tells: one number
+
+
+def choose(order: list[int], t: int, epsilon: float) -> int:
+    """With probability p one of the first t numbers, otherwise one of the k − t others.
+
+    Whatever the order, each number is told with probability p/t or (1 − p)/(k − t), which differ
+    by a factor of at most e^ε. That is the whole proof: nothing but this needs to be right.
+    """
+    k = len(order)
+    # exp may be off in its last bit, and p is rounded down, so that the true ε is not above ε.
+    odds = Fraction(math.exp(epsilon)) * Fraction(1 - 2.0**-50)
+    p = t * odds / (t * odds + k - t)
+    if secrets.randbelow(2**64) < math.floor(p * 2**64):
+        return order[secrets.randbelow(t)]
+    return order[t + secrets.randbelow(k - t)]
+
+
+def role_of(terms: Terms, place: str) -> str:
+    """Return the role of a check-in by a public rule: "evaluate", "count" or "train"."""
+    draw = int.from_bytes(hashlib.sha256(f"{place}\nrole".encode()).digest()[:4], "little")
+    if draw < terms.evaluators * 2**32:
+        return "evaluate"
+    return "count" if draw < (terms.evaluators + terms.counters) * 2**32 else "train"
+
+
+def codebook(place: str, d: int, k: int) -> Iterator[list[int]]:
+    """v_0 … v_{k−1}, d numbers each: how many of eight mixed bits are ones, less 4.
+
+    The 32-bit words of a row are mixed all at once, as one long integer that has 64 bits for each
+    of them, so that a product does not reach the next.
+    """
+    keys = struct.unpack("<2I", hashlib.sha256(place.encode()).digest()[:8])
+    row = -(-d // 4)  # words; a word is four numbers
+    every = int.from_bytes(struct.pack("<Q", 1) * row, "little")  # 1 in each word
+    first = int.from_bytes(struct.pack(f"<{row}Q", *range(row)), "little")
+    low, layout = 0xFFFFFFFF * every, struct.Struct("<" + "4B4x" * row)
+    for j in range(k):
+        x = first + j * row * every
+        for key in keys:
+            x ^= key * every
+            x ^= (x >> 16) & low
+            x = (x * 0x7FEB352D) & low
+            x ^= (x >> 15) & low
+            x = (x * 0x846CA68B) & low
+            x ^= (x >> 16) & low
+        yield [ONES[byte] for byte in layout.unpack(x.to_bytes(8 * row, "little"))[:d]]
+
+
+def direction(terms: Terms, place: str, u: list[float]) -> int:
+    """One of k directions, rather one that u points to."""
+    scores = [sum(map(mul, v, u)) for v in codebook(place, terms.d, terms.k)]
+    # A short u is turned round with a chance that makes its length right on average.
+    short = 1 - min(1.0, math.sqrt(sum(map(mul, u, u))) / terms.S)
+    turned = secrets.randbelow(2**53) < short / 2 * 2**53
+    order = sorted(range(terms.k), key=scores.__getitem__, reverse=not turned)
+    return choose(order, terms.t, terms.epsilon)
+
+
+def respond(truth: int, numbers: int, epsilon: float) -> int:
+    """Return the truth, or by chance another one of 0 … numbers − 1."""
+    return choose([truth, *(n for n in range(numbers) if n != truth)], 1, epsilon)
+
+
+def is_wrong(terms: Terms, w: list[float], x: list[float], y: float) -> bool:
+    s = scores_of(terms, w, x)
+    return s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
+
+
+def make_payload(
+    terms: Terms, place: str, w: list[float], samples: list[Sample], role: str
+) -> dict[str, int]:
+    """Return the one number that is ever sent about these samples."""
+    if role != "train":
+        x, y = samples[secrets.randbelow(len(samples))]
+        if role == "count":
+            return {"answer": respond(int(y), terms.C, terms.epsilon)}
+        return {"wrong": respond(int(is_wrong(terms, w, x, y)), 2, terms.epsilon)}
+    u = [g + terms.regularization * w_j for g, w_j in zip(mean_gradient(terms, w, samples), w)]
+    return {"direction": direction(terms, place, u)}
+
+
+# The models
+
+
+def scores_of(terms: Terms, w: list[float], x: list[float]) -> list[float]:
+    rows = [w[i * terms.D : (i + 1) * terms.D] for i in range(terms.K)]
+    shift = w[terms.K * terms.D :] or [0.0] * terms.K
+    return [sum(map(mul, row, x)) + b for row, b in zip(rows, shift)]
+
+
+def slopes(terms: Terms, s: list[float], y: float) -> list[float]:
+    """The derivative of the loss by each score."""
+    if terms.kind == "softmax":
+        powers = [math.exp(score - max(s)) for score in s]
+        return [power / sum(powers) - (i == y) for i, power in enumerate(powers)]
+    if terms.kind == "hinge":
+        rival = max((i for i in range(terms.C) if i != y), key=s.__getitem__)
+        close = s[int(y)] - s[rival] < 1
+        return [float(close * ((i == rival) - (i == y))) for i in range(terms.C)]
+    most = terms.delta if terms.kind == "huber" else math.inf
+    return [max(-most, min(s[0] - y, most))]
+
+
+def mean_gradient(terms: Terms, w: list[float], samples: list[Sample]) -> list[float]:
+    total = [0.0] * terms.d
+    for x, y in samples:
+        m = slopes(terms, scores_of(terms, w, x), y)
+        g = [slope * value for slope in m for value in x] + (m if terms.intercept else [])
+        total = [a + b for a, b in zip(total, g)]
+    return [value / len(samples) for value in total]
+
+
+# Samples
+
+
+def read_sample(terms: Terms, line: str) -> Sample:
+    """D finite numbers, rescaled to ‖x‖₂ = 1 if longer; then a label, or a real target."""
+    *features, last = next(csv.reader([line]))
+    x, name = [float(value) for value in features], last.strip()
+    y = float(terms.labels.index(name) if name in terms.labels else name)
+    if len(x) != terms.D or not all(map(math.isfinite, x)):
+        raise ValueError(f"expected {terms.D} finite numbers before the label")
+    if not (y in range(terms.C) if terms.C else abs(y) <= 1e12):
+        raise ValueError("expected a label, or a target within ±1e12, at the end")
+    largest = max(map(abs, x))
+    x = [value / largest for value in x] if largest > 1e150 else x
+    length = math.sqrt(sum(map(mul, x, x)))
+    return [value / length for value in x] if length > 1 else x, y
+
+
+def read_lines(source: str, sources: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines that were not taken before, each with what to remember then."""
+    path, digest, n = os.path.realpath(source), hashlib.sha256(), 0
+    taken, sha256 = sources.get(path, (0, ""))
+    changed = Problem(f"the first {taken} lines of {source} were taken, and are others now.")
+    with open(0 if source == "-" else source, encoding="utf-8-sig", errors="replace") as lines:
+        for n, line in enumerate(lines, 1):
+            digest.update(line.rstrip("\n").encode() + b"\n")
+            if n == taken and digest.hexdigest() != sha256:
+                raise changed
+            if n > taken and line.strip():
+                yield line, {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
+    if n < taken:
+        raise changed
+
+
+# The promise: crowdml/protocol/sentences.py has the same sentences, and a test compares them
+
+
+def promise(terms: Terms) -> dict[str, str]:
+    """Return what is promised to the person: the level, and every sentence by its name."""
+    private = terms.in_all <= PRIVATE_UP_TO * (1 + 1e-9)
+    level = next((word for most, word in LEVELS.items() if terms.in_all <= most * (1 + 1e-9)), "")
+    said = {"level": f"{level.capitalize()} privacy" if private else "Not private"}
+    if not private:
+        said["not_private"] = (
+            f"It has ε = {figure(terms.in_all)} for a person. Above {PRIVATE_UP_TO} nothing is "
+            "protected: a guess can become certain."
+        )
+    kept = "Your samples never leave your device."
+    open_ = "Your device sends numbers from which your samples can be worked out."
+    samples = "1 sample" if terms.batch == 1 else f"{terms.batch:,} samples"
+    said["stays"] = (
+        f"{kept if private else open_} When it has {samples}, it sends one message, a check-in."
+    )
+    said["often"] = f"It stops after {terms.checkins:,} check-ins."
+    if terms.checkins == 1:
+        said["often"] = "It sends one check-in, and no more."
+    if terms.evaluators or terms.counters:
+        said["rule"] = "A public rule, not your device, decides what a check-in sends."
+    said.update(roles(terms))
+    said["hides"] = "Chance changes what is sent so little that " + (
+        "a guess about you can become nearly certain." if private else "nothing is protected."
+    )
+    if terms.in_all <= 4 * (1 + 1e-9):
+        said["hides"] = (
+            "Chance has a part in what is sent, so nobody can be sure what your samples are."
+        )
+    said["epsilon"] = f"ε = {figure(terms.in_all)}, for everything that you send to this task."
+    question = "whether your number was high or low"
+    if terms.C:
+        question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
+    said["loss"] = (
+        f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
+        f"device sends they could at worst be right {times(certainty(terms.in_all))}. We call that "
+        f"{level or 'not private'}."
+    )
+    if terms.checkins > 1:
+        one = times(certainty(terms.epsilon))
+        said["less"] = f"With one check-in instead of {terms.checkins:,} it would be {one}."
+    return said
+
+
+def roles(terms: Terms) -> dict[str, str]:
+    """Return what check-ins of each role send, and how often that is true."""
+    shares = (terms.evaluators, terms.counters)
+    of = next((n for n in range(1, 1000) if all(fits(s, n) for s in shares)), 1000)
+    others = [max(1, half_up(s * of)) if s else 0 for s in shares]
+    counts = (of - sum(others), *others)
+    often = [f"In {n:,} of {of:,} check-ins it sends" for n in counts]
+    if not sum(others):
+        often[0] = "In every check-in it sends"
+    said = {
+        "train": f"{often[0]} one number: which of {terms.k:,} directions the model should move in."
+    }
+    about = "right about one of your samples"
+    if not terms.C:
+        about = f"within {figure(terms.tolerance)} of the number in one of your samples"
+    if terms.evaluators:
+        true = times(truth(2, terms.epsilon))
+        said["evaluate"] = (
+            f"{often[1]} only whether the model was {about}. What it sends is true {true}; "
+            "otherwise it is the opposite."
+        )
+    if terms.counters:
+        true = times(truth(terms.C, terms.epsilon))
+        said["count"] = (
+            f"{often[2]} only your answer to one sample. The answer sent is the true one {true}; "
+            "otherwise it is made up."
+        )
+    return said
+
+
+def certainty(epsilon: float) -> float:
+    """How often a coin's guess can become right, at most."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def truth(numbers: int, epsilon: float) -> float:
+    """How often `respond` returns the truth."""
+    return 1 / (1 + (numbers - 1) * math.exp(-epsilon))
+
+
+def half_up(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def fits(share: float, of: int) -> bool:
+    """Whether this share of `of` check-ins is a whole number above 0, or the share is 0."""
+    n = half_up(share * of)
+    return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
+
+
+def times(share: float) -> str:
+    for of in (10**2, 10**3, 10**4, 10**5, 10**6):
+        if 0 < half_up(share * of) < of - 1:
+            return f"{half_up(share * of):,} times in {of:,}"
+    return "practically always" if share > 0.5 else "practically never"
+
+
+def figure(value: float) -> str:
+    """Write a number with four significant digits, rounded up."""
+    four = Context(4, ROUND_HALF_UP)
+    digits = four.create_decimal(value)
+    if float(digits) < value * (1 - 1e-9):
+        digits = digits.next_plus(four)
+    return f"{digits.normalize():,f}"
+
+
+# Memory and output
+
+
+class Memory:
+    """One SQLite file that only its owner may read; processes that share it take turns."""
+
+    def __init__(self, path: str) -> None:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self.db.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
+        self.db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
+            if self.one("PRAGMA application_id") != MINE:
+                if self.one("SELECT count(*) FROM sqlite_master"):
+                    raise Problem(f"{path} is another program's file. Name one with --file.")
+                self.db.execute("CREATE TABLE buffer (sample)")
+                self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
+                self.db.execute(f"PRAGMA application_id = {MINE}")
+
+    def one(self, query: str) -> Any:
+        return self.db.execute(query).fetchone()[0]
+
+    def read(self, device: str | None = None) -> Any:
+        state = json.loads(self.one("SELECT document FROM state"))
+        if state.get("device") != (device or state.get("device")):
+            raise Problem("another process has left the task with this file.")
+        return state
+
+    def n_samples(self) -> int:
+        return int(self.one("SELECT count(*) FROM buffer"))
+
+    @contextmanager
+    def change(self, device: str | None = None) -> Iterator[Any]:
+        """What is remembered, to be changed in one durable transaction, all or nothing."""
+        with self.db:
+            self.db.execute("BEGIN IMMEDIATE")
+            state = self.read(device)
+            yield state
+            self.db.execute("UPDATE state SET document = ?", (json.dumps(state),))
+
+
+class Server:
+    """One task on one server, over HTTPS, or plain HTTP on this machine."""
+
+    def __init__(self, url: str, task: str, fingerprint: str = "", token: str = "") -> None:
+        self.url, self.task, self.fingerprint, self.token = urlsplit(url), task, fingerprint, token
+        self.host, https = self.url.hostname or "", self.url.scheme == "https"
+        if not https and self.host not in ("localhost", "127.0.0.1", "::1"):
+            raise Problem(f"a server is https://HOST, or http on this machine, found {url!r}.")
+        if fingerprint and not (https and re.fullmatch("[0-9a-f]{64}", fingerprint)):
+            raise Problem("a fingerprint has 64 hexadecimal digits, and needs https.")
+
+    def connect(self) -> http.client.HTTPConnection:
+        if self.url.scheme == "http":
+            return http.client.HTTPConnection(self.host, self.url.port, timeout=30)
+        if self.fingerprint:  # one certificate counts, whatever its names and signatures
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        else:
+            context = ssl.create_default_context()
+        secured = http.client.HTTPSConnection(self.host, self.url.port, timeout=30, context=context)
+        secured.connect()
+        # Nothing was sent yet, and nothing is to a server that cannot show that certificate.
+        found = hashlib.sha256(secured.sock.getpeercert(True) or b"").hexdigest()
+        if self.fingerprint not in ("", found):
+            other = f"the server's certificate has another fingerprint, {found}. Do not go on."
+            raise Problem(other, "unknown")
+        return secured
+
+    def call(self, method: str, path: str = "", body: str | None = None) -> tuple[Any, Any]:
+        """Headers and document of an answer. Redirects are not followed: they take the token."""
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        try:
+            with closing(self.connect()) as connection:
+                target = f"{self.url.path.rstrip('/')}/v1/tasks/{self.task}{path}"
+                connection.request(method, target, body, headers)
+                answer = connection.getresponse()
+                document = json.loads(answer.read(8 * 2**20) or "null")
+        except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
+            hint = " See --fingerprint." * isinstance(error, ssl.SSLCertVerificationError)
+            raise Problem(f"no answer that makes sense: {error}.{hint}", "unknown") from error
+        if answer.status in (200, 201, 204):
+            return answer.headers, document
+        problem = document if type(document) is dict else {}
+        own, _, kind = str(problem.get("type")).partition("urn:crowdml:problem:")
+        kind = "unknown" if own or not kind else kind  # problems of a proxy say nothing to us
+        wait: Any = problem.get("retry_after")
+        wait = min(wait, LONGEST_WAIT) if type(wait) in (int, float) and wait >= 0 else 0.0
+        why = f"the server says no: {problem.get('detail', answer.status)}"
+        raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
+
+
+# A device's life
+
+
+def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, naked: bool) -> str:
+    """Show the terms, and pin what was shown."""
+    found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
+    if not found or "device" in memory.read():
+        raise Problem("a link is https://HOST/join/TASK, and a --file takes part in one task.")
+    url, task = found.groups()
+    server = Server(url, task, re.sub("[: ]", "", fingerprint).lower())
+    view = texts(server.call("GET")[1], "title", "objective", "terms", "terms_sha256")
+    terms = Terms(view["terms"], task)
+    if terms.sha256 != view["terms_sha256"]:
+        raise Problem("the terms do not have the hash that the server names. Do not join.")
+    for line in (view["title"], view["objective"], *terms.text.split("\n")):
+        print(visible(line))
+    # Below the terms, so that a long text cannot push it out of sight.
+    said = promise(terms)
+    leaves = [said[name] for name in LEAVES if name in said]
+    lost = [said["level"] + ".", *(visible(said[name]) for name in LOST if name in said)]
+    if "not_private" in said:
+        lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
+    print(f"""
+Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
+What for:      {visible(terms.purpose)}
+What leaves:   {" ".join(leaves)}
+How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
+What you lose: {" ".join(lost)}
+What you lost: ε = {spent(memory):g} before, as far as this file knows.
+The terms are: {terms.sha256}""")
+    if "not_private" in said and not naked:
+        raise Problem("not joined. To join what is NOT PRIVATE, say --accept-no-privacy.")
+    if not yes and input("Agree and join? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise Problem("not joined.")
+    request = {"terms": terms.sha256, **({"invite": invite} if invite else {})}
+    me = texts(server.call("POST", "/devices", json.dumps(request))[1], "device", "token")
+    if not all(re.fullmatch("[!-~]{1,200}", value) for value in me.values()):
+        raise Problem("the server gives no name and token that make sense.")
+    me |= {"url": url, "task": task, "fingerprint": server.fingerprint, "terms": terms.text}
+    with memory.change() as state:
+        if "device" in state:
+            raise Problem("another process has joined a task with this file.")
+        state.update(me, number=0, outbox=None, sources={})
+    return f"joined {task} as device {me['device']}"
+
+
+def texts(document: Any, *names: str) -> dict[str, str]:
+    """These texts of an answer; others may be there, so that answers can grow."""
+    if type(document) is not dict or any(type(document.get(name)) is not str for name in names):
+        raise Problem("no answer that makes sense.", "unknown")
+    return {name: document[name] for name in names}
+
+
+def spent(memory: Memory) -> float:
+    return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
+
+
+class Device:
+    """Algorithm 1 of the paper: collect, check out, tell one number."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory, me = memory, memory.read()
+        if "device" not in me:
+            raise Problem("this file has not joined a task. Join one first.")
+        self.name, self.terms = me["device"], Terms(me["terms"], me["task"])
+        self.server = Server(me["url"], me["task"], me["fingerprint"], me["token"])
+
+    def run(self, source: str, wait: float) -> str:
+        """Take samples until there are no more, or no more are wanted; say which."""
+        self.check_in(wait)
+        for line, place in read_lines(source, self.memory.read(self.name)["sources"]):
+            if self.done():
+                break
+            try:
+                sample = read_sample(self.terms, line)
+            except (ValueError, csv.Error) as error:
+                print(visible(f"skipped {line[:40]!r}: {error}"), file=sys.stderr)
+                continue
+            with self.memory.change(self.name) as state:
+                taken = state["sources"]  # by other processes, too
+                if all(place[path][0] > taken.get(path, (0,))[0] for path in place):
+                    self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
+                    taken.update(place)
+            self.check_in(wait)
+        if self.done():
+            return ALL_MADE
+        return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
+
+    def done(self) -> bool:
+        """Whether all check-ins are made, by our count or the server's, and none waits."""
+        state = self.memory.read(self.name)
+        every = state["number"] >= self.terms.checkins or "ended" in state
+        return bool(every and not state["outbox"])
+
+    def check_in(self, wait: float) -> None:
+        """Send what waits; with a full minibatch, tell one number of it.
+
+        What is refused is tried again for `wait` seconds, or dropped: see `deliver`. What only a
+        person can change is raised. tests/vectors/behaviour.json has it all.
+        """
+        deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
+        if state.get("ended") in GIVE_UP_ON:
+            raise Problem(state["why"], state["ended"])
+        while True:
+            try:
+                self.deliver()
+                if self.memory.n_samples() >= self.terms.batch and not self.done():
+                    model, started = self.check_out(), time.monotonic()
+                    self.release(*model)
+                    # How long it took must not tell what was drawn, or from which samples.
+                    time.sleep(SLOT - (time.monotonic() - started) % SLOT)
+                self.deliver()
+                return
+            except Problem as problem:
+                if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
+                    with self.memory.change(self.name) as state:
+                        state.update(ended=problem.kind, why=str(problem))
+                if problem.kind not in {"", *GIVE_UP_ON} and self.done():
+                    print(visible(problem), file=sys.stderr)
+                    return
+                pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
+                pause = max(pause * (0.5 + secrets.randbelow(1000) / 1000), problem.retry_after)
+                failures += 1
+                late = time.monotonic() + pause > deadline
+                if late or problem.kind in GIVE_UP_ON | PERSON:
+                    raise
+                print(visible(f"{problem} Trying again."), file=sys.stderr)
+            time.sleep(pause)
+
+    def check_out(self) -> tuple[int, list[float]]:
+        """The model's version and w, if they make sense, on the terms that were agreed to."""
+        headers, model = self.server.call("GET", "/model")
+        if headers["Crowdml-Terms"] != self.terms.sha256:
+            raise Problem("the terms have changed. Leave, and read them anew.", "terms-changed")
+        try:
+            version, state = model["version"], model["state"]
+            w = struct.unpack(f"<{self.terms.d}f", b64decode(model["parameters"], validate=True))
+            if type(version) is not int or version < 0 or not all(map(math.isfinite, w)):
+                raise ValueError(f"version {version}, or w")
+            if STATES[state]:
+                raise Problem(f"the task is {state}.", STATES[state])
+        except (TypeError, LookupError, ValueError, struct.error) as error:
+            raise Problem(f"the model makes no sense: {error!r}.", "unknown") from error
+        return version, list(w)
+
+    def release(self, version: int, w: list[float]) -> None:
+        """Turn the buffer into one number: the step that matters, so all of it or nothing.
+
+        Samples leave the buffer, the cost enters the ledger and the message the outbox in one
+        commit. Before it nobody was told anything; after it the same bytes go out until they are
+        answered: a second choice would tell more of the same samples.
+        """
+        terms, db = self.terms, self.memory.db
+        with self.memory.change(self.name) as state:
+            samples = [json.loads(row[0]) for row in db.execute("SELECT sample FROM buffer")]
+            number = state["number"] + 1
+            if len(samples) < terms.batch or number > terms.checkins or state["outbox"]:
+                return  # another process was faster
+            place = f"{terms.sha256}\n{self.name}\n{number}"
+            role = role_of(terms, place)
+            payload = make_payload(terms, place, w, samples, role)
+            message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}
+            state["outbox"] = json.dumps({**message, "number": number, **payload})
+            state["number"], entry = number, {"task": state["task"], "number": number}
+            entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
+            state["ledger"].append(entry)
+            db.execute("DELETE FROM buffer")
+
+    def deliver(self) -> None:
+        """Send what waits. What is refused was told all the same: its ε stays in the ledger.
+
+        It is dropped, unless the same bytes may be accepted later.
+        """
+        outbox, refusal = self.memory.read(self.name)["outbox"], None
+        if not outbox:
+            return
+        try:
+            said = texts(self.server.call("POST", "/checkins", outbox)[1], "status")["status"]
+            if said not in ("applied", "duplicate"):
+                raise Problem(f"no answer that makes sense: {said}.", "unknown")
+        except Problem as problem:
+            if problem.kind in KEEP_AFTER:
+                raise
+            said, refusal = f"refused, {problem.kind}", problem
+        with self.memory.change(self.name) as state:
+            if state["outbox"] == outbox:
+                state["outbox"], state["ledger"][-1]["answer"] = None, said
+        if refusal:
+            raise refusal
+
+    def leave(self) -> str:
+        """The ledger stays: who joins again loses more, and it has to be added up."""
+        try:
+            if self.memory.read(self.name).get("ended") not in GIVE_UP_ON:
+                self.server.call("DELETE", "/devices/me")
+        except Problem as problem:
+            print(visible(f"The server was not told: {problem}"), file=sys.stderr)
+        with self.memory.change(self.name) as state:
+            for key in state.keys() - {"ledger"}:
+                del state[key]
+            self.memory.db.execute("DELETE FROM buffer")
+        return "left; all is erased but the ledger. Delete the file to erase that."
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Take part in a crowdml task.")
+    parser.add_argument("command", choices=["join", "run", "ledger", "leave"])
+    parser.add_argument("link", nargs="?", default="", help="join: https://HOST/join/TASK")
+    parser.add_argument("--fingerprint", default="", help="join: SHA-256 of its certificate")
+    parser.add_argument("--invite", default="", help="join: a code, if the task asks for one")
+    parser.add_argument("--yes", action="store_true", help="join: agree without being asked")
+    parser.add_argument(
+        "--accept-no-privacy", action="store_true", help=f"join: with ε above {PRIVATE_UP_TO} too"
+    )
+    parser.add_argument("--source", default="-", help="run: a CSV file, or - for standard input")
+    parser.add_argument("--wait", type=float, default=300.0, help="run: seconds to try again")
+    parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
+    args = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        if args.command != "join" and not os.path.exists(args.file):
+            raise Problem(f"there is no {args.file}. Join a task first.")
+        memory = Memory(args.file)
+        if args.command == "join":
+            naked = args.accept_no_privacy
+            print(join(memory, args.link, args.fingerprint, args.invite, args.yes, naked))
+        elif args.command == "ledger":
+            for entry in memory.read()["ledger"]:
+                print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
+            print(f"ε = {spent(memory):g} in all")
+        else:
+            device = Device(memory)
+            print(device.leave() if args.command == "leave" else device.run(args.source, args.wait))
+    except (Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error) as error:
+        print(visible(error) or "stopped.", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""Handlers of the portal's pages: for visitors, participants and owners."""
+
+from crowdml.portal.pages import participant, pictures, tasks
+from crowdml.portal.pages.context import Portal
+from crowdml.portal.pages.page import error_page, redirect
+from crowdml.portal.pages.program import program, program_files, program_hashes, program_page
+from crowdml.portal.pages.static import STATIC, static_file
+
+__all__ = [
+    "STATIC",
+    "Portal",
+    "error_page",
+    "participant",
+    "pictures",
+    "program",
+    "program_files",
+    "program_hashes",
+    "program_page",
+    "redirect",
+    "static_file",
+    "tasks",
+]

@@ -1,0 +1,44 @@
+"""What a page finds in its app: the service, the task in its address, what the portal remembers."""
+
+from starlette.requests import Request
+
+from crowdml.portal.pages.attempts import Attempts
+from crowdml.portal.pages.planner import Planner
+from crowdml.portal.pictures import Gallery
+from crowdml.portal.words import Example
+from crowdml.server.http import Front
+from crowdml.server.log import Learner
+from crowdml.server.service import Service
+
+__all__ = ["Portal", "front_of", "learner_of", "portal_of", "service_of"]
+
+
+class Portal:
+    """What the pages of one app remember: it is made with the app and ends with it."""
+
+    def __init__(self) -> None:
+        self.charts = Gallery[bytes](most_waiting=64)
+        # Of its own: whoever plays with its sliders must not delay the charts.
+        self.hidden = Gallery[bytes](most_waiting=8)
+        self.examples = Gallery[Example](most_waiting=16)
+        self.attempts = Attempts()
+        self.planner = Planner()
+
+
+def portal_of(request: Request) -> Portal:
+    portal: Portal = request.app.state.portal
+    return portal
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def front_of(request: Request) -> Front:
+    front: Front = request.app.state.front
+    return front
+
+
+def learner_of(request: Request) -> Learner:
+    return service_of(request).registry.live(request.path_params["task"]).learner

@@ -1,0 +1,84 @@
+"""What pages tell of a task, the same before it exists and while it runs."""
+
+import re
+from dataclasses import dataclass
+
+from crowdml.portal.pictures import Hiding, Slider, hiding, sliders
+from crowdml.portal.words import say
+from crowdml.protocol import Promise, Task, Terms, terms_hash
+from crowdml.server.log import Learner
+
+__all__ = ["Description"]
+
+MAIL = re.compile(r"[^\s@:/?]+@[^\s@:/?]+\.[^\s@:/?]+")
+SITE = re.compile(r"https?://[^\s\"'<>]+")
+
+
+@dataclass(frozen=True)
+class Description:
+    """A task for people, and the text of its terms that devices pin."""
+
+    task: Task
+    terms_text: str
+
+    @classmethod
+    def of(cls, learner: Learner) -> "Description":
+        return cls(learner.task, learner.terms)
+
+    @property
+    def terms(self) -> Terms:
+        return self.task.terms
+
+    @property
+    def terms_sha256(self) -> str:
+        return terms_hash(self.terms_text)
+
+    @property
+    def promise(self) -> Promise:
+        return self.terms.promise
+
+    @property
+    def sliders(self) -> tuple[Slider, ...]:
+        return sliders(self.terms)
+
+    @property
+    def hiding(self) -> Hiding:
+        """At the task's own settings."""
+        return hiding(self.terms, **{slider.name: slider.start for slider in self.sliders})
+
+    @property
+    def address(self) -> str:
+        """Where the contact leads; empty if it is neither a mail address nor a page."""
+        contact = self.terms.contact
+        if MAIL.fullmatch(contact):
+            return f"mailto:{contact}"
+        return contact if SITE.fullmatch(contact) else ""
+
+    @property
+    def seconds(self) -> float | None:
+        """Until a browser's sensor has filled a check-in; None where samples come otherwise."""
+        sensor = self.terms.features.sensor
+        if sensor is None or sensor.registered.typed_in:
+            return None
+        return sensor.window / sensor.rate + self.terms.collection.batch * sensor.every
+
+    def time(self, checkins: int = 1) -> str:
+        return _time(checkins * (self.seconds or 0.0))
+
+
+def _time(seconds: float) -> str:
+    """
+    >>> _time(42), _time(1203.2), _time(24064), _time(3 * 86400)
+    ('42 seconds', '20 minutes', '6 hours 41 minutes', '3 days')
+    """
+    minutes = round(seconds / 60)
+    if seconds < 1.5:
+        return say("1 second")
+    if seconds < 90:
+        return say("{n} seconds", n=round(seconds))
+    if minutes < 120:
+        return say("{n} minutes", n=minutes)
+    if minutes < 48 * 60:
+        hours, rest = say("{n} hours", n=minutes // 60), minutes % 60
+        return f"{hours} {say('{n} minutes', n=rest)}" if rest > 1 else hours
+    return say("{n} days", n=round(minutes / 1440))

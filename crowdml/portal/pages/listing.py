@@ -1,0 +1,64 @@
+"""Which tasks a list shows: searched, filtered, in order, one page at a time."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crowdml.protocol import State, Task
+from crowdml.server.log import Learner
+
+__all__ = ["Listing"]
+
+PER_PAGE = 20
+STATES = ("", "open", "paused", "ended")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One page of the tasks that match.
+
+    Args:
+        shown: The tasks of this page: those that can be joined first; of these the newest first.
+        total: All tasks of the server, of which `found` match.
+        state: One of `STATES`.
+        page: 1, 2, …
+    """
+
+    shown: Sequence[Learner]
+    total: int
+    found: int
+    query: str
+    state: str
+    page: int
+
+    @property
+    def pages(self) -> int:
+        return max(1, math.ceil(self.found / PER_PAGE))
+
+    @classmethod
+    def of(cls, learners: Sequence[Learner], parameters: Mapping[str, str]) -> "Listing":
+        query = parameters.get("q", "").strip()[:100]
+        state = parameters.get("state", "")
+        state = state if state in STATES else ""
+        words = query.casefold().split()
+        joinable: list[Learner] = []
+        others: list[Learner] = []
+        for learner in reversed(learners):
+            kind = {State.RUNNING: "open", State.PAUSED: "paused"}.get(learner.state, "ended")
+            if (not state or kind == state) and _matches(learner.task, words):
+                (joinable if kind == "open" else others).append(learner)
+        found = joinable + others
+        wanted, last = parameters.get("page", "1"), math.ceil(len(found) / PER_PAGE)
+        is_number = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
+        page = max(min(int(wanted), last), 1) if is_number else 1
+        shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
+        return cls(shown, len(learners), len(found), query, state, page)
+
+
+def _matches(task: Task, words: Sequence[str]) -> bool:
+    """Whether all words, which are folded, stand somewhere in what the list tells of a task."""
+    if not words:
+        return True
+    texts = (task.name, task.title, task.objective, task.terms.sensors, *task.terms.target.labels)
+    text = " ".join(texts).casefold()
+    return all(word in text for word in words)

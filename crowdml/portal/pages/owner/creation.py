@@ -1,0 +1,170 @@
+"""Creating a task: a form or a task file, a preview of what participants will see, and done."""
+
+import re
+from collections.abc import Iterable, Iterator, Set
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.errors import InvalidTask, Mistake
+from crowdml.learning import error_estimate
+from crowdml.phrase import Phrase
+from crowdml.portal.pages.context import portal_of, service_of
+from crowdml.portal.pages.description import Description
+from crowdml.portal.pages.owner.document import task_toml
+from crowdml.portal.pages.owner.field import sentence
+from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.session import for_owner, on_post
+from crowdml.portal.pages.page import redirect, render
+from crowdml.portal.pages.planner import Forecast
+from crowdml.portal.words import percent, say
+from crowdml.privacy import PRIVATE_UP_TO, Unit
+from crowdml.protocol import (
+    MECHANISMS,
+    FieldRule,
+    Task,
+    name_is_taken,
+    recommended_fields,
+    rule,
+    set_fields,
+)
+
+__all__ = ["advice", "form", "submit"]
+
+SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
+"""A plan's mechanism, batch, check-ins of each device, and devices."""
+
+FILE, CONSENT = "toml", "not_private"
+LABELS = {key: field.label for key, field in FIELDS.items()} | {
+    FILE: "Task file (TOML)",
+    CONSENT: "I know that this task is NOT PRIVATE",
+}
+
+
+@for_owner
+async def form(request: Request) -> Response:
+    return _page(request, DEFAULTS | {"owner": request.state.owner.name})
+
+
+@on_post
+async def submit(request: Request, posted: Posted) -> Response:
+    """Preview, plan or create; what is wrong is said beside its field, and nothing is lost."""
+    service, by = service_of(request), request.state.owner.name
+    names = {learner.task.name for learner in service.registry.learners()}
+    try:
+        posted = _with_plan(posted)
+        text = posted[FILE] if FILE in posted else task_toml(posted)
+        task = Task.from_toml(text, *_rules(names, confirmed=CONSENT in posted))
+        if posted.get("do") == "create":
+            await service.steer(lambda store: store.create_task(task, by=by))
+            return redirect(request, f"/owner/tasks/{task.name}?done=created")
+    except InvalidTask as error:
+        return _page(request, posted, error.mistakes, status=400)
+    forecast = None
+    if posted.get("do") == "plan" and not task.terms.promise.exact:
+        forecast = await portal_of(request).planner.plan(task, text, service.closing)
+    return _page(request, posted, text=text, task=task, forecast=forecast)
+
+
+def _with_plan(posted: Posted) -> Posted:
+    """The form or file with the settings that the plan has recommended, if `use` has these."""
+    found = SETTINGS.fullmatch(posted.get("use", ""))
+    if not found or found[1] not in MECHANISMS:
+        return posted
+    fields = recommended_fields(found[1], int(found[2]), int(found[3]), int(found[4]))
+    if FILE in posted:
+        return posted | {FILE: set_fields(posted[FILE], fields)}
+    return posted | {key: "" if value is None else str(value) for key, value in fields.items()}
+
+
+def _rules(names: Set[str], confirmed: bool) -> tuple[FieldRule, ...]:
+    """What the form asks besides what is asked of any task file."""
+
+    @rule("name")
+    def name_is_new(name: str) -> Iterator[Mistake]:
+        if name in names:
+            yield name_is_taken(name)
+
+    @rule("privacy.epsilon")
+    def no_privacy_is_meant(epsilon: float) -> Iterator[Mistake]:
+        if epsilon > PRIVATE_UP_TO and not confirmed:
+            must = Phrase(
+                "must be ticked where ε is above {n}, for then nothing is protected",
+                n=PRIVATE_UP_TO,
+            )
+            yield Mistake(CONSENT, must, remedy=Phrase("Tick it, or choose a smaller ε."))
+
+    return name_is_new, no_privacy_is_meant
+
+
+def _page(
+    request: Request,
+    values: Posted,
+    mistakes: Iterable[Mistake] = (),
+    *,
+    text: str = "",
+    task: Task | None = None,
+    forecast: Forecast | None = None,
+    status: int = 200,
+) -> Response:
+    from_file = FILE in values
+    wrong = _by_file(mistakes) if from_file else _by_field(mistakes)
+    return render(
+        request,
+        "owner/new.html",
+        status,
+        steps=STEPS,
+        values=DEFAULTS if from_file else values,
+        file=values.get(FILE, ""),
+        from_file=from_file,
+        confirmed=CONSENT in values,
+        labels=LABELS,
+        wrong=wrong,
+        first=next(iter(wrong), None),
+        toml=text,
+        about=Description(task, task.terms.text) if task else None,
+        advice=advice(task) if task else None,
+        forecast=forecast,
+    )
+
+
+def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
+    """What is wrong, by the input that it is about, in the order of the page."""
+    order = {key: place for place, key in enumerate(FIELDS)}
+    order[CONSENT] = order["privacy.directions"]
+    in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
+    return {mistake.field: [sentence(mistake)] for mistake in in_order}
+
+
+def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
+    """The same for a task file, which is one input; a box to tick is another."""
+    wrong: dict[str, list[str]] = {}
+    for mistake in mistakes:
+        key, name = (CONSENT, None) if mistake.field == CONSENT else (FILE, mistake.field)
+        wrong.setdefault(key, []).append(sentence(mistake, name))
+    return wrong
+
+
+def advice(task: Task) -> str | None:
+    """How well its error will be known in the end; None if it is not measured.
+
+    That much is certain: it follows from public numbers. Whether a crowd learns depends on its
+    data as well.
+    """
+    terms, mechanism = task.terms, task.terms.mechanism()
+    if mechanism.unit is Unit.CHECKIN:
+        measured, predictions = round(terms.collection.evaluators * task.t_max), 1
+    else:
+        n = terms.collection.batch
+        measured, predictions = task.t_max, int(terms.collection.heldout * n) or n
+    measured = min(measured, task.stop.window)
+    evaluated = measured * predictions
+    found = error_estimate(evaluated / 2, evaluated, measured, mechanism.error_variance)
+    if found is None:
+        return None
+    if found.margin >= 0.3:
+        return say("In the end its error will hardly be known: too few predictions are counted.")
+    return say(
+        "In the end its error will be known to within ± {margin}.", margin=percent(found.margin)
+    )

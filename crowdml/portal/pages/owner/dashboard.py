@@ -1,0 +1,31 @@
+"""The owner's first page: all tasks and what was done with them."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.portal.pages.context import service_of
+from crowdml.portal.pages.listing import Listing
+from crowdml.portal.pages.owner.session import for_owner
+from crowdml.portal.pages.page import render
+from crowdml.server.results import reports
+
+__all__ = ["dashboard"]
+
+NEWEST = 50
+
+
+@for_owner
+async def dashboard(request: Request) -> Response:
+    service = service_of(request)
+    learners = service.registry.learners()
+    listing = Listing.of(learners, request.query_params)
+    actions = await service.in_reader(lambda store: store.accounts.actions(most=NEWEST))
+    return render(
+        request,
+        "owner/dashboard.html",
+        listing=listing,
+        tasks=[(learner, reports.statistics(learner)) for learner in listing.shown],
+        actions=actions,
+        names={learner.task.name for learner in learners},
+        deleted=request.query_params.get("done") == "deleted",
+    )

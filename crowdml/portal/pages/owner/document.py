@@ -1,0 +1,94 @@
+"""From a form to a task file."""
+
+import re
+import unicodedata
+
+from crowdml.portal.pages.owner.field import TASK_FILE, Field, Kind
+from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.portal.pages.owner.posted import Posted
+from crowdml.protocol import SENSORS, TomlValue, features_made, set_fields
+
+__all__ = ["field_value", "task_toml"]
+
+
+def task_toml(posted: Posted) -> str:
+    """The task file that says what the form says, so that one set of rules judges both.
+
+    Fields left empty are left out, but for those that follow from others.
+
+    >>> print(task_toml({"name": "steps", "privacy.epsilon": "1.0", "target.labels": "a\\n b "}))
+    name = "steps"
+    <BLANKLINE>
+    [target]
+    labels = ["a", "b"]
+    <BLANKLINE>
+    [model]
+    kind = "softmax"
+    <BLANKLINE>
+    [privacy]
+    epsilon = 1.0
+    <BLANKLINE>
+    """
+    said = {key: text for key, text in posted.items() if text.strip()}
+    said = _following(said) | said
+    return set_fields("", {key: field_value(FIELDS[key], said.get(key, "")) for key in TASK_FILE})
+
+
+def _following(said: Posted) -> Posted:
+    """What follows from the title, the sensor and the answer, where the form leaves it open."""
+    follows = {"model.kind": "softmax" if "target.labels" in said else "huber"}
+    if "title" in said:
+        follows["name"] = _name(said["title"])
+    kind = said.get("features.sensor.kind")
+    if kind is None:
+        return follows
+    sensor, usual = SENSORS.get(kind), TASK_FILE["features.sensor.window"].default
+    if sensor and sensor.typed_in:
+        follows["features.sensor.transform"] = "values"
+    transform = (follows | said).get("features.sensor.transform", "spectrum")
+    if sensor and transform == "spectrum":
+        follows["features.sensor.first_bin"] = str(sensor.first_bin)
+    fields = [line for line in said.get("features.sensor.fields", "").splitlines() if line.strip()]
+    count, window = features_made(transform, len(fields)), said.get("features.sensor.window", "")
+    if count is None:  # a spectrum is its own mirror image beyond the middle
+        count = (int(window) if window.isdecimal() else usual) // 2 + 1
+    return follows | {"features.count": str(max(1, count))}
+
+
+def _name(title: str) -> str:
+    """
+    >>> _name(" How warm is it, Zoë? "), _name("3 × täglich"), _name("走る")
+    ('how-warm-is-it-zoe', '3-taglich', '')
+    """
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall("[a-z0-9]+", plain))[:40].rstrip("-")
+
+
+def field_value(field: Field, text: str) -> TomlValue | None:
+    """Read what was typed into a field as a task file would say it; None if nothing was typed."""
+    text = text.strip()
+    if not text:
+        return None
+    match field.kind:
+        case Kind.CHECK:
+            return True
+        case Kind.LINES:
+            return [line.strip() for line in text.splitlines() if line.strip()]
+        case Kind.NUMBER:
+            return _number(text)
+        case _:
+            return text
+
+
+def _number(text: str) -> float | str:
+    """Read a number; other text stays as it is, and the rules say what was expected.
+
+    >>> _number("052"), _number("1e-7"), _number("inf"), _number("many")
+    (52, 1e-07, inf, 'many')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

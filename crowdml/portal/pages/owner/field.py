@@ -1,0 +1,109 @@
+"""A field of the form that creates a task: words for people; the rest follows from its type."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import NoneType
+from typing import Annotated, Any, Protocol, get_args, get_origin
+
+from crowdml.errors import Mistake
+from crowdml.phrase import Phrase
+from crowdml.portal.words import say
+from crowdml.protocol import MISSING, TaskFile, fields_of
+
+__all__ = ["TASK_FILE", "Field", "Kind", "sentence"]
+
+TASK_FILE = dict(fields_of(TaskFile))
+LONGEST_LINE = 200
+
+
+class Kind(StrEnum):
+    """How a field is written."""
+
+    LINE = "line"
+    TEXT = "text"
+    LINES = "lines"
+    NUMBER = "number"
+    CHOICE = "choice"
+    CHECK = "check"
+
+
+class Worded(Protocol):
+    """A registered kind, with words for people who choose one."""
+
+    @property
+    def words(self) -> str | Phrase: ...
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field.
+
+    Args:
+        key: Its place in a task file.
+        label: Its name for people.
+        about: What to write.
+        start: What the form starts with.
+        names: For a choice: what each means, or a registry of kinds that have words for it.
+        none: For a choice: what none means, where that is no choice's default.
+        default: Whether to tell what holds if nothing is written.
+        usual: What holds then, where it is no default of the task file.
+    """
+
+    key: str
+    label: str
+    about: str = ""
+    start: str = ""
+    names: Mapping[str, str | Worded] = field(default_factory=dict)
+    none: str = ""
+    default: bool = True
+    usual: float | None = None
+
+    @property
+    def id(self) -> str:
+        return self.key.replace(".", "-")
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.CHOICE if self.names else _kind(TASK_FILE[self.key].type)
+
+    @property
+    def hint(self) -> str:
+        """What to write, and what holds if nothing is written."""
+        about, default = say(self.about), self.usual or TASK_FILE[self.key].default
+        number = self.kind is Kind.NUMBER and isinstance(default, int | float) and self.default
+        return f"{about} {say('Empty: {n}.', n=default)}".lstrip() if number else about
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """Values and their names; the first is no value where one may be left out."""
+        usual = say("default: {value}", value=str(TASK_FILE[self.key].default))
+        first = [("", say(self.none) if self.none else usual)]
+        named = [
+            (value, f"{value}: {say(known if isinstance(known, str) else known.words)}")
+            for value, known in self.names.items()
+        ]
+        return named if self.start and not self.none else first + named
+
+
+def _kind(type_: Any) -> Kind:
+    if get_origin(type_) is Annotated:
+        type_, meta = get_args(type_)[:2]
+        if type_ is str:
+            return Kind.TEXT if (meta.max_length or 0) > LONGEST_LINE else Kind.LINE
+    if NoneType in get_args(type_):
+        return _kind(get_args(type_)[0])
+    kinds = {bool: Kind.CHECK, tuple: Kind.LINES}
+    return kinds.get(get_origin(type_) or type_, Kind.NUMBER)
+
+
+def sentence(mistake: Mistake, field: str | None = None) -> str:
+    """What is wrong, as a sentence that stands beside the field, or else names it.
+
+    >>> rule, remedy = Phrase("must be short"), Phrase("Cut it.")
+    >>> sentence(Mistake("title", rule, "a long one", remedy))
+    'This must be short, found a long one. Cut it.'
+    """
+    if mistake.rule == MISSING and field is None:
+        mistake = replace(mistake, remedy=Phrase("Fill it in."))
+    return say(mistake.about(Phrase("This") if field is None else field))

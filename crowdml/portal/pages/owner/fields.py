@@ -1,0 +1,278 @@
+"""The form that creates a task, as data: four steps, and what each folds away."""
+
+from dataclasses import dataclass, field
+
+from crowdml.models import MODELS
+from crowdml.optim import OPTIMIZERS, RATES
+from crowdml.portal.pages.owner.field import Field
+from crowdml.protocol import COUNTERS, EVALUATORS, MECHANISMS, SENSORS, SUMMARY
+
+__all__ = ["DEFAULTS", "FIELDS", "STEPS"]
+
+
+@dataclass(frozen=True)
+class FoldedFields:
+    """Fields that few people need, folded away under a title."""
+
+    title: str
+    fields: list[Field] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FormStep:
+    """What the form asks about in one go."""
+
+    title: str
+    about: str
+    fields: list[Field] = field(default_factory=list)
+    folds: list[FoldedFields] = field(default_factory=list)
+
+
+TRANSFORMS = {
+    "spectrum": "first bins of the window’s Fourier transform, summing to 1",
+    "amplitudes": "first bins of the Fourier transform, divided by the scale",
+    "summary": ", ".join(SUMMARY),
+    "values": "the numbers typed in",
+}
+TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
+MODES = {"open": "anyone", "invite": "only with a code from you"}
+
+FORM: list[FormStep | FoldedFields | Field] = [
+    FormStep("What is learnt", "People read this before they take part."),
+    Field("title", "Title", "One line for people."),
+    Field("objective", "Objective", "What is learnt, in plain words."),
+    Field("owner", "Who asks", "You, by name, and for whom you work."),
+    Field("contact", "How to reach you", "A mail address or a page."),
+    Field("purpose", "Purpose", "What the model will be used for, and by whom."),
+    FoldedFields("Address"),
+    Field(
+        "name",
+        "Name",
+        "Lower-case letters, digits and hyphens; part of addresses. Empty: made from the title.",
+    ),
+    FormStep("What is measured", "A sample is one measurement with its answer."),
+    Field(
+        "features.sensor.kind",
+        "Sensor",
+        "With a sensor, phones can take part in a browser.",
+        "motion",
+        SENSORS,
+        none="none: devices bring their own samples",
+    ),
+    Field("sensors", "Sensor data in plain words", "Which sensors are read, and how often."),
+    Field(
+        "target.labels",
+        "Labels",
+        "The answers to choose from: two or more, one on each line. Leave empty to predict a "
+        "number.",
+    ),
+    FoldedFields("How the numbers are made"),
+    Field(
+        "features.sensor.fields",
+        "Numbers to type in",
+        "Where numbers are typed in: one name on each line.",
+    ),
+    Field(
+        "features.sensor.transform",
+        "From readings to features",
+        "Empty: values where numbers are typed in, otherwise spectrum.",
+        names=TRANSFORMS,
+        none="chosen by the sensor",
+    ),
+    Field(
+        "features.count", "How many features", "D, 1 … 100,000. Empty: as many as the sensor makes."
+    ),
+    Field(
+        "features.description",
+        "How they are computed",
+        "In plain words. Constants must be fixed or come from public data.",
+    ),
+    Field("features.sensor.every", "Seconds between samples", "At least."),
+    Field("features.sensor.rate", "Readings a second"),
+    Field("features.sensor.window", "Readings in a window"),
+    Field(
+        "features.sensor.first_bin",
+        "Weight of bin 0",
+        "0 … 1; for motion it is mostly gravity. Empty: what suits the sensor.",
+        default=False,
+    ),
+    Field("features.sensor.scale", "Fixed divisor", "Not for spectra."),
+    Field(
+        "features.sensor.trigger",
+        "When to take a sample",
+        "With label-change, the time of a sample depends on the labels.",
+        names=TRIGGERS,
+    ),
+    FoldedFields("More about the answer"),
+    Field("target.description", "The answer in plain words"),
+    Field(
+        "target.scale",
+        "A number’s typical size",
+        "Public, so guess it: never compute it from participants’ data.",
+    ),
+    Field(
+        "model.tolerance",
+        "Tolerance",
+        "For numbers: a prediction that is off by more than this is an error.",
+    ),
+    FormStep(
+        "What people give", "A check-in is one message made from samples, such that it hides them."
+    ),
+    Field(
+        "privacy.epsilon",
+        "ε, the loss of privacy",
+        "What a person loses in all, at most: 1 is strong, 4 moderate, 10 weak.",
+        "4",
+    ),
+    Field(
+        "collection.batch", "Samples in a check-in", "A device waits until it has so many.", "50"
+    ),
+    FoldedFields("More about check-ins"),
+    Field(
+        "collection.checkins",
+        "Check-ins of a device at most",
+        "K, for direction: they share ε. Empty: 1.",
+    ),
+    Field(
+        "collection.buffer",
+        "Samples a device keeps at most",
+        "B; a device without network stops collecting here. Empty: ten check-ins’.",
+    ),
+    Field(
+        "collection.evaluators",
+        "Share of check-ins that only send right or wrong",
+        "They measure the error. For direction, 0 … 0.9.",
+        usual=EVALUATORS,
+    ),
+    Field(
+        "collection.counters",
+        "Share of check-ins that only send one answer",
+        "They count the answers. For direction, 0 … 0.9; none where a number is predicted.",
+        usual=COUNTERS,
+    ),
+    Field(
+        "collection.heldout",
+        "Share of samples set aside for counting errors",
+        "For gaussian and laplace, 0 … 0.5. Empty: 0.",
+    ),
+    FoldedFields("Another mechanism"),
+    Field(
+        "privacy.mechanism",
+        "Mechanism",
+        "With one that protects samples, ε is what one sample loses; inf is then no privacy.",
+        "direction",
+        MECHANISMS,
+    ),
+    Field("privacy.epsilon_e", "ε for the error count", "For gaussian and laplace. Empty: 5 %."),
+    Field(
+        "privacy.epsilon_y",
+        "ε for the label counts",
+        "For gaussian and laplace. Empty: 5 %. The gradient gets the rest.",
+    ),
+    Field(
+        "privacy.delta",
+        "δ",
+        "For gaussian: the chance that is left open to tell more. Empty: 0.000001.",
+    ),
+    Field(
+        "privacy.directions",
+        "Directions",
+        "k, for direction: how many there are to choose from. Empty: 1,024.",
+    ),
+    FormStep("The crowd", "How many will take part, and what can they reach?"),
+    Field(
+        "stop.updates",
+        "Check-ins that you expect",
+        "From all devices together, within a factor of four: the size of the steps follows from "
+        "it, and the task ends after so many.",
+        "1000",
+    ),
+    Field("enrolment.mode", "Who may join", "", "open", MODES),
+    FoldedFields("End earlier at a target error"),
+    Field(
+        "stop.error",
+        "Target error",
+        "ρ, between 0 and 1: the task ends earlier when its error is surely at most this. Empty: "
+        "never.",
+    ),
+    Field("stop.window", "Over the last check-ins that measured it"),
+    Field(
+        "stop.samples",
+        "With at least so many predictions",
+        "Empty: 1,000, or 200 where each of these check-ins tells of one.",
+    ),
+    Field("stop.confidence", "At this confidence"),
+    Field("stop.devices", "From at least so many devices"),
+    FoldedFields("Model and algorithm"),
+    Field(
+        "model.kind",
+        "Model",
+        "softmax and hinge for labels, ridge and huber for a number.",
+        names=MODELS,
+        none="chosen by the answer: softmax for labels, huber for a number",
+    ),
+    Field(
+        "model.clip",
+        "Clip",
+        "S, for gaussian and laplace: the bound on a sample’s gradient; smaller means less noise. "
+        "Empty: what suits the planned rate; otherwise the model’s own bound, so that ridge needs "
+        "one.",
+    ),
+    Field("model.regularization", "Regularization", "λ."),
+    Field("model.radius", "Radius", "R, the bound on ‖w‖₂."),
+    Field("model.intercept", "With an intercept", "Raises the bound S."),
+    Field("model.delta", "Huber’s delta", "Where the loss becomes linear."),
+    Field("optimizer.kind", "Algorithm of the server", names=OPTIMIZERS),
+    Field(
+        "optimizer.rate",
+        "Rate",
+        "For sgd and average-gradient.",
+        names=RATES,
+        none="default: planned, or sqrt if c is given",
+    ),
+    Field("optimizer.c", "c", "The rate’s constant. Empty: planned, or 1."),
+    Field(
+        "optimizer.averaging",
+        "Averaging",
+        "Export an average of iterates: 0 is the plain mean, 8 favours the newest. Empty: 3 with "
+        "the planned rate, otherwise none.",
+    ),
+    Field(
+        "optimizer.reach",
+        "Reach",
+        "D of the planned rate: how far the parameters are expected to go. Empty: what suits the "
+        "mechanism.",
+    ),
+    FoldedFields("Limits for devices"),
+    Field(
+        "enrolment.checkins_per_minute",
+        "Check-ins a minute of a device",
+        "In bursts of up to ten. Empty: twice what the sensor gives, or 60.",
+    ),
+    Field(
+        "enrolment.max_staleness",
+        "Most versions late",
+        "Older check-ins are refused. Empty: none is too old.",
+    ),
+]
+"""From top to bottom: a field belongs to the step or fold above it."""
+
+
+def _steps() -> list[FormStep]:
+    steps: list[FormStep] = []
+    for row in FORM:
+        match row:
+            case FormStep():
+                steps.append(row)
+                fields = row.fields
+            case FoldedFields():
+                steps[-1].folds.append(row)
+                fields = row.fields
+            case Field():
+                fields.append(row)
+    return steps
+
+
+STEPS = _steps()
+FIELDS = {row.key: row for row in FORM if isinstance(row, Field)}
+DEFAULTS = {key: field.start for key, field in FIELDS.items()}

@@ -1,0 +1,153 @@
+"""Who is signed in: the cookie, the token against forged requests, and pages for owners only."""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeAlias
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.portal.pages.context import front_of, service_of
+from crowdml.portal.pages.owner.posted import Posted, read_form
+from crowdml.portal.pages.page import redirect, render
+from crowdml.portal.words import say
+from crowdml.server.database import SESSION_SECONDS
+
+__all__ = [
+    "csrf_token",
+    "for_owner",
+    "forget",
+    "is_same_origin",
+    "on_post",
+    "refuse_forged",
+    "remember",
+    "session_token",
+]
+
+Page: TypeAlias = Callable[[Request], Awaitable[Response]]
+Deed: TypeAlias = Callable[[Request, Posted], Awaitable[Response]]
+
+COOKIE, SECURE_COOKIE = "crowdml", "__Host-crowdml"
+CSRF = "csrf"
+"""The name of the hidden field in every form."""
+
+
+class Owner(NamedTuple):
+    """Who is signed in, and the token that this owner's forms carry."""
+
+    name: str
+    csrf: str
+
+
+def csrf_token(session: str) -> str:
+    """Known to pages of this session alone: a foreign page can send a cookie, not read a page.
+
+    >>> csrf_token("a") == csrf_token("a"), csrf_token("a") == csrf_token("b")
+    (True, False)
+    """
+    return hmac.new(session.encode(), b"crowdml form", hashlib.sha256).hexdigest()
+
+
+def is_same_origin(request: Request) -> bool:
+    """Whether the browser says that its form came from this server, where it says anything.
+
+    Something in front may add TLS, so that a browser's https is http here, or have another name.
+    """
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    here = {f"{scheme}://{request.url.netloc}" for scheme in (request.url.scheme, "https")}
+    here.add(front_of(request).origin or "")
+    return site in (None, "same-origin") and (origin is None or origin in here)
+
+
+def refuse_forged(request: Request) -> Response:
+    return render(
+        request,
+        "error.html",
+        403,
+        title=say("Nothing was changed"),
+        detail=say(
+            "the request did not come from a form of this site. "
+            "Go back, load the page again, and send it once more."
+        ),
+    )
+
+
+# The cookie
+
+
+def session_token(request: Request) -> str | None:
+    token = request.cookies.get(SECURE_COOKIE)
+    if token is None and request.url.scheme != "https":
+        token = request.cookies.get(COOKIE)
+    return token
+
+
+def remember(request: Request, response: Response, token: str) -> None:
+    secure = _is_secure(request)
+    response.set_cookie(
+        SECURE_COOKIE if secure else COOKIE,
+        token,
+        max_age=SESSION_SECONDS,
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def forget(request: Request, response: Response) -> None:
+    secure = _is_secure(request)
+    name = SECURE_COOKIE if secure else COOKIE
+    response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _is_secure(request: Request) -> bool:
+    """The browser's own word counts too: behind something that adds TLS, requests are http."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https:")
+
+
+# Pages for owners only
+
+
+def for_owner(page: Page) -> Page:
+    """Show the page to owners; send others to sign in, and then back."""
+
+    async def guarded(request: Request) -> Response:
+        if await _owner(request) is None:
+            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return redirect(request, f"/owner/sign-in?next={quote(path, safe='')}")
+        return await page(request)
+
+    return guarded
+
+
+def on_post(deed: Deed) -> Page:
+    """Do it for owners only, and only from a form of their own session."""
+
+    async def guarded(request: Request) -> Response:
+        if not is_same_origin(request):
+            return refuse_forged(request)
+        owner = await _owner(request)
+        if owner is None:
+            return redirect(request, "/owner/sign-in")
+        form = await read_form(request)
+        if not hmac.compare_digest(form.pop(CSRF, "").encode(), owner.csrf.encode()):
+            return refuse_forged(request)
+        return await deed(request, form)
+
+    return guarded
+
+
+async def _owner(request: Request) -> Owner | None:
+    token = session_token(request)
+    if not token:
+        return None
+    name = await service_of(request).in_store(lambda store: store.accounts.session(token))
+    if name is None:
+        return None
+    owner = Owner(name, csrf_token(token))
+    request.state.owner = owner
+    return owner

@@ -1,0 +1,95 @@
+"""One task in its owner's hands: state, invites, devices."""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
+from crowdml.portal.pages.context import learner_of, service_of
+from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.session import for_owner, on_post
+from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
+from crowdml.portal.pages.page import redirect
+from crowdml.portal.pages.tasks import join_link
+from crowdml.portal.words import count, say, state
+from crowdml.protocol import State
+from crowdml.server.database import Store
+
+__all__ = ["invite", "revoke", "set_state", "task"]
+
+MOST_USES = 1_000_000
+
+
+@for_owner
+async def task(request: Request) -> Response:
+    return await task_page(request, done=_done(request.query_params.get("done", "")))
+
+
+def _done(what: str) -> str:
+    return {
+        "created": say("The task is created, and open for check-ins."),
+        "edited": say("The changes are saved."),
+        "paused": say("The task is paused: it takes no check-ins until you resume it."),
+        "running": say("The task takes check-ins again."),
+        "reopened": say("The task goes on. What was reported of its error before counts no more."),
+        "stopped": say("The task has ended for good. Its model stays."),
+        "revoked": say("The device is excluded. What it sent before stays in the model."),
+    }.get(what, "")
+
+
+@on_post
+async def set_state(request: Request, posted: Posted) -> Response:
+    learner, wanted = learner_of(request), posted.get("state", "")
+    if learner.state is State.REACHED and wanted == "reopened":
+        return await _steer(request, lambda _: learner.reopen(request.state.owner.name), wanted)
+    if learner.state.final:
+        name = state(learner.state, learner.version)
+        return await task_page(request, 409, wrong=say("The task has ended: {state}.", state=name))
+    if wanted == "stopped" and posted.get("confirm", "").strip() != learner.task.name:
+        wrong = say("To stop the task for good, type its name: {name}", name=learner.task.name)
+        return await task_page(request, 400, wrong=wrong, stopping=wrong)
+    by = request.state.owner.name
+    return await _steer(
+        request, lambda store: store.set_task_state(learner.task.name, wanted, by=by), wanted
+    )
+
+
+@on_post
+async def invite(request: Request, posted: Posted) -> Response:
+    """The answer itself shows the code, this once: it is stored nowhere and in no address."""
+    learner, by = learner_of(request), request.state.owner.name
+    uses = whole(posted.get("uses", ""), MOST_USES)
+    if not uses:
+        found, most = posted.get("uses", "")[:40], count(MOST_USES)
+        wrong = say("An invite must have 1 to {most} uses, found {n}.", most=most, n=found or "–")
+        return await task_page(request, 400, wrong=wrong, uses_wrong=wrong)
+    code = await service_of(request).steer(
+        lambda store: store.create_invite(learner.id, uses, by=by)
+    )
+    link = f"{join_link(request)}#invite={code}"
+    return await task_page(request, invite=Invite(code, uses, link))
+
+
+@on_post
+async def revoke(request: Request, posted: Posted) -> Response:
+    learner, by = learner_of(request), request.state.owner.name
+    number = whole(posted.get("device", ""), 10**12)
+
+    def exclude(store: Store) -> None:
+        found = [] if number is None else store.devices(learner.id, number, 1)
+        if not found or found[0].number != number or found[0].status != "active":
+            raise InvalidInput(Phrase("this task has no such active device."))
+        store.set_device_status(found[0].name, "revoked", by=by)
+
+    return await _steer(request, exclude, "revoked")
+
+
+async def _steer(request: Request, change: Callable[[Store], None], done: str) -> Response:
+    try:
+        await service_of(request).steer(change)
+    except InvalidInput as error:
+        wrong = say(error.phrase)
+        return await task_page(request, 400, wrong=wrong[:1].upper() + wrong[1:])
+    return redirect(request, f"/owner/tasks/{learner_of(request).task.name}?done={done}")

@@ -1,0 +1,106 @@
+"""One task as its owner sees it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import segno
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.learnt import FORMATS
+from crowdml.portal.pages.context import learner_of, service_of
+from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.portal.pages.page import render
+from crowdml.portal.pages.tasks import join_link
+from crowdml.protocol import EDITABLE, Task
+from crowdml.server.results import reports
+
+__all__ = ["Invite", "task_page", "whole"]
+
+PER_PAGE = 100
+NEWEST = 50
+
+
+class Invite(NamedTuple):
+    """A code, for once: as text, as a link and as a picture of that.
+
+    The code is in the part of the link that browsers keep to themselves.
+    """
+
+    code: str
+    uses: int
+    link: str
+
+    @property
+    def picture(self) -> str:
+        code = segno.make(self.link, error="m")
+        return code.svg_data_uri(scale=6, border=3, dark="#000", light="#fff")
+
+
+async def task_page(
+    request: Request,
+    status: int = 200,
+    *,
+    edits: Mapping[str, str] | None = None,
+    mistakes: Mapping[str, list[str]] | None = None,
+    **said: Any,
+) -> Response:
+    """The page, with what there is to say of what was just done.
+
+    Args:
+        edits: What was typed in, where it is wrong.
+        mistakes: What is wrong with it, by field.
+        said: `done`, `wrong`, `stopping`, `deleting`, `uses_wrong` in words; `invite`.
+    """
+    learner, service = learner_of(request), service_of(request)
+    first = whole(request.query_params.get("from", "0"), 10**12) or 0
+    statistics = reports.statistics(learner)
+    devices, actions, invited = await service.in_reader(
+        lambda store: (
+            reports.devices(store, learner.id, first, PER_PAGE + 1),
+            store.accounts.actions(learner.task.name, NEWEST),
+            store.count_invites(learner.id),
+        )
+    )
+    nothing = dict.fromkeys(("done", "wrong", "stopping", "deleting", "uses_wrong"), "")
+    return render(
+        request,
+        "owner/task.html",
+        status,
+        learner=learner,
+        task=learner.task,
+        stats=statistics,
+        devices=devices[:PER_PAGE],
+        first=first,
+        before=max(first - PER_PAGE, 0) if first else None,
+        after=devices[PER_PAGE][0].number if len(devices) > PER_PAGE else None,
+        invited=invited,
+        actions=actions,
+        exports=list(FORMATS) if learner.published.version else [],
+        link=join_link(request),
+        editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],
+        edits=edits or _written(learner.task),
+        mistakes=mistakes or {},
+        **{"invite": None} | nothing | said,
+    )
+
+
+def _written(task: Task) -> dict[str, str]:
+    updates, error = task.stop.updates, task.stop.error
+    return {
+        "title": task.title,
+        "objective": task.objective,
+        "stop.updates": "" if updates is None else str(updates),
+        "stop.error": "" if error is None else f"{error:g}",
+    }
+
+
+def whole(text: str, most: int) -> int | None:
+    """
+    >>> whole("12", 100), whole("-1", 100), whole("101", 100), whole("²", 100)
+    (12, None, None, None)
+    """
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        return None
+    return int(text) if int(text) <= most else None

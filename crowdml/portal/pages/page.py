@@ -1,0 +1,119 @@
+"""Rendering pages: one template folder, one set of headers, nothing from elsewhere."""
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from crowdml.errors import Rejected
+from crowdml.phrase import Phrase
+from crowdml.portal.pages.context import front_of
+from crowdml.portal.pages.static import STATIC
+from crowdml.portal.words import (
+    catalogue,
+    current_language,
+    in_language,
+    preferred,
+    say,
+    say_html,
+    speaking,
+)
+from crowdml.portal.words import plain as words
+from crowdml.protocol import PROBLEMS
+
+__all__ = ["HEADERS", "error_page", "redirect", "render"]
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+POLICY = "Content-Security-Policy"
+HEADERS = {
+    "Cache-Control": "no-cache",
+    POLICY: (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Permissions-Policy": (
+        "accelerometer=(self), geolocation=(self), "
+        "microphone=(self), screen-wake-lock=(self), camera=(), payment=(), usb=()"
+    ),
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""On every page: only this server's own files, in no one else's frame."""
+
+
+def render(
+    request: Request,
+    template: str,
+    status: int = 200,
+    cache: str = "no-store",
+    inline: str = "",
+    **context: Any,
+) -> Response:
+    """A page from a template; `request.state.owner` is set where an owner has signed in.
+
+    `inline` is the one script that may stand in the page itself.
+    """
+    prefix = front_of(request).prefix
+    always = {
+        "path": request.url.path,
+        "prefix": prefix,
+        "owner": getattr(request.state, "owner", None),
+        "inline": inline,
+        "asset": lambda path: prefix + STATIC.address(path),
+    }
+    body = _environment().get_template(template).render(always | context)
+    headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
+    if inline:
+        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+        policy = f"script-src 'self' 'sha256-{digest}'"
+        headers[POLICY] = headers[POLICY].replace("script-src 'self'", policy)
+    return HTMLResponse(body, status, headers)
+
+
+def redirect(request: Request, path: str) -> Response:
+    """To another page of this site."""
+    return RedirectResponse(front_of(request).prefix + path, 303)
+
+
+def error_page(request: Request, error: Rejected) -> Response:
+    """What went wrong, for people, with a way on."""
+    here = request.url.path[:200]
+    known = error.kind != "not-found" or "path_params" in request.scope
+    with speaking(preferred(request)):
+        detail = say(error.phrase) if known else say("there is no page at {here}.", here=here)
+        title = say(PROBLEMS[error.kind].title)
+        return render(request, "error.html", error.status, title=title, detail=detail)
+
+
+def said(what: Phrase | Iterable[Phrase]) -> str:
+    """Say a phrase, or several of them one after the other."""
+    return say(what) if isinstance(what, Phrase) else " ".join(map(say, what))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {name: getattr(words, name) for name in words.__all__} | {"said": said}
+    environment.globals |= {
+        "_": say_html,
+        "catalogue": catalogue,
+        "current_language": current_language,
+        "in_language": in_language,
+        "words": words,
+    }
+    return environment

@@ -1,0 +1,116 @@
+"""The pictures on the pages, as SVG or PNG, and their numbers as CSV."""
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.phrase import Phrase
+from crowdml.portal.pages.context import learner_of, portal_of
+from crowdml.portal.pages.page import HEADERS
+from crowdml.portal.pages.tasks import facts_of
+from crowdml.portal.pictures import (
+    CHARTS,
+    THEMES,
+    Slider,
+    as_csv,
+    draw_spark,
+    hiding,
+    save,
+    sliders,
+)
+from crowdml.protocol import Terms, rejected
+
+__all__ = ["chart", "hidden", "spark"]
+
+FIXED = {"v", "epsilon"}
+"""In the query of a picture that stays as it is for a while."""
+
+OUTSIDE = "{name} must lie in {low} … {high}, found {found}."
+FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
+
+
+async def chart(request: Request) -> Response:
+    name, kind = request.path_params["chart"], request.path_params["format"]
+    if name not in CHARTS or kind not in FORMATS:
+        raise rejected(
+            "not-found", Phrase("there is no chart {name}.", name=f"{name[:40]}.{kind[:10]}")
+        )
+    learner, theme, facts = learner_of(request), _theme(request), facts_of(request)
+    if kind == "csv":
+        body = as_csv(CHARTS[name].columns, CHARTS[name].rows(facts))
+    else:
+        # Pace moves with the clock, the others with the check-ins alone.
+        minute = time.time() // 60 if name == "pace" else 0
+        key = (learner.id, name, kind, theme, facts.statistics.version, minute)
+        drawn, colours = CHARTS[name], THEMES[theme]
+        body = await portal_of(request).charts.picture(
+            key, lambda: save(drawn.draw(facts, colours), kind, colours, drawn.alt(facts))
+        )
+    saved = f"{learner.task.name}-{name}" if "save" in request.query_params else ""
+    return _picture(request, body, kind, saved)
+
+
+async def spark(request: Request) -> Response:
+    learner, theme, facts = learner_of(request), _theme(request), facts_of(request)
+    key = (learner.id, "spark", theme, facts.statistics.version)
+    colours = THEMES[theme]
+    body = await portal_of(request).charts.picture(
+        key, lambda: save(draw_spark(facts, colours), "svg", colours)
+    )
+    return _picture(request, body, "svg")
+
+
+async def hidden(request: Request) -> Response:
+    """How the task's mechanism hides, at the settings in the query."""
+    learner, theme = learner_of(request), _theme(request)
+    terms, colours = learner.task.terms, THEMES[theme]
+    settings = {slider.name: _setting(request, slider) for slider in sliders(terms)}
+    if "sent" in request.query_params:
+        settings["sent"] = _sent(request, terms)
+
+    def draw() -> bytes:
+        how = hiding(terms, **settings)
+        return save(how.draw(colours), "svg", colours, how.caption)
+
+    again = request.query_params.get("again", "")[:9]
+    key = (learner.id, theme, again, *settings.values())
+    return _picture(request, await portal_of(request).hidden.picture(key, draw), "svg")
+
+
+def _picture(request: Request, body: bytes, kind: str, name: str = "") -> Response:
+    # A page that asks for a version reads its title first and then shows it: loaded once.
+    cache = "private, max-age=60" if request.query_params.keys() & FIXED else "no-cache"
+    headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
+    headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
+    if name:
+        headers["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
+    return Response(body, media_type=FORMATS[kind], headers=headers)
+
+
+def _theme(request: Request) -> str:
+    return "dark" if request.query_params.get("theme") == "dark" else "light"
+
+
+def _setting(request: Request, slider: Slider) -> float:
+    """Rounded as the sliders do, so that there are not endlessly many pictures to draw."""
+    value = _number(request, slider.name, slider.low, slider.high)
+    return float(f"{value:.{3 if slider.whole else 2}g}")
+
+
+def _sent(request: Request, terms: Terms) -> int:
+    """The place of the direction that the dial's needle points at."""
+    most = terms.mechanism().picture(terms.loss.total, terms.collection.batch).numbers
+    return int(_number(request, "sent", 1, most))
+
+
+def _number(request: Request, name: str, low: float, high: float) -> float:
+    text = request.query_params.get(name, "")
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        problem = Phrase(OUTSIDE, name=name, low=low, high=high, found=f"{text[:40]!r}")
+        raise rejected("invalid-parameter", problem)
+    return value

@@ -1,0 +1,48 @@
+"""The programs that this server hands to devices, and their hashes, to be compared."""
+
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from crowdml import one_file_device as standalone
+from crowdml.portal.pages.context import front_of
+from crowdml.portal.pages.page import HEADERS, render
+from crowdml.portal.pages.static import STATIC
+
+__all__ = ["PROGRAM_SHA256", "program", "program_files", "program_hashes", "program_page"]
+
+PROGRAM = Path(standalone.__file__).read_bytes()
+PROGRAM_SHA256 = hashlib.sha256(PROGRAM).hexdigest()
+
+
+def program_files() -> dict[str, str]:
+    """The SHA-256 of each file of the phone's program, by its path in the package."""
+    return {
+        path[1:]: file.sha256.hex()
+        for path, file in STATIC.files.items()
+        if path.startswith("/web/") and path.endswith(".js")
+    }
+
+
+async def program(request: Request) -> Response:
+    return Response(PROGRAM, media_type="text/x-python", headers=HEADERS)
+
+
+async def program_page(request: Request) -> Response:
+    return render(
+        request,
+        "program.html",
+        files=program_files(),
+        version=version("crowdml"),
+        alone=PROGRAM_SHA256,
+        here=front_of(request).root(request),
+    )
+
+
+async def program_hashes(request: Request) -> Response:
+    """The same as `sha256sum -c` reads it."""
+    lines = "".join(f"{sha256}  {path}\n" for path, sha256 in program_files().items())
+    return PlainTextResponse(lines, headers=HEADERS)

@@ -1,0 +1,145 @@
+"""The public pages: tasks, one task, joining it, and how privacy works here."""
+
+import io
+import time
+from urllib.parse import urlsplit
+
+import msgspec
+import segno
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdml.phrase import Phrase
+from crowdml.portal.pages.context import front_of, learner_of, portal_of, service_of
+from crowdml.portal.pages.description import Description
+from crowdml.portal.pages.listing import Listing
+from crowdml.portal.pages.page import HEADERS, render
+from crowdml.portal.pages.program import PROGRAM_SHA256
+from crowdml.portal.pictures import CHARTS, CURIOUS
+from crowdml.portal.words import (
+    Example,
+    Facts,
+    Performance,
+    guess_of,
+    is_quick,
+    make_example,
+    newest,
+)
+from crowdml.protocol import (
+    LEVELS,
+    MECHANISMS,
+    USUAL_MECHANISM,
+    CollectionSpec,
+    Features,
+    ModelTerms,
+    Target,
+    Terms,
+    Wanted,
+    rejected,
+)
+from crowdml.server.results import model_card, reports
+
+__all__ = ["card", "facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
+
+LONGEST_HOST = 255
+
+USUAL = Terms(
+    task="usual",
+    owner="-",
+    contact="-",
+    purpose="-",
+    sensors="-",
+    features=Features(1),
+    target=Target(("a", "b", "c")),
+    model=ModelTerms("softmax"),
+    privacy=MECHANISMS[USUAL_MECHANISM].terms.of(Wanted(4.0)),
+    collection=CollectionSpec(50).terms(USUAL_MECHANISM, 3),
+)
+"""A task with nothing but defaults, for examples."""
+
+
+async def tasks(request: Request) -> Response:
+    service = service_of(request)
+    listing = Listing.of(service.registry.learners(), request.query_params)
+    cards = [(learner, reports.statistics(learner)) for learner in listing.shown]
+    return render(
+        request, "tasks.html", cache="no-cache", listing=listing, cards=cards, guess_of=guess_of
+    )
+
+
+async def task(request: Request) -> Response:
+    learner, facts = learner_of(request), facts_of(request)
+    return render(
+        request,
+        "task.html",
+        cache="no-cache",
+        learner=learner,
+        about=Description.of(learner),
+        facts=facts,
+        stats=facts.statistics,
+        performance=Performance(facts),
+        newest=newest,
+        charts=CHARTS,
+        curious=CURIOUS,
+        sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
+        example=await _example(request),
+    )
+
+
+async def _example(request: Request) -> Example | None:
+    """Made anew for each version, off the event loop; None where it would take long."""
+    learner = learner_of(request)
+    terms, now = learner.task.terms, learner.published
+    if not is_quick(terms):
+        return None
+    return await portal_of(request).examples.picture(
+        (learner.id, now.version),
+        lambda: make_example(terms, learner.terms_sha256, now.w, now.version),
+    )
+
+
+async def join(request: Request) -> Response:
+    learner, root = learner_of(request), front_of(request).root(request)
+    return render(
+        request,
+        "join.html",
+        learner=learner,
+        about=Description.of(learner),
+        link=join_link(request),
+        root=root,
+        fingerprint=front_of(request).fingerprint,
+        program_sha256=PROGRAM_SHA256,
+        loopback=urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1"),
+    )
+
+
+async def join_code(request: Request) -> Response:
+    """The join link as a QR code."""
+    learner_of(request)
+    svg, code = io.BytesIO(), segno.make(join_link(request), error="m")
+    code.save(svg, "svg", scale=6, border=3, dark="#000", light="#fff", xmldecl=False, nl=False)
+    return Response(svg.getvalue(), media_type="image/svg+xml", headers=HEADERS)
+
+
+async def card(request: Request) -> Response:
+    """The model card: a file for hubs, in English."""
+    return Response(model_card(learner_of(request)), media_type="text/markdown", headers=HEADERS)
+
+
+async def privacy(request: Request) -> Response:
+    return render(request, "privacy.html", cache="no-cache", levels=LEVELS, usual=USUAL.promise)
+
+
+def facts_of(request: Request) -> Facts:
+    """The numbers behind a task's charts, as of now."""
+    learner = learner_of(request)
+    now = learner.published
+    return Facts(now.task, now.statistics(learner.devices, time.time()), now.course)
+
+
+def join_link(request: Request) -> str:
+    if len(request.url.netloc) > LONGEST_HOST:
+        raise rejected(
+            "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)
+        )
+    return f"{front_of(request).root(request)}/join/{request.path_params['task']}"

@@ -1,0 +1,112 @@
+"""The charts of a task: those that every reader looks for, and those for the curious."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from crowdml.portal.pictures.chart import Chart, nothing, thin
+from crowdml.portal.pictures.drawing import Theme, empty, figure, in_whole_numbers, tidy
+from crowdml.portal.pictures.error_chart import ERROR
+from crowdml.portal.pictures.label_chart import LABELS
+from crowdml.portal.words import Facts, count, local, say
+from crowdml.server.database import this_minute
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CHARTS", "CURIOUS"]
+
+HOUR = 60
+
+
+def pace_rows(facts: Facts) -> list[tuple[float, ...]]:
+    return [(minute, n) for minute, n in sorted(facts.course.by_minute.items())]
+
+
+def draw_pace(facts: Facts, theme: Theme) -> "Figure":
+    now = this_minute()
+    recent = [(m, n) for m, n in pace_rows(facts) if m > now - 60 * HOUR]
+    if not recent:
+        return empty(theme, say("No check-ins in the last hour"))
+    picture, axes = figure(theme)
+    minutes, numbers = zip(*recent, strict=True)
+    axes.bar([(m - now) / 60 for m in minutes], numbers, color=theme.accent, width=0.8)
+    axes.set_xlim(-HOUR, 1)
+    axes.set_xlabel(say("minutes ago"))
+    axes.set_ylabel(say("check-ins a minute"))
+    return tidy(picture, axes)
+
+
+def say_pace(facts: Facts) -> str:
+    rows = sorted(facts.course.by_minute.items())
+    if not rows:
+        return say("none yet")
+    return say("{n} in the newest minute with any", n=count(rows[-1][1]))
+
+
+def staleness_rows(facts: Facts) -> list[tuple[float, ...]]:
+    """Check-ins; the mean staleness between this point and the one before."""
+    points = [(0, 0), *((p.version, p.staleness) for p in facts.course.points)]
+    return [(v, (s - s0) / (v - v0)) for (v0, s0), (v, s) in pairwise(points)]
+
+
+def say_staleness(facts: Facts) -> str:
+    now = facts.statistics
+    mean = local(f"{now.staleness_mean:.1f}")
+    return say("{mean} versions on average, {most} at most", mean=mean, most=now.staleness_max)
+
+
+def device_rows(facts: Facts) -> list[tuple[float, ...]]:
+    return [(point.version, point.active_devices) for point in facts.course.points]
+
+
+def say_devices(facts: Facts) -> str:
+    now = facts.statistics
+    active, joined = count(now.active_devices), count(now.devices)
+    return say("{active} of {joined} that joined", active=active, joined=joined)
+
+
+def _line(facts: Facts, rows: list[tuple[float, ...]], label: str, theme: Theme) -> "Figure":
+    """Something over the check-ins, from zero up."""
+    if not rows:
+        return nothing(facts, theme)
+    picture, axes = figure(theme)
+    axes.plot(*zip(*thin(rows), strict=True), color=theme.accent)
+    axes.set_ylim(bottom=0)
+    in_whole_numbers(axes.xaxis)
+    axes.set_xlabel(say("check-ins"))
+    axes.set_ylabel(label)
+    return tidy(picture, axes)
+
+
+CURIOUS = {
+    "devices": Chart(
+        lambda task: say("Devices that have checked in"),
+        lambda task: say("Each at least once. Others have joined and are still collecting."),
+        say_devices,
+        ("checkins", "devices"),
+        device_rows,
+        lambda facts, theme: _line(
+            facts, device_rows(facts), say("devices that checked in"), theme
+        ),
+    ),
+    "pace": Chart(
+        lambda task: say("Check-ins a minute"),
+        lambda task: say("Over the last hour. Times are kept to the minute only."),
+        say_pace,
+        ("minute", "checkins"),
+        pace_rows,
+        draw_pace,
+    ),
+    "staleness": Chart(
+        lambda task: say("Staleness"),
+        lambda task: say(
+            "How outdated the model was when a device answered: the check-ins that came in "
+            "between the device’s asking for it and its own check-in."
+        ),
+        say_staleness,
+        ("checkins", "staleness"),
+        staleness_rows,
+        lambda facts, theme: _line(facts, staleness_rows(facts), say("versions late"), theme),
+    ),
+}
+CHARTS = {"error": ERROR, "labels": LABELS} | CURIOUS

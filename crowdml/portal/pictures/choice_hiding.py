@@ -1,0 +1,117 @@
+"""How a choice hides everything at once: the dial of directions, for any ε."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdml.portal.pictures.drawing import Theme, dials
+from crowdml.portal.words import plain as words
+from crowdml.portal.words import say
+from crowdml.privacy import Choice, Dial, SystemChance
+from crowdml.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.projections.polar import PolarAxes
+
+__all__ = ["ChoiceHiding"]
+
+DRAWS = 60
+THINNEST = 0.03
+"""Of an arc, in radians, to be seen at all."""
+
+
+@dataclass(frozen=True)
+class ChoiceHiding:
+    """The k directions in the order of someone's data, and the place in it of the one sent.
+
+    Place 1 is the closest to the data.
+    """
+
+    choice: Choice
+    sent: int
+
+    @classmethod
+    def of(cls, dial: Dial, sent: int = 0) -> "ChoiceHiding":
+        """By real chance, unless it is said which one was sent."""
+        (choice,) = dial
+        return cls(choice, sent or choice.choose(np.arange(1, choice.k + 1), SystemChance()))
+
+    @property
+    def title(self) -> str:
+        return say("How chance changes what is sent")
+
+    @property
+    def about(self) -> str:
+        return say(
+            "Around the dial lie all {k} directions: on top those closest to your data, at the "
+            "bottom those that say the opposite. Chance picks one, most often from the bold arc. "
+            "The needle shows one that was really drawn, the dots {draws} more. The right dial "
+            "belongs to someone whose data say the very opposite: the same needle could be theirs.",
+            k=words.count(self.choice.k),
+            draws=DRAWS,
+        )
+
+    @property
+    def again(self) -> str:
+        """What the button says that lets chance decide anew."""
+        return say("Send another")
+
+    @property
+    def caption(self) -> str:
+        choice = self.choice
+        return say(
+            "At ε = {epsilon} this one was sent: number {sent} of {k} in the order of your data. "
+            "Its chance was {yours} with your data and would have been {theirs} with the opposite "
+            "data. No direction’s chance differs by more than between {unlikely} and {likely}, so "
+            "someone with a fifty-fifty guess about everything in a check-in can become at most "
+            "{sure} sure.",
+            epsilon=words.epsilon(choice.epsilon),
+            sent=words.count(self.sent),
+            k=words.count(choice.k),
+            yours=words.chance(self.chance(self.sent)),
+            theirs=words.chance(self.chance(self._opposite(self.sent))),
+            likely=words.chance(choice.likely),
+            unlikely=words.chance(choice.unlikely),
+            sure=words.certainty(choice.epsilon),
+        )
+
+    def chance(self, place: int) -> float:
+        """How likely the direction at this place is to be sent."""
+        return self.choice.likely if place <= self.choice.t else self.choice.unlikely
+
+    def _opposite(self, place: int) -> int:
+        """The place of the same direction for data that say the opposite."""
+        return self.choice.k + 1 - place
+
+    def draw(self, theme: Theme) -> "Figure":
+        here, there = self.chance(self.sent), self.chance(self._opposite(self.sent))
+        titles = (
+            say("your data: {chance}", chance=words.chance(here)),
+            say("the opposite: {chance}", chance=words.chance(there)),
+        )
+        picture, (yours, theirs) = dials(theme, titles)
+        self._dial(yours, 0.0, theme.accent, theme)
+        self._dial(theirs, np.pi, theme.other, theme)
+        return picture
+
+    def _dial(self, axes: "PolarAxes", top: float, colour: str, theme: Theme) -> None:
+        """The likely ones as an arc around `top`, the needle, and more draws as dots."""
+        choice, chance = self.choice, SystemChance()
+        arc = max(2 * np.pi * choice.t / choice.k, THINNEST)
+        axes.bar(0, 0.22, 2 * np.pi, bottom=0.78, color=colour, alpha=0.18)
+        axes.bar(top, 0.22, arc, bottom=0.78, color=colour)
+        order = np.arange(1, choice.k + 1)
+        drawn = np.array([choice.choose(order, chance) for _ in range(DRAWS)])
+        radius = 1.07 + 0.14 * np.linspace(0, 1, DRAWS)
+        axes.plot(top + self._angle(drawn), radius, ".", color=colour, markersize=3)
+        needle = float(self._angle(np.array([self.sent]))[0])
+        axes.plot([needle, needle], [0, 1.0], color=theme.text, linewidth=2.4)
+        axes.plot([0], [0], "o", color=theme.text, markersize=6)
+
+    def _angle(self, places: Array) -> Array:
+        """From the top down on both sides, in turn."""
+        side = np.where(places % 2 == 0, -1.0, 1.0)
+        angles: Array = side * np.pi * (places - 0.5) / self.choice.k
+        return angles

@@ -1,0 +1,71 @@
+"""Rendering pictures off the event loop, and keeping them until the task has moved on."""
+
+import asyncio
+import csv
+import io
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from crowdml.phrase import Phrase
+from crowdml.portal.words import current_language
+from crowdml.protocol import rejected
+
+__all__ = ["Gallery", "as_csv"]
+
+T = TypeVar("T")
+MOST = 512
+ONE_AT_A_TIME = Lock()
+"""Matplotlib's settings are shared by all threads, and one picture at a time leaves the processor
+to check-ins."""
+
+
+class Gallery(Generic[T]):
+    """A cache of pictures, or of what else takes long, in front of a thread that makes them.
+
+    Args:
+        most_waiting: Pictures to be made at once; whoever asks for more is told to come again.
+    """
+
+    def __init__(self, most_waiting: int) -> None:
+        self._most_waiting = most_waiting
+        self._pictures: OrderedDict[tuple[Any, ...], asyncio.Future[T]] = OrderedDict()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="draw")
+
+    async def picture(self, key: tuple[Any, ...], draw: Callable[[], T]) -> T:
+        """The picture with this key, drawn at most once in a language while it is remembered."""
+        key, here = (current_language(), *key), copy_context()
+
+        def drawn() -> T:
+            with ONE_AT_A_TIME:
+                return here.run(draw)
+
+        found = self._pictures.get(key)
+        if found is None:
+            waiting = sum(not picture.done() for picture in self._pictures.values())
+            if waiting >= self._most_waiting:
+                raise rejected(
+                    "unavailable", Phrase("too many pictures are being drawn."), retry_after=5
+                )
+            found = asyncio.get_running_loop().run_in_executor(self._thread, drawn)
+            self._pictures[key] = found
+            if len(self._pictures) > MOST:
+                self._pictures.popitem(last=False)
+        try:
+            return await asyncio.shield(found)
+        except Exception:
+            self._pictures.pop(key, None)
+            raise
+
+
+def as_csv(columns: tuple[str, ...], rows: Iterable[tuple[float | str, ...]]) -> bytes:
+    """
+    >>> as_csv(("checkins", "error"), [(1, 0.5)])
+    b'checkins,error\\r\\n1,0.5\\r\\n'
+    """
+    text = io.StringIO()
+    csv.writer(text).writerows([columns, *rows])
+    return text.getvalue().encode()

@@ -1,0 +1,70 @@
+"""The chart of the labels: how the samples of the crowd divide over them."""
+
+from typing import TYPE_CHECKING
+
+from crowdml.portal.pictures.chart import Chart, nothing, uncertain
+from crowdml.portal.pictures.drawing import Theme, figure, in_percent, tidy
+from crowdml.portal.words import Facts, label_shares, say
+from crowdml.portal.words import plain as words
+from crowdml.protocol import Estimate, Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["LABELS"]
+
+LONGEST = 18
+
+
+def draw_labels(facts: Facts, theme: Theme) -> "Figure":
+    shares = label_shares(facts.task, facts.statistics)
+    if not shares:
+        return nothing(facts, theme)
+    if not all(words.known(Estimate(share.value, share.margin)) for share in shares):
+        return uncertain(theme)
+    picture, axes = figure(theme)
+    names = [_short(share.label) for share in shares]
+    value = [share.value for share in shares]
+    below = [min(share.margin, share.value) for share in shares]
+    above = [min(share.margin, 1 - share.value) for share in shares]
+    axes.barh(names, value, xerr=(below, above), color=theme.accent, ecolor=theme.text, capsize=3)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    in_percent(axes.xaxis)
+    axes.set_xlabel(say("share of samples"))
+    return tidy(picture, axes, grid="x")
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+
+
+def note_labels(task: Task) -> str:
+    promise = task.terms.promise
+    if not task.terms.mechanism().counts:
+        return say("Not counted: in this task no check-in counts answers.")
+    if promise.roles:
+        said = say("From the check-ins that count answers, made to add up to 100 %.")
+    elif not promise.exact:
+        said = say("From noisy counts, made to add up to 100 %.")
+    else:
+        said = say("From exact counts.")
+    return said + " " + say("The truth lies within the lines with 95 % confidence.")
+
+
+def say_labels(facts: Facts) -> str:
+    shares = [
+        f"{share.label} {words.estimate(Estimate(share.value, share.margin))}"
+        for share in label_shares(facts.task, facts.statistics)
+    ]
+    return ", ".join(shares) or say("not known yet")
+
+
+LABELS = Chart(
+    lambda task: say("Answers"),
+    note_labels,
+    say_labels,
+    ("label", "share", "estimate", "margin"),
+    lambda facts: label_shares(facts.task, facts.statistics),
+    draw_labels,
+)

@@ -1,0 +1,97 @@
+"""How noise hides one sample: two hills, for any ε and b."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdml.portal.pictures.drawing import Theme, figure, tidy
+from crowdml.portal.words import plain as words
+from crowdml.portal.words import say
+from crowdml.privacy import ExactNoise, Hills
+from crowdml.types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["NoiseHiding"]
+
+DRAWS = 60
+
+
+@dataclass(frozen=True)
+class NoiseHiding:
+    """What noise does to one number of the average of n gradients, in the worst case."""
+
+    hills: Hills
+
+    again, sent = "", 0
+    """No button lets chance decide anew, and no single value is shown as sent."""
+
+    @property
+    def title(self) -> str:
+        return say("How noise changes what is sent")
+
+    @property
+    def about(self) -> str:
+        return say(
+            "Each hill shows which values may be sent: one with your sample, one with another in "
+            "its place. The more they overlap, the less a message tells. The ticks are real draws."
+        )
+
+    @property
+    def stddev(self) -> float:
+        return math.sqrt(self.hills.law.variance(self.hills.scale)) * self.hills.step
+
+    @property
+    def caption(self) -> str:
+        hills = self.hills
+        return say(
+            "At ε = {epsilon} and {samples}, in the worst case: one sample moves a number of the "
+            "gradient by {shift}, and the noise has a standard deviation of {stddev}. Someone with "
+            "a fifty-fifty guess about the sample can become at most {sure} sure{but}, from "
+            "everything the device sends about it.",
+            epsilon=words.epsilon(hills.epsilon),
+            samples=words.counted(hills.batch, "sample"),
+            shift=words.local(f"{hills.shift:.2g}"),
+            stddev=words.local(f"{self.stddev:.2g}"),
+            sure=words.certainty(hills.epsilon),
+            but=words.but_for(hills.delta),
+        )
+
+    def draw(self, theme: Theme) -> "Figure":
+        """Two minibatches that differ in one sample: what may be sent for each, and real draws."""
+        picture, axes = figure(theme, height=2.8)
+        hills = self.hills
+        scale, half = hills.scale * hills.step, hills.shift / 2
+        reach = 3.2 * scale + hills.shift
+        grid = np.sort([*np.linspace(-reach, reach, 80), -half, half])
+        sides = [
+            (-half, theme.other, say("another sample")),
+            (half, theme.accent, say("your sample")),
+        ]
+        for row, (truth, colour, name) in enumerate(sides):
+            law = hills.law.outline((grid - truth) / scale)
+            axes.plot(grid, law, color=colour, label=name)
+            axes.fill_between(grid, law, color=colour, alpha=0.12, linewidth=0)
+            axes.axvline(truth, ymin=0.145, ymax=0.8, color=colour, linewidth=1, linestyle=":")
+            below = np.full(DRAWS, -0.07 - 0.08 * row)
+            axes.plot(self._drawn(truth), below, "|", color=colour, markersize=7)
+        axes.set_xlim(-reach, reach)
+        axes.set_ylim(-0.22, 1.3)
+        axes.set_yticks([])
+        axes.set_ylabel(say("how likely"))
+        axes.set_xlabel(say("one number of what is sent"))
+        axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=12)
+        sure = words.certainty(hills.epsilon)
+        title = say("At most {sure} sure which of the two it was", sure=sure)
+        # From the left edge, so that a long one fits.
+        picture.suptitle(title, x=0.01, ha="left", fontsize=13, color=theme.text)
+        return tidy(picture, axes)
+
+    def _drawn(self, truth: float) -> Array:
+        law, step = self.hills.law, self.hills.step
+        steps = np.full(DRAWS, round(truth / step), dtype=np.int64)
+        noisy = law.add(steps, self.hills.sensitivity, self.hills.level, ExactNoise())
+        return noisy.astype(np.float64) * step

@@ -1,0 +1,45 @@
+"""Sentences and numbers of the pages: languages, plain words, worked examples.
+
+Nothing here draws or answers a request.
+"""
+
+from crowdml.portal.words import plain
+from crowdml.portal.words.example import Example, is_quick, make_example
+from crowdml.portal.words.expectation import Expectation
+from crowdml.portal.words.language import (
+    catalogue,
+    current_language,
+    in_language,
+    preferred,
+    say,
+    say_html,
+    speaking,
+)
+from crowdml.portal.words.performance import Facts, Performance, guess_of, newest, what_is_wrong
+from crowdml.portal.words.plain import count, local, percent, state
+from crowdml.portal.words.shares import label_shares
+
+__all__ = [
+    "Example",
+    "Expectation",
+    "Facts",
+    "Performance",
+    "catalogue",
+    "count",
+    "current_language",
+    "guess_of",
+    "in_language",
+    "is_quick",
+    "label_shares",
+    "local",
+    "make_example",
+    "newest",
+    "percent",
+    "plain",
+    "preferred",
+    "say",
+    "say_html",
+    "speaking",
+    "state",
+    "what_is_wrong",
+]

@@ -1,0 +1,114 @@
+"""What leaves a device: check-ins of made-up samples through the real mechanism."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from crowdml.device import features_of, write_checkin
+from crowdml.models import Minibatch
+from crowdml.privacy import Place, Role, Shown, SystemChance, Watched, bound_features
+from crowdml.protocol import Terms
+from crowdml.types import Array
+
+__all__ = ["Example", "ExampleMessage", "is_quick", "make_example"]
+
+MOST_TRIED = 1000
+LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
+"""Numbers that are computed for an example."""
+
+
+class ExampleMessage(NamedTuple):
+    """A check-in: what stays, what is sent and how likely that was; and the message itself."""
+
+    shown: Shown
+    body: str
+
+
+class Example(NamedTuple):
+    """A minibatch of n samples, and what a device would send of it: a message for each role.
+
+    Args:
+        window: The readings behind the first sample, where the task has a sensor.
+        x: The first sample's features.
+        y: The first sample's label or target, in words.
+    """
+
+    n: int
+    window: Array | None
+    x: Array
+    y: str
+    messages: list[ExampleMessage]
+
+
+def is_quick(terms: Terms) -> bool:
+    """Whether an example takes no more than a fraction of a second to make."""
+    sensor, size = terms.features.sensor, terms.make_model().size
+    samples = terms.collection.batch * (size + (sensor.window if sensor else 0))
+    return samples <= LARGEST_SAMPLES and terms.mechanism().effort <= LARGEST_CODEBOOK
+
+
+def make_example(terms: Terms, terms_sha256: str, w: Array, version: int) -> Example:
+    """Samples from a fixed generator, so that they stay the same; chance as real as on a device."""
+    rng = np.random.default_rng(20150629)
+    n = terms.collection.batch
+    windows = [_readings(terms, rng, k) for k in range(n)]
+    x = np.array([_features(terms, window, rng) for window in windows])
+    if terms.n_classes:
+        y = np.arange(n, dtype=np.float64) % terms.n_classes
+    else:
+        y = (terms.target.scale * rng.normal(size=n)).round(2)
+    minibatch = Minibatch(terms.make_model(), w, x, y)
+    return Example(
+        n=n,
+        window=windows[0],
+        x=x[0],
+        y=terms.target.labels[int(y[0])] if terms.n_classes else f"{y[0]:g}",
+        messages=[
+            _message(terms, minibatch, place, version) for place in _places(terms, terms_sha256)
+        ],
+    )
+
+
+def _message(terms: Terms, minibatch: Minibatch, place: Place, version: int) -> ExampleMessage:
+    """What a device there would send of these samples, by the task's own mechanism."""
+    mechanism, watched = terms.mechanism(), Watched(minibatch)
+    event = mechanism.event(watched.n_samples, place)
+    sent = write_checkin(mechanism, watched, event, place, SystemChance(), version)
+    body = msgspec.json.format(msgspec.json.encode(sent), indent=2).decode()
+    return ExampleMessage(mechanism.show(sent, watched, place, terms.target.labels), body)
+
+
+def _places(terms: Terms, terms_sha256: str) -> Iterator[Place]:
+    """Made-up devices, one for each role that a check-in can have."""
+    roles, found = [role for role in Role if terms.collection.roles.share(role)], set[Role]()
+    for k in range(MOST_TRIED):
+        place = Place(terms_sha256, f"example-{k}", 1)
+        role = terms.collection.roles.of(place)
+        if role not in found:
+            found.add(role)
+            yield place
+        if len(found) == len(roles):
+            return
+
+
+def _readings(terms: Terms, rng: np.random.Generator, k: int) -> Array | None:
+    """A window of made-up readings: a level that swings more for each further label."""
+    sensor = terms.features.sensor
+    if sensor is None or sensor.registered.typed_in:
+        return None
+    time = np.arange(sensor.window) / sensor.rate
+    swing = 0.02 + 0.25 * (k % max(terms.n_classes, 2))
+    wave = np.sin(2 * np.pi * 0.09 * sensor.rate * time + rng.uniform(0, 2 * np.pi))
+    noise = rng.normal(scale=0.02, size=sensor.window)
+    return np.asarray(np.abs(sensor.registered.level * (1 + swing * wave + noise)))
+
+
+def _features(terms: Terms, window: Array | None, rng: np.random.Generator) -> Array:
+    count, sensor = terms.features.count, terms.features.sensor
+    if sensor is None or window is None:
+        x = rng.uniform(size=count)
+    else:
+        x = features_of(sensor, count, window)
+    return bound_features(x, count, terms.privacy.norm)

@@ -1,0 +1,145 @@
+"""The language of a page: English texts are their own keys, other languages are catalogues of them.
+
+A catalogue is a folder `languages/<language>/` of TOML files, each with lines
+`"English text" = "the same in that language"`. A text without a line stays English. Where the words
+depend on the whole number n, a line has a table: `{ one = "…", other = "…" }`, with the names that
+CLDR gives to the forms. `languages/<language>.toml` says how the language writes numbers. Templates
+of phrases, which are made below the pages, are in the files that `PHRASES` names.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from gettext import c2py
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+
+from crowdml.phrase import Language, Phrase, Value, joined
+
+__all__ = [
+    "LANGUAGES",
+    "catalogue",
+    "current_language",
+    "in_language",
+    "local",
+    "numbers",
+    "preferred",
+    "say",
+    "say_html",
+    "speaking",
+]
+
+FOLDER = Path(__file__).parents[1] / "languages"
+ENGLISH = "en"
+LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
+PHRASES = ("below", "problems", "promise", "sensors")
+"""The files for phrases, made below the pages. Short words mean other things elsewhere."""
+
+_language = ContextVar("language", default=ENGLISH)
+
+
+def say(text: str | Phrase, **values: Value) -> str:
+    """A text in the language of the moment, with its {names} replaced.
+
+    Numbers are written as the language does. A phrase has its values already.
+
+    >>> with speaking("de"):
+    ...     say("Page {page} of {pages}", page=2, pages=3)
+    ...     say(Phrase("{n} devices had joined", n=1200))
+    'Seite 2 von 3'
+    '1.200 Geräte waren beigetreten'
+    """
+    if isinstance(text, Phrase):
+        return text.render(_spoken(current_language(), *PHRASES))
+    return Phrase(text, **values).render(_spoken(current_language()))
+
+
+def say_html(text: str, **values: object) -> Markup:
+    """The same for templates: the text may have tags, and the values are escaped."""
+    return Markup(say(text)).format(**values)  # noqa: S704 the texts are our own
+
+
+def in_language(value: Value) -> str:
+    """A phrase or a number in the language of the moment; a plain text as it is."""
+    return value if isinstance(value, str) else say(joined([value], ""))
+
+
+def local(number: str) -> str:
+    """A number as the reader's language writes it.
+
+    >>> with speaking("de"):
+    ...     local("12,345.6")
+    '12.345,6'
+    """
+    return _spoken(current_language()).number(number)
+
+
+def current_language() -> str:
+    return _language.get()
+
+
+@contextmanager
+def speaking(wanted: str) -> Iterator[None]:
+    before = _language.set(wanted)
+    try:
+        yield
+    finally:
+        _language.reset(before)
+
+
+def preferred(request: Request) -> str:
+    """The first of our languages that the reader's browser asks for, English if there is none."""
+    return choose(request.headers.get("accept-language", ""))
+
+
+def choose(header: str) -> str:
+    """
+    >>> choose("fr, de-AT;q=0.8, en;q=0.9"), choose("de-CH"), choose("fr;q=x, *"), choose("")
+    ('en', 'de', 'en', 'en')
+    """
+    ranges = [
+        (_weight(wanted), wanted.partition(";")[0].strip()) for wanted in header[:500].split(",")
+    ]
+    for _, wanted in sorted(ranges, key=lambda pair: -pair[0]):
+        name = wanted.partition("-")[0].lower()
+        if name in LANGUAGES:
+            return name
+    return ENGLISH
+
+
+def _weight(wanted: str) -> float:
+    try:
+        return float(wanted.partition(";q=")[2] or 1)
+    except ValueError:
+        return 0.0
+
+
+@cache
+def _spoken(name: str, *parts: str) -> Language:
+    rules = tomllib.loads((FOLDER / f"{name}.toml").read_text())
+    return numbers(rules)._replace(texts=catalogue(name, *parts))
+
+
+def numbers(rules: Mapping[str, Any]) -> Language:
+    """A language without texts, from what `languages/<language>.toml` says.
+
+    >>> french = {"thousands": " ", "decimal": ",", "plural": "n > 1", "forms": ["one", "other"]}
+    >>> numbers(french).number("1,234.5"), numbers(french).form(0)
+    ('1 234,5', 'one')
+    """
+    place, forms = c2py(rules["plural"]), rules["forms"]
+    return Language({}, rules["thousands"], rules["decimal"], lambda n: forms[place(abs(n))])
+
+
+@cache
+def catalogue(name: str, *parts: str) -> dict[str, Any]:
+    """The texts of a language, or those of some of its files; English has none."""
+    files = [
+        file for part in parts or ["*"] for file in sorted((FOLDER / name).glob(f"{part}.toml"))
+    ]
+    return {key: text for file in files for key, text in tomllib.loads(file.read_text()).items()}

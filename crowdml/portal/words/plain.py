@@ -1,0 +1,174 @@
+"""Plain words for numbers and settings, the same on every page."""
+
+import math
+import time
+
+from crowdml.models import MODELS
+from crowdml.optim import OPTIMIZERS
+from crowdml.portal.words.language import local, say
+from crowdml.protocol import Estimate, State, percent_sure, written_epsilon
+
+__all__ = [
+    "algorithm",
+    "but_for",
+    "certainty",
+    "chance",
+    "count",
+    "counted",
+    "epsilon",
+    "estimate",
+    "exactly",
+    "known",
+    "local",
+    "model",
+    "percent",
+    "state",
+    "status",
+    "when",
+]
+
+NBSP = "\N{NO-BREAK SPACE}"
+"""A number and its sign stay on one line."""
+
+UNCERTAIN = 0.5
+
+
+def exactly(value: float) -> str:
+    """A count as it is, and a number of a gradient to four decimals.
+
+    >>> exactly(3), exactly(-0.25)
+    ('3', '-0.2500')
+    """
+    return str(value) if isinstance(value, int) else local(f"{value:.4f}")
+
+
+def model(kind: str) -> str:
+    """
+    >>> model("ridge")
+    'Linear regression with squared error'
+    """
+    return _begun(say(MODELS[kind].words))
+
+
+def algorithm(kind: str) -> str:
+    return _begun(say(OPTIMIZERS[kind].words))
+
+
+def _begun(text: str) -> str:
+    """As a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
+def certainty(value: float) -> str:
+    r"""How sure someone with a fifty-fifty guess can become, at most.
+
+    >>> certainty(1.0), certainty(10.0)
+    ('73.1\xa0%', '99.9955\xa0%')
+    """
+    return local(f"{percent_sure(value)}{NBSP}%")
+
+
+def but_for(delta: float) -> str:
+    """
+    >>> but_for(1e-6), but_for(0.0)
+    (', but for a chance of one in 1,000,000', '')
+    """
+    if not delta:
+        return ""
+    return say(", but for a chance of one in {n}", n=count(round(1 / delta)))
+
+
+def state(state: State, version: int) -> str:
+    """The state as the portal names it: a running task that waits for its first check-in recruits.
+
+    >>> state(State.RUNNING, 0), state(State.RUNNING, 9), state(State.REACHED, 9)
+    ('Recruiting', 'Running', 'Reached its target')
+    """
+    if state is State.RUNNING and version == 0:
+        return say("Recruiting")
+    return {
+        State.RUNNING: say("Running"),
+        State.PAUSED: say("Paused"),
+        State.REACHED: say("Reached its target"),
+        State.EXHAUSTED: say("Finished"),
+        State.STOPPED: say("Stopped"),
+    }[state]
+
+
+def status(status: str) -> str:
+    """Name a device's status for the task's owner.
+
+    >>> status("left")
+    'left'
+    """
+    return {"active": say("active"), "left": say("left"), "revoked": say("revoked")}[status]
+
+
+def epsilon(value: float | str | None) -> str:
+    """
+    >>> epsilon(1.0), epsilon("inf"), epsilon(None)
+    ('1', '∞', '∞')
+    """
+    return local(written_epsilon(math.inf if value is None else float(value)))
+
+
+def count(value: int) -> str:
+    """
+    >>> count(12345)
+    '12,345'
+    """
+    return local(f"{value:,}")
+
+
+def percent(value: float, digits: int = 0) -> str:
+    r"""
+    >>> percent(0.731), percent(-0.02, 1)
+    ('73\xa0%', '−2.0\xa0%')
+    """
+    return local(f"{100 * value:.{digits}f}{NBSP}%".replace("-", "−"))
+
+
+def chance(value: float) -> str:
+    r"""A small probability.
+
+    >>> chance(0.01183), chance(0.000217), chance(0.5)
+    ('1.2\xa0%', '0.022\xa0%', '50\xa0%')
+    """
+    return local(f"{100 * value:.2g}{NBSP}%")
+
+
+def counted(n: int, what: str) -> str:
+    """
+    >>> counted(1, "sample"), counted(5200, "check-in")
+    ('1 sample', '5,200 check-ins')
+    """
+    return say(f"{{n}} {what}" if n == 1 else f"{{n}} {what}s", n=n)
+
+
+def known(value: Estimate | None) -> bool:
+    """Whether an estimate says something: with a larger margin, chance hides the answer."""
+    return value is not None and value.margin < UNCERTAIN
+
+
+def estimate(value: Estimate | None) -> str:
+    r"""
+    >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 0.6))
+    ('12\xa0%\xa0±\xa04', 'not known yet', 'too uncertain so far')
+    """
+    if value is None:
+        return say("not known yet")
+    if not known(value):
+        return say("too uncertain so far")
+    margin = 100 * value.margin
+    digits = 1 if margin < 1 else 0
+    return f"{percent(value.value, digits)}{NBSP}±{NBSP}{local(f'{margin:.{digits}f}')}"
+
+
+def when(seconds: int | None) -> str:
+    """
+    >>> when(None), when(0)
+    ('never', '1970-01-01 00:00 UTC')
+    """
+    if seconds is None:
+        return say("never")
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))

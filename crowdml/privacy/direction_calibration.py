@@ -1,0 +1,131 @@
+"""Compute what is known of directions before a check-in: its cost, its choices, its variance."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from crowdml.errors import InvalidInput
+from crowdml.privacy.choice import Choice
+from crowdml.privacy.events import DirectionEvent, Role
+from crowdml.privacy.loss import Unit
+from crowdml.privacy.mechanism import Mechanism
+from crowdml.privacy.place import Place
+from crowdml.privacy.roles import ALL_TRAIN, Roles
+
+__all__ = ["DirectionCalibration"]
+
+LENGTH = 0.3
+"""S·b: an average gradient this long or longer counts as a direction alone."""
+
+
+@dataclass(frozen=True)
+class DirectionCalibration(Mechanism):
+    """Give each check-in a role, and each role its choice among numbers.
+
+    Args:
+        epsilon: ε of one check-in.
+        directions: k.
+        closest: t.
+        size: d, the number of parameters.
+        n_classes: C; 0 for a real target.
+        batch: b.
+        checkins: K, the most check-ins of a device.
+        roles: The shares of check-ins that evaluate and that count.
+        scale: The typical size of a real target; 1 for labels.
+        regularization: λ.
+    """
+
+    epsilon: float
+    directions: int
+    closest: int
+    size: int
+    n_classes: int = 0
+    batch: int = 1
+    checkins: int = 1
+    roles: Roles = ALL_TRAIN
+    scale: float = 1.0
+    regularization: float = 0.0
+
+    unit: ClassVar[Unit] = Unit.CHECKIN
+    norm: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        """Refuse at once what cannot be chosen."""
+        if self.roles.counters and not self.n_classes:
+            raise InvalidInput(
+                "counters must be 0 where a number is predicted, because there are no answers to "
+                f"count, found {self.roles.counters:g}."
+            )
+        _ = self.choice, self.choice_of(Role.EVALUATE)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """How a check-in that trains chooses its direction."""
+        return Choice(self.directions, self.closest, self.epsilon)
+
+    def choice_of(self, role: Role) -> Choice:
+        """How a check-in of this role chooses its number."""
+        return self.choice if role is Role.TRAIN else self._responses[role]
+
+    @cached_property
+    def _responses(self) -> dict[Role, Choice]:
+        numbers = {Role.EVALUATE: 2, Role.COUNT: max(self.n_classes, 2)}
+        return {role: Choice(k, 1, self.epsilon) for role, k in numbers.items()}
+
+    @property
+    def private_bytes(self) -> int:
+        return len(str(max(self.choice_of(role).k for role in Role) - 1))
+
+    def event(self, n_samples: int, place: Place) -> DirectionEvent:
+        return DirectionEvent(place.number, self.roles.of(place), self.epsilon)
+
+    @property
+    def length(self) -> float:
+        return LENGTH * self.scale / self.batch
+
+    @property
+    def lengths_vary(self) -> bool:
+        """Every codeword has about the same length."""
+        return False
+
+    @cached_property
+    def noise_energy(self) -> float:
+        return self.size * (self.length / self.choice.pull) ** 2
+
+    @cached_property
+    def error_variance(self) -> float:
+        """q(1 − q)/(p − q)²: the same whether the prediction was right or wrong."""
+        return self._variance(Role.EVALUATE, self.choice_of(Role.EVALUATE).unlikely)
+
+    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+        choice = self.choice_of(Role.EVALUATE)
+        mean = choice.unlikely + error * (choice.likely - choice.unlikely)
+        return evaluated * mean, evaluated * mean * (1 - mean)
+
+    @cached_property
+    def label_variance(self) -> float:
+        if not self.n_classes:
+            return 0.0
+        choice = self.choice_of(Role.COUNT)
+        return max(self._variance(Role.COUNT, each) for each in (choice.likely, choice.unlikely))
+
+    def _variance(self, role: Role, probability: float) -> float:
+        """Return the variance of the estimate from a number sent with this probability."""
+        choice = self.choice_of(role)
+        return probability * (1 - probability) / (choice.likely - choice.unlikely) ** 2
+
+    @property
+    def evaluates(self) -> bool:
+        return self.roles.evaluators > 0
+
+    @property
+    def counts(self) -> bool:
+        return self.roles.counters > 0
+
+    @property
+    def truths(self) -> dict[Role, float]:
+        return {role: self.choice_of(role).p for role in Role if self.roles.share(role) > 0}
+
+    @property
+    def effort(self) -> int:
+        return self.directions * self.size

@@ -1,0 +1,47 @@
+"""Noise as a simulation draws it: real numbers of the same law."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from crowdml.privacy.loss import Loss
+from crowdml.privacy.stand_in import StandIn
+from crowdml.types import Array
+
+if TYPE_CHECKING:
+    from crowdml.privacy.noisy import NoiseMechanism
+
+__all__ = ["NoiseStandIn"]
+
+
+class NoiseStandIn(StandIn):
+    """g + z, with as many independent numbers z as g has."""
+
+    mechanism: "NoiseMechanism"
+
+    def __init__(self, mechanism: "NoiseMechanism", noisy: bool) -> None:
+        super().__init__(mechanism, noisy, mechanism.clip)
+        self.law = mechanism.law.name
+
+    @property
+    def length(self) -> float:
+        return self.clip
+
+    def scale(self, n_samples: int) -> float:
+        return self.mechanism.gradient_scale(n_samples) if self.noisy else 0.0
+
+    def draws(self, n_checkins: int, rng: np.random.Generator) -> Array:
+        return np.zeros((n_checkins, 0))
+
+    def hide(self, g: Array, n_samples: int, draws: Array, rng: np.random.Generator) -> Array:
+        scale = self.scale(n_samples)
+        return g if scale == 0 else g + self.mechanism.law.simulate(len(g), scale, rng)
+
+    def losses(self, n_samples: int) -> tuple[Loss, Loss]:
+        """Of the gradient alone: counts are for watching a live task."""
+        if not self.noisy:
+            return super().losses(n_samples)
+        event = self.mechanism.event(n_samples)
+        event = msgspec.structs.replace(event, releases=event.releases[:1])
+        return event.loss, event.whole_loss

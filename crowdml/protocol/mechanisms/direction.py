@@ -1,0 +1,185 @@
+"""The mechanism `direction` in a task: its terms, their rules, and what it says to people."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import msgspec
+
+from crowdml.errors import Mistake
+from crowdml.phrase import Phrase
+from crowdml.privacy import (
+    LARGEST_CHOICE,
+    Directed,
+    DirectionEvent,
+    DirectionMechanism,
+    Mechanism,
+    Role,
+    Unit,
+    best_closest,
+)
+from crowdml.protocol.figures import times, written_epsilon
+from crowdml.protocol.mechanisms.kind import (
+    Conditions,
+    Epsilon,
+    MechanismKind,
+    Wanted,
+    WrittenTerms,
+)
+from crowdml.protocol.review import rule
+
+if TYPE_CHECKING:
+    from crowdml.protocol.promise import Promise, RoleShare
+
+__all__ = ["DIRECTION", "DirectionTerms", "chance_hides"]
+
+DIRECTIONS = 1024
+"""k, where a task does not say."""
+
+
+class DirectionTerms(WrittenTerms, frozen=True, tag="direction"):
+    """What a person loses in all, over all check-ins, and how many directions there are."""
+
+    norm: ClassVar[int] = DirectionMechanism.norm
+
+    epsilon: Epsilon
+    directions: Annotated[int, msgspec.Meta(ge=2, le=4096)]
+    closest: Annotated[int, msgspec.Meta(ge=1, le=4095)]
+
+    @classmethod
+    def of(cls, wanted: Wanted) -> "DirectionTerms":
+        k = wanted.directions or DIRECTIONS
+        return cls(wanted.epsilon, k, best_closest(k, wanted.epsilon / wanted.checkins))
+
+    def make(self, conditions: Conditions) -> Mechanism:
+        return DirectionMechanism(
+            epsilon=self.epsilon / conditions.checkins,
+            directions=self.directions,
+            closest=self.closest,
+            size=conditions.model.size,
+            n_classes=conditions.model.n_classes,
+            batch=conditions.batch,
+            checkins=conditions.checkins,
+            roles=conditions.roles,
+            scale=conditions.scale,
+            regularization=conditions.regularization,
+        )
+
+
+# Rules
+
+
+@rule("privacy.epsilon", "collection.checkins")
+def _a_direction_hides(epsilon: float, checkins: int | None) -> Iterator[Mistake]:
+    if epsilon == math.inf:
+        must = Phrase("must be finite for the mechanism direction, which always hides")
+        remedy = Phrase('For a task that is NOT PRIVATE say mechanism = "laplace" as well.')
+        yield Mistake("privacy.epsilon", must, "inf", remedy)
+    elif epsilon / (checkins or 1) > LARGEST_CHOICE:
+        must = Phrase(
+            "must be at most {n} for a check-in of the mechanism direction", n=LARGEST_CHOICE
+        )
+        yield Mistake("privacy.epsilon", must, epsilon / (checkins or 1))
+
+
+@rule("stop.window", "stop.samples")
+def _a_window_holds_enough(window: int, samples: int | None) -> Iterator[Mistake]:
+    if samples is not None and samples > window:
+        must = Phrase(
+            "must be at most stop.window, {n}, where a check-in tells of one sample", n=window
+        )
+        yield Mistake("stop.samples", must, samples, Phrase("Widen the window, or lower it."))
+
+
+@rule("privacy.directions", "privacy.closest")
+def _some_are_not_the_closest(directions: int, closest: int) -> Iterator[Mistake]:
+    if closest >= directions:
+        must = Phrase("must be less than privacy.directions, {n}", n=directions)
+        yield Mistake("privacy.closest", must, closest)
+
+
+# Sentences
+
+
+def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
+    if len(promise.roles) > 1:
+        yield "rule", Phrase("A public rule, not your device, decides what a check-in sends.")
+    for share in promise.roles:
+        yield share.role.value, _role(promise, share)
+    yield "hides", chance_hides(promise)
+
+
+def _role(promise: "Promise", share: "RoleShare") -> Phrase:
+    n, of = share.n, share.of
+    if share.role is Role.TRAIN and n == of:
+        return Phrase(
+            "In every check-in it sends one number: which of {directions} directions the "
+            "model should move in.",
+            directions=promise.directions,
+        )
+    if share.role is Role.TRAIN:
+        return Phrase(
+            "In {n} of {of} check-ins it sends one number: which of {directions} directions "
+            "the model should move in.",
+            n=n,
+            of=of,
+            directions=promise.directions,
+        )
+    if share.role is Role.COUNT:
+        return Phrase(
+            "In {n} of {of} check-ins it sends only your answer to one sample. The answer "
+            "sent is the true one {times}; otherwise it is made up.",
+            n=n,
+            of=of,
+            times=times(share.truth),
+        )
+    if promise.counted:
+        return Phrase(
+            "In {n} of {of} check-ins it sends only whether the model was right about one of "
+            "your samples. What it sends is true {times}; otherwise it is the opposite.",
+            n=n,
+            of=of,
+            times=times(share.truth),
+        )
+    return Phrase(
+        "In {n} of {of} check-ins it sends only whether the model was within {tolerance} of "
+        "the number in one of your samples. What it sends is true {times}; otherwise it is "
+        "the opposite.",
+        n=n,
+        of=of,
+        tolerance=written_epsilon(promise.tolerance),
+        times=times(share.truth),
+    )
+
+
+def chance_hides(promise: "Promise") -> Phrase:
+    if promise.level.key == "none":
+        return Phrase("Chance changes what is sent so little that nothing is protected.")
+    if promise.weak:
+        return Phrase(
+            "Chance changes what is sent so little that a guess about you can become "
+            "nearly certain."
+        )
+    return Phrase("Chance has a part in what is sent, so nobody can be sure what your samples are.")
+
+
+DIRECTION = MechanismKind(
+    terms=DirectionTerms,
+    payload_type=Directed,
+    event=DirectionEvent,
+    unit=Unit.CHECKIN,
+    words="protects the whole person: a check-in is one small number, mixed with chance",
+    sends=_sends,
+    options=frozenset(
+        {
+            "privacy.directions",
+            "collection.checkins",
+            "collection.evaluators",
+            "collection.counters",
+        }
+    ),
+    trials=200_000,
+    one_file=True,
+    task_rules=(_a_direction_hides, _a_window_holds_enough),
+    terms_rules=(_some_are_not_the_closest, _a_direction_hides),
+)

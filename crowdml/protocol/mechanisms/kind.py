@@ -1,0 +1,211 @@
+"""What a kind of mechanism is: everything that others ask of it by its name."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from crowdml.models import Model
+from crowdml.phrase import Phrase
+from crowdml.privacy import ALL_TRAIN, CheckinEvent, Mechanism, Roles, Unit
+from crowdml.protocol.review import FieldRule, Open
+
+if TYPE_CHECKING:
+    from crowdml.protocol.promise import Promise
+
+__all__ = [
+    "LARGEST_EPSILON",
+    "MECHANISMS",
+    "SMALLEST_EPSILON",
+    "Conditions",
+    "Epsilon",
+    "MechanismKind",
+    "Needs",
+    "PrivacyTerms",
+    "Wanted",
+    "WrittenTerms",
+    "tag_of",
+]
+
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
+"""Beyond these, noise would not fit the wire's integers, or would be no noise at all."""
+
+Epsilon: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
+
+
+class Wanted(NamedTuple):
+    """What a task file says of its privacy, and what follows for it from the other tables.
+
+    Args:
+        epsilon: ε in all.
+        errors: ε for the error count, if said.
+        labels: ε for the label counts, if said.
+        delta: δ, if said.
+        directions: k, if said.
+        counted: Whether there are labels to count.
+        heldout: Whether samples are set aside for counting errors.
+        checkins: K.
+        alone: Whether the gradient is all that is sent, as in a simulation.
+    """
+
+    epsilon: float
+    errors: float | None = None
+    labels: float | None = None
+    delta: float | None = None
+    directions: int | None = None
+    counted: bool = True
+    heldout: bool = False
+    checkins: int = 1
+    alone: bool = False
+
+
+class Conditions(NamedTuple):
+    """What else a mechanism must know of a task.
+
+    Args:
+        model: What is learnt.
+        clip: S for a sample's gradient; None for the model's own bound.
+        regularization: λ.
+        radius: R.
+        batch: b.
+        buffer: B.
+        heldout: The share of a check-in's samples that is set aside.
+        checkins: K.
+        roles: The shares of check-ins that evaluate and that count.
+        scale: The typical size of a real target.
+    """
+
+    model: Model
+    clip: float | None = None
+    regularization: float = 0.0
+    radius: float = 1000.0
+    batch: int = 1
+    buffer: int = 1_000_000
+    heldout: float = 0.0
+    checkins: int = 1
+    roles: Roles = ALL_TRAIN
+    scale: float = 1.0
+
+
+class PrivacyTerms(Open):
+    """[privacy] in the terms: how people are protected, in numbers.
+
+    Which fields there are depends on the mechanism that they name. Each field's type states its
+    range.
+    """
+
+    __slots__ = ()
+    tag_field = "mechanism"
+
+    norm: ClassVar[int]
+    """Features are rescaled to ‖x‖ ≤ 1 in this norm, 1 or 2, if they are longer."""
+
+    epsilon: float | Literal["inf"]
+
+    directions: int = 0
+    """k, where one of k directions is sent."""
+
+    @property
+    def parts(self) -> Phrase | None:
+        """How ε is divided among the things that are sent, where there are several."""
+        return None
+
+    @classmethod
+    def kinds(cls) -> dict[str, Any]:
+        return {name: kind.terms for name, kind in MECHANISMS.items()}
+
+    @classmethod
+    def of(cls, wanted: Wanted) -> "PrivacyTerms":
+        """Settle the terms of a task."""
+        raise NotImplementedError
+
+    def make(self, conditions: Conditions) -> Mechanism:
+        """Make the mechanism of these terms."""
+        raise NotImplementedError
+
+
+class WrittenTerms(
+    msgspec.Struct,
+    PrivacyTerms,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field=PrivacyTerms.tag_field,
+):
+    """Terms as they are written: the base of those of each mechanism, whose tag is its name."""
+
+
+class Needs(NamedTuple):
+    """A module that is not in every installation, and the extra that installs it."""
+
+    module: str
+    extra: str
+
+
+@dataclass(frozen=True)
+class MechanismKind:
+    """A kind of mechanism.
+
+    Args:
+        terms: Its privacy terms, which make the mechanism.
+        payload_type: Its part of a check-in.
+        event: What the ledger keeps of a check-in, a struct with a tag.
+        unit: Whom it protects.
+        words: Whom it protects and how, for people who choose one.
+        sends: What a check-in sends and how it is hidden, as sentences of the promise with their
+            names: see `LEAVES` in sentences.py.
+        options: The fields of a task file that some mechanisms have, this one among them.
+        trials: The check-ins of an audit: as many as take a few minutes.
+        clip: S for a sample's gradient where a task gives none, in units of the target's scale.
+        reach: D of the planned rate, for classifiers and for numbers, in the same units.
+        needs: What must be installed besides.
+        one_file: Whether the device in one file knows it.
+        task_rules: Rules about several fields of a task file.
+        terms_rules: Rules about several fields of the terms.
+    """
+
+    terms: type[PrivacyTerms]
+    payload_type: type[msgspec.Struct]
+    event: type[CheckinEvent]
+    unit: Unit
+    words: str
+    sends: Callable[["Promise"], Iterator[tuple[str, Phrase]]]
+    options: frozenset[str]
+    trials: int
+    clip: float = math.inf
+    reach: tuple[float, float] = (40.0, 5.0)
+    needs: Needs | None = None
+    one_file: bool = False
+    task_rules: tuple[FieldRule, ...] = ()
+    terms_rules: tuple[FieldRule, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return tag_of(self.terms)
+
+    def reach_of(self, n_classes: int, scale: float) -> float:
+        """D, where nothing is said."""
+        labels, numbers = self.reach
+        return labels if n_classes else numbers * scale
+
+    def clip_of(
+        self, said: float | None, model: Model, scale: float, planned: bool
+    ) -> float | None:
+        """S: what is said, or what suits the planned rate; never more than the model's own bound.
+
+        None where the mechanism needs no S.
+        """
+        if "model.clip" not in self.options:
+            return None
+        usual = self.clip * scale if planned else math.inf
+        return min(said or usual, model.bound(self.terms.norm))
+
+
+def tag_of(kind: type) -> str:
+    """Return the name by which a struct is known among others."""
+    return str(kind.__struct_config__.tag)  # type: ignore[attr-defined]
+
+
+MECHANISMS: dict[str, MechanismKind] = {}
+"""All kinds, by their names. The package fills it; another program may add its own."""

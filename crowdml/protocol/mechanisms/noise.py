@@ -1,0 +1,89 @@
+"""The mechanisms `laplace` and `gaussian` in a task, and what they say to people."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from crowdml.phrase import Phrase
+from crowdml.privacy import NoiseEvent, Noisy, Unit
+from crowdml.protocol.mechanisms.kind import MechanismKind, Needs
+from crowdml.protocol.mechanisms.noise_rules import (
+    epsilon_is_enough,
+    label_counts_have_their_level,
+    parts_have_a_use,
+)
+from crowdml.protocol.mechanisms.noise_terms import GaussianTerms, LaplaceTerms
+
+if TYPE_CHECKING:
+    from crowdml.protocol.promise import Promise
+
+__all__ = ["GAUSSIAN_NOISE", "LAPLACE_NOISE"]
+
+
+def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
+    yield "numbers", _numbers(promise)
+    yield "hides", _hides(promise)
+
+
+def _numbers(promise: "Promise") -> Phrase:
+    if promise.counted:
+        return Phrase(
+            "A check-in holds {n} numbers: which way the model should move, how many of its "
+            "predictions were wrong, and how many samples had each answer.",
+            n=promise.numbers,
+        )
+    return Phrase(
+        "A check-in holds {n} numbers: which way the model should move, and how many of its "
+        "predictions were wrong.",
+        n=promise.numbers,
+    )
+
+
+def _hides(promise: "Promise") -> Phrase:
+    if promise.exact:
+        return Phrase("They are sent exactly as they are.")
+    if promise.level.key == "none":
+        return Phrase("So little noise is added to them that nothing is protected.")
+    if promise.weak:
+        return Phrase(
+            "Noise is added to each of them, but so little that a guess about what your "
+            "samples have in common can become nearly certain."
+        )
+    return Phrase("Noise is added to each of them before they leave.")
+
+
+OPTIONS = frozenset({"privacy.epsilon_e", "privacy.epsilon_y", "collection.heldout", "model.clip"})
+
+OPENDP = Needs("opendp", extra="noise")
+
+LAPLACE_NOISE = MechanismKind(
+    terms=LaplaceTerms,
+    payload_type=Noisy,
+    event=NoiseEvent,
+    unit=Unit.SAMPLE,
+    words="protects each sample: Laplace noise on averages of many samples, as in the paper",
+    sends=_sends,
+    options=OPTIONS,
+    trials=40_000,
+    clip=0.2,
+    # Rows of length 1 in L1 are several times shorter in L2, so that w has to go further.
+    reach=(400.0, 20.0),
+    needs=OPENDP,
+    task_rules=(parts_have_a_use, epsilon_is_enough(LaplaceTerms)),
+    terms_rules=(label_counts_have_their_level("privacy.epsilon_y"),),
+)
+
+GAUSSIAN_NOISE = MechanismKind(
+    terms=GaussianTerms,
+    payload_type=Noisy,
+    event=NoiseEvent,
+    unit=Unit.SAMPLE,
+    words="protects each sample: Gaussian noise on averages of many samples",
+    sends=_sends,
+    options=OPTIONS | {"privacy.delta"},
+    trials=100_000,
+    clip=0.1,
+    reach=(60.0, 5.0),
+    needs=OPENDP,
+    task_rules=(parts_have_a_use, epsilon_is_enough(GaussianTerms)),
+    terms_rules=(label_counts_have_their_level("privacy.rho_y"),),
+)

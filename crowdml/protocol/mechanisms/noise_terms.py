@@ -1,0 +1,164 @@
+"""The terms of the mechanisms `laplace` and `gaussian`: how ε is split, and what that makes."""
+
+import math
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from crowdml.phrase import Phrase
+from crowdml.privacy import GAUSSIAN, LAPLACE, Law, Levels, Mechanism, NoiseMechanism, rho_of
+from crowdml.protocol.figures import written_epsilon
+from crowdml.protocol.mechanisms.kind import (
+    LARGEST_EPSILON,
+    SMALLEST_EPSILON,
+    Conditions,
+    Epsilon,
+    Wanted,
+    WrittenTerms,
+)
+
+__all__ = ["GaussianTerms", "LaplaceTerms", "NoiseTerms", "levels_of"]
+
+SMALLEST_LEVEL = 1e-9
+DELTA = 1e-6
+SHARE = 0.05
+"""The share for each count, where a task does not say: they are for monitoring only."""
+
+NoiseLevel: TypeAlias = (
+    Annotated[float, msgspec.Meta(ge=SMALLEST_LEVEL, le=LARGEST_EPSILON)] | Literal["inf"]
+)
+"""An ε or a ρ; JSON has no infinity, so no noise is written "inf" (float() reads both)."""
+
+LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)] | Literal["inf"]
+"""That of the label counts; 0 where there are no labels to count."""
+
+
+def levels_of(wanted: Wanted) -> Levels:
+    """How ε is split: on held-out samples errors cost the gradient nothing."""
+    total = wanted.epsilon
+    if wanted.alone:
+        return Levels(total, math.inf, math.inf if wanted.counted else 0.0)
+    if math.isinf(total):
+        return Levels(total, total, total if wanted.counted else 0.0)
+    labels = (wanted.labels or SHARE * total) if wanted.counted else 0.0
+    rest = total - labels
+    errors = wanted.errors or (rest if wanted.heldout else SHARE * total)
+    return Levels(rest if wanted.heldout else rest - errors, errors, labels)
+
+
+class NoiseTerms(WrittenTerms, frozen=True):
+    """What the terms of both laws have in common."""
+
+    letter: ClassVar[str]
+    """In which the levels are."""
+
+    @property
+    def levels(self) -> Levels:
+        """Return ε or ρ of each thing sent."""
+        raise NotImplementedError
+
+    @property
+    def parts(self) -> Phrase:
+        gradient, errors, labels = map(written_epsilon, self.levels)
+        if not self.levels.labels:
+            return Phrase(
+                "Of {letter}, the gradient takes {gradient}, the count of errors {errors}.",
+                letter=self.letter,
+                gradient=gradient,
+                errors=errors,
+            )
+        return Phrase(
+            "Of {letter}, the gradient takes {gradient}, the count of errors {errors}, the counts "
+            "of labels {labels}.",
+            letter=self.letter,
+            gradient=gradient,
+            errors=errors,
+            labels=labels,
+        )
+
+    @classmethod
+    def smallest_part(cls, wanted: Wanted) -> float:
+        """The least part of ε that something sent may have."""
+        return SMALLEST_EPSILON
+
+
+class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
+    """ε of each thing sent, and what a check-in costs each of its samples."""
+
+    norm: ClassVar[int] = LAPLACE.norm
+    letter: ClassVar[str] = "ε"
+
+    epsilon: Epsilon | Literal["inf"]
+    epsilon_g: NoiseLevel
+    epsilon_e: NoiseLevel
+    epsilon_y: LabelLevel
+
+    @classmethod
+    def of(cls, wanted: Wanted) -> "LaplaceTerms":
+        g, e, y = levels_of(wanted)
+        return cls(_written(wanted.epsilon), _written(g), _written(e), _written(y))
+
+    @property
+    def levels(self) -> Levels:
+        return Levels(float(self.epsilon_g), float(self.epsilon_e), float(self.epsilon_y))
+
+    def make(self, conditions: Conditions) -> Mechanism:
+        return _noise(conditions, LAPLACE, self.levels)
+
+
+class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
+    """ρ of each thing sent, and the (ε, δ) that a check-in costs each of its samples."""
+
+    norm: ClassVar[int] = GAUSSIAN.norm
+    letter: ClassVar[str] = "ρ"
+
+    epsilon: Epsilon | Literal["inf"]
+    delta: Annotated[float, msgspec.Meta(ge=1e-15, le=0.01)]
+    rho_g: NoiseLevel
+    rho_e: NoiseLevel
+    rho_y: LabelLevel
+
+    @classmethod
+    def of(cls, wanted: Wanted) -> "GaussianTerms":
+        """Parts of ρ in the proportions of the parts of ε."""
+        delta = wanted.delta or DELTA
+        rho = math.inf if math.isinf(wanted.epsilon) else rho_of(wanted.epsilon, delta)
+        share = 1.0 if math.isinf(rho) else rho / wanted.epsilon
+        g, e, y = (level * share for level in levels_of(wanted))
+        return cls(_written(wanted.epsilon), delta, _written(g), _written(e), _written(y))
+
+    @property
+    def levels(self) -> Levels:
+        return Levels(float(self.rho_g), float(self.rho_e), float(self.rho_y))
+
+    def make(self, conditions: Conditions) -> Mechanism:
+        return _noise(conditions, GAUSSIAN, self.levels, self.delta)
+
+    @classmethod
+    def smallest_part(cls, wanted: Wanted) -> float:
+        """The parts are in ρ, which is far less than ε where both are small."""
+        if math.isinf(wanted.epsilon):
+            return SMALLEST_EPSILON
+        rho = rho_of(wanted.epsilon, wanted.delta or DELTA)
+        return max(SMALLEST_EPSILON, SMALLEST_LEVEL * wanted.epsilon / rho)
+
+
+def _noise(conditions: Conditions, law: Law, levels: Levels, delta: float = 0.0) -> NoiseMechanism:
+    model = conditions.model
+    return NoiseMechanism(
+        law=law,
+        levels=levels,
+        clip=min(conditions.clip or math.inf, model.bound(law.norm)),
+        size=model.size,
+        n_classes=model.n_classes,
+        batch=conditions.batch,
+        buffer=conditions.buffer,
+        heldout=conditions.heldout,
+        regularization=conditions.regularization,
+        radius=conditions.radius,
+        delta=delta,
+    )
+
+
+def _written(value: float) -> float | Literal["inf"]:
+    return "inf" if math.isinf(value) else value

@@ -1,0 +1,65 @@
+"""What is kept on disk, in SQLite or PostgreSQL: tables, migrations, and every SQL statement.
+
+Only this package speaks SQL. It knows tasks, devices, owners, nodes and rows of the log, and not
+what is learnt from them.
+"""
+
+from typing import TYPE_CHECKING
+
+from crowdml.lazy import lazy
+
+if TYPE_CHECKING:
+    from crowdml.server.database import schema
+    from crowdml.server.database.accounts import COMMAND_LINE, SESSION_SECONDS
+    from crowdml.server.database.connection import Database, News
+    from crowdml.server.database.entry import LogEntry, this_minute
+    from crowdml.server.database.log import NOTHING, CheckinMark, DeviceTotals, Log, marks_of
+    from crowdml.server.database.nodes import NodeRow, Sample
+    from crowdml.server.database.opening import open_database
+    from crowdml.server.database.owner_settings import OwnerSettings
+    from crowdml.server.database.passwords import LONGEST, password_matches
+    from crowdml.server.database.shares import Shares
+    from crowdml.server.database.store import DeviceRow, Store, TaskRow
+    from crowdml.server.database.tokens import token_sha256
+
+__all__ = [
+    "COMMAND_LINE",
+    "LONGEST",
+    "NOTHING",
+    "SESSION_SECONDS",
+    "CheckinMark",
+    "Database",
+    "DeviceRow",
+    "DeviceTotals",
+    "Log",
+    "LogEntry",
+    "News",
+    "NodeRow",
+    "OwnerSettings",
+    "Sample",
+    "Shares",
+    "Store",
+    "TaskRow",
+    "marks_of",
+    "open_database",
+    "password_matches",
+    "schema",
+    "this_minute",
+    "token_sha256",
+]
+
+# An entry of the log needs no SQL library.
+__getattr__ = lazy(
+    __name__,
+    accounts=["COMMAND_LINE", "SESSION_SECONDS"],
+    connection=["Database", "News"],
+    entry=["LogEntry", "this_minute"],
+    log=["CheckinMark", "DeviceTotals", "Log", "NOTHING", "marks_of"],
+    nodes=["NodeRow", "Sample"],
+    opening=["open_database"],
+    owner_settings=["OwnerSettings"],
+    passwords=["LONGEST", "password_matches"],
+    shares=["Shares"],
+    store=["DeviceRow", "Store", "TaskRow"],
+    tokens=["token_sha256"],
+)

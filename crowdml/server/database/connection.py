@@ -1,0 +1,122 @@
+"""Say what one connection to the database can do, on SQLite as on PostgreSQL."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from crowdml.server.database.owner_settings import OwnerSettings
+
+__all__ = ["EVERYTHING", "PATIENCE", "Database", "News", "Values", "names_of"]
+
+PATIENCE = 10
+"""Seconds for which another process may hold a lock before this one gives up."""
+
+Values: TypeAlias = tuple[Any, ...]
+
+
+class News(NamedTuple):
+    """What may have changed: tasks and devices, and the logs of these tasks, or of any if None."""
+
+    tasks: bool = False
+    logs: frozenset[int] | None = frozenset()
+
+    def __bool__(self) -> bool:
+        return self.tasks or self.logs != frozenset()
+
+
+EVERYTHING = News(True, None)
+
+
+class Database(ABC):
+    """Used by one thread at a time.
+
+    Transactions may be nested: what is inside belongs to the outermost. Those that only read
+    never wait for another process.
+    """
+
+    mark: str
+    """What stands for a value in a statement that goes to the driver as it is."""
+
+    clock: str
+    """The time in whole seconds since 1970, as an expression of SQL: the same for all nodes."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._connection = engine.connect()
+
+    def close(self) -> None:
+        self._connection.close()
+        self._engine.dispose()
+
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        return self._transaction(writes=False)
+
+    def writing(self) -> AbstractContextManager[sa.Connection]:
+        """When it ends, what was written is on disk, or an exception says that it is not."""
+        return self._transaction(writes=True)
+
+    @contextmanager
+    def _transaction(self, writes: bool) -> Iterator[sa.Connection]:
+        if self._connection.in_transaction():
+            yield self._connection
+            return
+        self._connection.info["writes"] = writes
+        with self._connection.begin():
+            yield self._connection
+
+    def snapshot(self) -> AbstractContextManager[sa.Connection]:
+        """Every statement reads the same moment, however long all of them take."""
+        return self.reading()
+
+    @abstractmethod
+    def count_on(self) -> None:
+        """Rows were written with ids of their own: let new ones follow them."""
+
+    def migrating(self) -> AbstractContextManager[sa.Connection]:
+        """No other process changes tables at the same time."""
+        return self.writing()
+
+    @abstractmethod
+    def lock(self, task: int) -> OwnerSettings:
+        """Let nobody else append to this task until the transaction ends; the owner's settings.
+
+        `Rejected` if the task is gone.
+        """
+
+    def ask_locked(
+        self, task: int, query: str, values: Values
+    ) -> tuple[OwnerSettings, Sequence[Values]]:
+        """Lock a task, and then ask: the owner's settings, and the rows."""
+        owner_settings = self.lock(task)
+        return owner_settings, self._connection.exec_driver_sql(query, values).all()
+
+    @abstractmethod
+    def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
+        """Add rows to the log of a task and tell the others, all or nothing.
+
+        The rows are as they are, in the order of the columns: SQLAlchemy would look at every value.
+        """
+
+    @abstractmethod
+    def notify(self, task: int | None = None) -> None:
+        """Wake the other processes when this transaction is on disk.
+
+        Args:
+            task: Whose log has grown, or who has a new device; None for any other change.
+        """
+
+    @abstractmethod
+    def news(self) -> News:
+        """What other processes have written since the last call."""
+
+    @abstractmethod
+    def wait(self, seconds: float) -> None:
+        """Return when there may be news, or after so long. Any thread may call it."""
+
+
+def names_of(table: sa.Table) -> str:
+    """List the columns of a table, as SQL does."""
+    return ", ".join(column.name for column in table.columns)

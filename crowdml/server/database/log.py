@@ -1,0 +1,211 @@
+"""The log of one task: its check-ins in the order of application, and snapshots of their fold."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+import sqlalchemy as sa
+
+from crowdml.phrase import Phrase
+from crowdml.protocol import Task
+from crowdml.server.database import schema
+from crowdml.server.database.accounts import record
+from crowdml.server.database.connection import Database
+from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.owner_settings import OwnerSettings
+from crowdml.server.database.shares import NEWEST
+
+__all__ = ["NOTHING", "CheckinMark", "DeviceTotals", "Key", "Log", "marks_of"]
+
+Key: TypeAlias = tuple[int, str, int | None]
+"""A check-in's device, its id, and its number if it has one."""
+
+CheckinMark: TypeAlias = tuple[int, str | int]
+"""A device with an id, or with a number: the log of a task has each of them once."""
+
+
+class DeviceTotals(NamedTuple):
+    """What one device did; `newest` is the time of its newest check-in, to the minute.
+
+    `samples` is None where devices do not tell.
+    """
+
+    checkins: int = 0
+    samples: int | None = 0
+    staleness_mean: float = 0.0
+    newest: int | None = None
+
+
+NOTHING = b""
+"""In the place of what was told, once snapshots cover it."""
+
+AFTER = (
+    "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
+    "COALESCE(told.told, {0}), devices.name FROM checkins log "
+    "JOIN devices ON devices.task = log.task AND devices.number = log.device "
+    "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
+    "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
+)
+"""Asked at every turn, so the driver gets it as it is: building it would take longer than the
+answer."""
+
+WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"
+SEEN = (
+    "WITH wanted (device, id, number) AS (VALUES {}) "
+    "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
+    "ON log.task = {task} AND log.device = wanted.device AND log.id = wanted.id UNION "
+    "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
+    "ON log.task = {task} AND log.device = wanted.device AND log.number = wanted.number"
+)
+"""In two halves, each of which has an index."""
+
+
+def marks_of(device: int, id: str, number: int | None) -> list[CheckinMark]:
+    return [(device, id)] if number is None else [(device, id), (device, number)]
+
+
+class Log:
+    """Every method is one transaction: when it returns, what it wrote is on disk."""
+
+    def __init__(self, database: Database, task: int) -> None:
+        self._database = database
+        self._task = task
+
+    def __iter__(self) -> Iterator[LogEntry]:
+        return chain.from_iterable(self.after(0))
+
+    def __len__(self) -> int:
+        c = schema.checkins.c
+        query = sa.select(sa.func.max(c.seq)).where(c.task == self._task)
+        with self._database.reading() as connection:
+            return connection.execute(query).scalar() or 0
+
+    def after(self, seq: int, page: int = 1000) -> Iterator[list[LogEntry]]:
+        """The entries that follow this one, in order, a page at a time."""
+        query = AFTER.format(self._database.mark)
+        with self._database.reading() as connection:
+            rows = connection.exec_driver_sql(query, (NOTHING, self._task, seq, page)).all()
+        yield from self._pages(rows, page)
+
+    def _pages(self, rows: Sequence[Sequence[Any]], page: int) -> Iterator[list[LogEntry]]:
+        """This one, and those that follow it."""
+        entries = [LogEntry(*row) for row in rows]
+        if entries:
+            yield entries
+        if len(entries) == page:
+            yield from self.after(entries[-1].seq, page)
+
+    @contextmanager
+    def appending(
+        self, seq: int, page: int = 1000
+    ) -> Iterator[tuple[OwnerSettings, Iterator[list[LogEntry]]]]:
+        """A transaction in which nobody else appends.
+
+        Gives the owner's settings of the task, and the entries that follow this one.
+        """
+        query = AFTER.format(self._database.mark)
+        with self._database.writing():
+            owner_settings, rows = self._database.ask_locked(
+                self._task, query, (NOTHING, self._task, seq, page)
+            )
+            yield owner_settings, self._pages(rows, page)
+
+    def append(self, entries: Sequence[LogEntry]) -> None:
+        """Add check-ins, all or none: the database refuses an id or a number of a device that it
+        has, and a sequence number."""
+        if not entries:
+            return
+        rows: dict[sa.Table, list[tuple[Any, ...]]] = {
+            schema.checkins: [entry[:-2] for entry in entries],
+            schema.payloads: [(entry.task, entry.seq, entry.payload) for entry in entries],
+        }
+        with self._database.writing():
+            self._database.append(self._task, rows)
+
+    def cut(self, seq: int) -> None:
+        """Take away what follows this one: only within the turn that appended it."""
+        with self._database.writing() as connection:
+            for table in (schema.payloads, schema.checkins):
+                gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
+                connection.execute(gone)
+
+    def task(self) -> Task:
+        """Whose log this is, as its owner last edited it."""
+        c = schema.tasks.c
+        query = sa.select(c.document).where(c.id == self._task)
+        with self._database.reading() as connection:
+            document = connection.execute(query).scalar_one()
+        return Task.from_json(document)
+
+    def reopen(self, seq: int, by: str) -> None:
+        """After this check-in, the owner did not believe that the target was reached."""
+        c = schema.tasks.c
+        with self._database.writing() as connection:
+            row = connection.execute(sa.select(c.name, c.reopened).where(c.id == self._task)).one()
+            reopened = f"{row.reopened} {seq}".strip()
+            change = sa.update(schema.tasks).where(c.id == self._task).values(reopened=reopened)
+            connection.execute(change)
+            record(
+                connection, by, Phrase("reopened"), row.name, Phrase("after check-in {n}", n=seq)
+            )
+            self._database.notify()
+
+    def newest(self, seq: int) -> list[tuple[int, int]]:
+        """Device and time of the last check-ins up to this one, the oldest first."""
+        c = schema.checkins.c
+        query = sa.select(c.device, c.at).where(c.task == self._task, c.seq <= seq)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(c.seq.desc()).limit(NEWEST)).all()
+        return [(device, at) for device, at in reversed(rows)]
+
+    def seen(self, keys: Collection[Key]) -> dict[CheckinMark, int]:
+        """The marks of all entries that have the id or the number of one of these, each with its
+        sequence number; in one query for all."""
+        if not keys:
+            return {}
+        wanted = WANTED.format(self._database.mark)
+        query = SEEN.format(", ".join([wanted] * len(keys)), task=self._task)
+        values = tuple(chain.from_iterable(keys))
+        found: dict[CheckinMark, int] = {}
+        with self._database.reading() as connection:
+            for *key, seq in connection.exec_driver_sql(query, values):
+                found |= dict.fromkeys(marks_of(*key), seq)
+        return found
+
+    def by_device(self, first: int, last: int) -> dict[int, DeviceTotals]:
+        """What the devices with these numbers did, those left out that did nothing."""
+        c, f = schema.checkins.c, sa.func
+        staleness = f.avg(sa.cast(c.seq - 1 - c.version, sa.Double))
+        query = sa.select(c.device, f.count(), f.sum(c.samples), staleness, f.max(c.at))
+        query = query.where(c.task == self._task, c.device.between(first, last))
+        with self._database.reading() as connection:
+            rows = connection.execute(query.group_by(c.device))
+            return {device: DeviceTotals(*totals) for device, *totals in rows}
+
+    # Snapshots
+
+    def save_snapshot(self, seq: int, fold: bytes, keep_payloads: bool = True) -> None:
+        """Keep this snapshot of `seq` check-ins, and the one before it.
+
+        Unless `keep_payloads`, the payloads of check-ins that both snapshots cover are deleted.
+        """
+        c = schema.snapshots.c
+        earlier = sa.select(sa.func.max(c.seq)).where(c.task == self._task, c.seq < seq)
+        with self._database.writing() as connection:
+            covered = connection.execute(earlier).scalar() or 0
+            old = sa.delete(schema.snapshots).where(c.task == self._task)
+            connection.execute(old.where((c.seq < covered) | (c.seq >= seq)))
+            row = {"task": self._task, "seq": seq, "fold": fold}
+            connection.execute(sa.insert(schema.snapshots), row)
+            if not keep_payloads:
+                t = schema.payloads.c
+                gone = sa.delete(schema.payloads).where(t.task == self._task, t.seq <= covered)
+                connection.execute(gone)
+
+    def snapshots(self) -> list[tuple[int, bytes]]:
+        """Those that are kept, the newest first, each with the number of check-ins in it."""
+        c = schema.snapshots.c
+        query = sa.select(c.seq, c.fold).where(c.task == self._task).order_by(c.seq.desc())
+        with self._database.reading() as connection:
+            return [(seq, fold) for seq, fold in connection.execute(query)]

@@ -1,0 +1,68 @@
+"""The nodes that share a database: each keeps one row, where the others read its counts."""
+
+from typing import NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+
+from crowdml.server.database import schema
+from crowdml.server.database.connection import Database
+
+__all__ = ["NodeRow", "Nodes", "Sample"]
+
+KEPT = 60
+"""Seconds for which the row of a node that ended stays: long enough for a last scrape."""
+
+
+class Sample(NamedTuple):
+    """One number: the family that it belongs to, how its name goes on, its labels and its value."""
+
+    family: str
+    ending: str
+    labels: dict[str, str]
+    value: int | float
+
+
+SAMPLES = msgspec.json.Decoder(list[Sample])
+
+
+class NodeRow(NamedTuple):
+    """Seen so many seconds after 1970, by the database's clock, which is the same for all nodes;
+    and `age` seconds ago."""
+
+    name: str
+    started: int
+    seen: int
+    age: int
+    samples: list[Sample]
+
+
+class Nodes:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._write = sa.text(
+            f"INSERT INTO nodes VALUES (:name, :started, {database.clock}, :metrics) "
+            "ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, metrics = excluded.metrics"
+        )
+        self._drop = sa.text(f"DELETE FROM nodes WHERE seen < {database.clock} - {KEPT}")
+
+    def write(self, name: str, started: int, samples: list[Sample]) -> None:
+        """When it returns, the database can be written: a node is ready by that alone."""
+        metrics = msgspec.json.encode(samples).decode()
+        row = {"name": name, "started": started, "metrics": metrics}
+        with self._database.writing() as connection:
+            connection.execute(self._write, row)
+        # On its own: two nodes that drop each other's row would wait for each other.
+        with self._database.writing() as connection:
+            connection.execute(self._drop)
+
+    def rows(self) -> list[NodeRow]:
+        c = schema.nodes.c
+        since = sa.literal_column(self._database.clock, sa.BigInteger) - c.seen
+        query = sa.select(c.name, c.started, c.seen, since, c.metrics).order_by(c.name)
+        with self._database.reading() as connection:
+            found = connection.execute(query).all()
+        return [
+            NodeRow(name, started, seen, age, SAMPLES.decode(text))
+            for name, started, seen, age, text in found
+        ]

@@ -1,0 +1,82 @@
+"""Open a database by its URL, and bring its tables up to date."""
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.server.database import schema
+from crowdml.server.database.connection import Database
+from crowdml.server.database.postgresql import PostgreSql
+from crowdml.server.database.sqlite import Sqlite
+
+__all__ = ["open_database"]
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+VERSIONS = sorted(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
+FIRST, HEAD = VERSIONS[0], VERSIONS[-1]
+
+
+def open_database(url: str) -> Database:
+    """`CrowdmlError` if it cannot be used, with the reason."""
+    scheme = url.partition(":")[0].partition("+")[0]
+    # Without a file it would be in memory, where no other process sees it.
+    if scheme not in ("sqlite", "postgresql") or url.rstrip("/") == "sqlite:":
+        raise InvalidInput(
+            "the database must be a URL such as sqlite:///crowdml.db or "
+            f"postgresql://user@host/crowdml, found {url!r}."
+        )
+    try:
+        database = Sqlite(url) if scheme == "sqlite" else PostgreSql(url)
+        _migrate(database)
+    except ModuleNotFoundError as error:
+        raise CrowdmlError(
+            "PostgreSQL needs psycopg: pip install 'crowdml[postgresql]'."
+        ) from error
+    except (sa.exc.ArgumentError, ValueError) as error:
+        raise InvalidInput(f"the database must be a URL, found {url!r}: {error}.") from error
+    except sa.exc.DatabaseError as error:
+        shown = sa.make_url(url).render_as_string(hide_password=True)
+        raise CrowdmlError(
+            f"cannot use the database {shown}: {str(error.orig).strip()}."
+        ) from error
+    return database
+
+
+def _migrate(database: Database) -> None:
+    with database.reading() as connection:
+        found = _version_in(connection)
+        if found == HEAD:
+            return
+        if found is not None and found > HEAD:
+            raise CrowdmlError(
+                f"the database must be of a version up to {HEAD}, found {found}, which a newer "
+                "crowdml has made. Install that, or restore the backup from before it."
+            )
+        if found is not None and found < FIRST:
+            raise CrowdmlError(
+                f"the database must be of a version from {FIRST} on, found {found}, which an "
+                "earlier crowdml has made. Export its models with that (`crowdml task export`), "
+                "and start with an empty database."
+            )
+    # Alembic takes longer to load than a command to read a task, and is seldom needed.
+    from alembic import command
+    from alembic.config import Config
+
+    with database.migrating() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        if _version_in(connection) is None:
+            schema.metadata.create_all(connection, checkfirst=False)
+            command.stamp(config, "head")
+        else:
+            command.upgrade(config, "head")
+
+
+def _version_in(connection: sa.Connection) -> str | None:
+    """Read which migration the tables are of; None if there are no tables yet."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    query = "SELECT version_num FROM alembic_version"
+    return connection.exec_driver_sql(query).scalar_one_or_none()

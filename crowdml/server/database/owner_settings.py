@@ -1,0 +1,31 @@
+"""Read what the owner wants of a task from the task's row."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from crowdml.phrase import Phrase
+from crowdml.protocol import rejected
+
+__all__ = ["ASK", "DELETED", "OwnerSettings", "owner_settings_of"]
+
+ASK = "SELECT state, reopened, edited FROM tasks WHERE id = {}"
+
+DELETED = "deleted"
+"""The state of a task that is gone. Its row stays, so that no other task gets its number."""
+
+
+class OwnerSettings(NamedTuple):
+    """What the owner wants of a task: its state, after which check-ins it was reopened, and how
+    often its title, objective or end were edited."""
+
+    state: str = "running"
+    reopened: str = ""
+    edited: int = 0
+
+
+def owner_settings_of(row: Sequence[Any]) -> OwnerSettings:
+    """Read an answer to `ASK`; `Rejected` if the task is gone."""
+    owner_settings = OwnerSettings(*row)
+    if owner_settings.state == DELETED:
+        raise rejected("not-found", Phrase("the task was deleted by its owner."))
+    return owner_settings

@@ -1,0 +1,156 @@
+"""The tables. What is learnt is not among them: it is a fold over `checkins`."""
+
+import sqlalchemy as sa
+
+__all__ = [
+    "actions",
+    "attempts",
+    "checkins",
+    "devices",
+    "invites",
+    "metadata",
+    "nodes",
+    "owners",
+    "payloads",
+    "sessions",
+    "snapshots",
+    "tasks",
+]
+
+metadata = sa.MetaData()
+
+
+def _of_a_task() -> sa.ForeignKeyConstraint:
+    """PostgreSQL would look for the task of every row, which whoever appends has locked anyway."""
+    return sa.ForeignKeyConstraint(["task"], ["tasks.id"]).ddl_if(dialect="sqlite")
+
+
+tasks = sa.Table(
+    "tasks",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(63), nullable=False, unique=True),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("reopened", sa.Text, nullable=False, server_default=""),
+    sa.Column("edited", sa.Integer, nullable=False, server_default="0"),
+)
+"""`document` is the whole task as JSON; `state` is the owner's settings: running, paused, stopped.
+`reopened` has the numbers of the check-ins after which the owner reopened it, with blanks between
+them: every node forgets at these places of the log that the target was reached. `edited` counts
+changes of the document, so that every node knows when to read it again. Of a task that was deleted
+an empty row stays, so that its number is never another's."""
+
+devices = sa.Table(
+    "devices",
+    metadata,
+    sa.Column("task", sa.ForeignKey("tasks.id"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(32), nullable=False, unique=True),
+    sa.Column("token_sha256", sa.LargeBinary(32), nullable=False, unique=True),
+    sa.Column("status", sa.String(16), nullable=False),
+)
+"""Numbers 0, 1, … within a task. No address, no time, nothing about the person."""
+
+invites = sa.Table(
+    "invites",
+    metadata,
+    sa.Column("code_sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("task", sa.ForeignKey("tasks.id"), nullable=False),
+    sa.Column("uses_left", sa.Integer, nullable=False),
+)
+
+checkins = sa.Table(
+    "checkins",
+    metadata,
+    sa.Column("task", sa.Integer, primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("device", sa.Integer, nullable=False),
+    sa.Column("id", sa.String(64), nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("number", sa.Integer),
+    sa.Column("samples", sa.Integer),
+    sa.UniqueConstraint("task", "device", "id"),
+    _of_a_task(),
+)
+"""The log, in the order of application. Times are kept to the minute only. Not all mechanisms
+number check-ins or tell samples."""
+
+payloads = sa.Table(
+    "told",  # its name in every database so far
+    metadata,
+    sa.Column("task", sa.Integer, primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("told", sa.LargeBinary, nullable=False),
+    _of_a_task(),
+)
+"""The payloads of check-ins. Apart from the log, so that dropping them frees the disk."""
+
+sa.Index(
+    "checkins_by_number",
+    checkins.c.task,
+    checkins.c.device,
+    checkins.c.number,
+    unique=True,
+    sqlite_where=checkins.c.number.is_not(None),
+    postgresql_where=checkins.c.number.is_not(None),
+)
+
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("task", sa.ForeignKey("tasks.id"), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True),
+    sa.Column("fold", sa.LargeBinary, nullable=False),
+)
+"""The fold after `seq` check-ins, as an npz archive; a shortcut, never the truth."""
+
+owners = sa.Table(
+    "owners",
+    metadata,
+    sa.Column("name", sa.String(63), primary_key=True),
+    sa.Column("password", sa.Text, nullable=False),
+)
+"""People who steer tasks through the portal; of a password only its argon2 hash is kept."""
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("token_sha256", sa.LargeBinary(32), primary_key=True),
+    sa.Column("owner", sa.ForeignKey("owners.name"), nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+
+attempts = sa.Table(
+    "attempts",
+    metadata,
+    sa.Column("slot", sa.Integer, primary_key=True),
+    sa.Column("tokens", sa.Double, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+)
+"""How often signing in was tried, by a hash of the name; seconds since 1970."""
+
+actions = sa.Table(
+    "actions",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("owner", sa.String(63), nullable=False),
+    sa.Column("action", sa.String(32), nullable=False),
+    sa.Column("task", sa.String(63), nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+"""What owners did, for ever: written in the same transaction as the deed itself."""
+
+nodes = sa.Table(
+    "nodes",
+    metadata,
+    sa.Column("name", sa.String(63), primary_key=True),
+    sa.Column("started", sa.BigInteger, nullable=False),
+    sa.Column("seen", sa.BigInteger, nullable=False),
+    sa.Column("metrics", sa.Text, nullable=False),
+)
+"""Who shares this database now, and what each of them counts, as JSON."""

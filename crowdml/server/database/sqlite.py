@@ -1,0 +1,87 @@
+"""Keep the database in a file of SQLite."""
+
+import os
+import select
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from crowdml.server.database.connection import (
+    EVERYTHING,
+    PATIENCE,
+    Database,
+    News,
+    Values,
+    names_of,
+)
+from crowdml.server.database.owner_settings import ASK, OwnerSettings, owner_settings_of
+
+__all__ = ["Sqlite"]
+
+
+class Sqlite(Database):
+    mark = "?"
+    clock = "CAST(strftime('%s', 'now') AS INTEGER)"
+
+    def __init__(self, url: str) -> None:
+        _make_private(url)
+        engine = sa.create_engine(
+            url,
+            poolclass=sa.pool.StaticPool,
+            hide_parameters=True,
+            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": PATIENCE},
+        )
+
+        @sa.event.listens_for(engine, "connect")
+        def prepare(connection: Any, _: Any) -> None:
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                connection.execute(f"PRAGMA {pragma}")
+
+        @sa.event.listens_for(engine, "begin")
+        def begin(connection: sa.Connection) -> None:
+            # Whoever writes takes the lock at once: reading first could later fail as busy.
+            writes = connection.info.get("writes", True)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        super().__init__(engine)
+        self._version = self._data_version()
+
+    def count_on(self) -> None:
+        """SQLite looks for the largest id by itself."""
+
+    def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
+        """SQLite counts the commits of others by itself, so there is nothing to tell."""
+        for table, values in rows.items():
+            marks = ", ".join(self.mark * len(table.columns))
+            statement = f"INSERT INTO {table.name} ({names_of(table)}) VALUES ({marks})"
+            self._connection.exec_driver_sql(statement, list(values))
+
+    def lock(self, task: int) -> OwnerSettings:
+        """The transaction has the lock already: SQLite has one for all."""
+        return owner_settings_of(self._connection.exec_driver_sql(ASK.format("?"), (task,)).one())
+
+    def notify(self, task: int | None = None) -> None:
+        """SQLite counts the commits of others by itself."""
+
+    def news(self) -> News:
+        version = self._data_version()
+        changed, self._version = version != self._version, version
+        return EVERYTHING if changed else News()
+
+    def wait(self, seconds: float) -> None:
+        select.select([], [], [], seconds)
+
+    def _data_version(self) -> int:
+        with self.reading() as connection:
+            return int(connection.exec_driver_sql("PRAGMA data_version").scalar_one())
+
+
+def _make_private(url: str) -> None:
+    """A new file is readable by its owner alone; one that exists keeps its rights."""
+    file = sa.make_url(url).database
+    if file and file != ":memory:" and Path(file).parent.is_dir():
+        with suppress(OSError):
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -1,0 +1,265 @@
+"""The durable store: tasks, devices, invites, and the log of each task. SQLAlchemy Core, no ORM."""
+
+import secrets
+import time
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+
+from crowdml.errors import InvalidInput, InvalidTask, Mistake
+from crowdml.phrase import Phrase, joined
+from crowdml.protocol import EDITABLE, Task, edited, name_is_taken, rejected
+from crowdml.server.database import schema
+from crowdml.server.database.accounts import COMMAND_LINE, Accounts, record
+from crowdml.server.database.log import Log
+from crowdml.server.database.nodes import Nodes
+from crowdml.server.database.opening import open_database
+from crowdml.server.database.owner_settings import DELETED, OwnerSettings
+from crowdml.server.database.tokens import new_token, token_sha256
+
+__all__ = ["DeviceRow", "Store", "TaskRow"]
+
+DEEDS = {"running": Phrase("resumed"), "paused": Phrase("paused"), "stopped": Phrase("stopped")}
+"""What an owner does to bring a task into each state that is theirs to choose."""
+
+
+class TaskRow(NamedTuple):
+    id: int
+    task: Task
+    terms: str
+    owner_settings: OwnerSettings
+
+
+class DeviceRow(NamedTuple):
+    task: int
+    number: int
+    name: str
+    status: str
+
+
+class Store:
+    """One connection, used by one thread at a time.
+
+    Every method is one transaction: when it returns, what it wrote is on disk.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._database = open_database(url)
+        self.accounts = Accounts(self._database)
+        self.nodes = Nodes(self._database)
+        self.wait = self._database.wait
+        self.news = self._database.news
+        self.news()
+
+    def close(self) -> None:
+        self._database.close()
+
+    # Tasks
+
+    def create_task(self, task: Task, by: str = COMMAND_LINE) -> TaskRow:
+        row = {
+            "name": task.name,
+            "document": msgspec.json.encode(task).decode(),
+            "terms": task.terms.text,
+            "state": "running",
+            "created_at": int(time.time()),
+        }
+        with self._database.writing() as connection:
+            try:
+                connection.execute(sa.insert(schema.tasks), row)
+            except sa.exc.IntegrityError as error:
+                raise InvalidTask(name_is_taken(task.name)) from error
+            record(connection, by, Phrase("created"), task.name)
+            self._database.notify()
+        return self.task(task.name)
+
+    def tasks(self, after: int = 0) -> list[TaskRow]:
+        """The tasks in the order of creation, from those after this id on."""
+        return self._tasks(schema.tasks.c.id > after)
+
+    def task(self, name: str) -> TaskRow:
+        for row in self._tasks(schema.tasks.c.name == name):
+            return row
+        raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
+
+    def owner_settings(self) -> dict[int, OwnerSettings]:
+        """The owner's settings of every task, by its number."""
+        c = schema.tasks.c
+        query = sa.select(c.id, c.state, c.reopened, c.edited).where(c.state != DELETED)
+        with self._database.reading() as connection:
+            return {
+                task: OwnerSettings(*owner_settings)
+                for task, *owner_settings in connection.execute(query)
+            }
+
+    def _tasks(self, which: "sa.ColumnElement[bool]") -> list[TaskRow]:
+        c = schema.tasks.c
+        query = sa.select(c.id, c.document, c.terms, c.state, c.reopened, c.edited)
+        query = query.where(which, c.state != DELETED)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(c.id)).all()
+        return [
+            TaskRow(task_id, Task.from_json(document), terms, OwnerSettings(*owner_settings))
+            for task_id, document, terms, *owner_settings in rows
+        ]
+
+    def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:
+        """Pause, resume or stop; a stopped task stays stopped."""
+        if state not in DEEDS:
+            words = Phrase(
+                "state must be one of {states}, found {state}.",
+                states=", ".join(DEEDS),
+                state=f"{state!r}",
+            )
+            raise InvalidInput(words)
+        self.task(name)
+        c = schema.tasks.c
+        change = sa.update(schema.tasks).where(c.name == name, c.state != "stopped")
+        with self._database.writing() as connection:
+            if not connection.execute(change.values(state=state)).rowcount:
+                shown = f"{name!r}"
+                words = Phrase("the task {name} is stopped for good. Create a new one.", name=shown)
+                raise InvalidInput(words)
+            record(connection, by, DEEDS[state], name)
+            self._database.notify()
+
+    def edit_task(self, name: str, changes: Mapping[str, Any], by: str = COMMAND_LINE) -> Task:
+        """Change what is in no terms: see `edited`. `InvalidTask` has every wrong field.
+
+        The model depends on when the task is expected to end, from the first step on: that can
+        change only before there is one.
+        """
+        task, c = self.task(name).id, schema.tasks.c
+        with self._database.writing() as connection:
+            self._database.lock(task)
+            before = self.log(task).task()
+            after = edited(before, changes)
+            pairs = {place: [*map(attrgetter(place), (before, after))] for place in EDITABLE}
+            changed = {place: pair for place, pair in pairs.items() if pair[0] != pair[1]}
+            late = [place for place in changed if place.startswith("stop.")]
+            if late and len(self.log(task)):
+                must = Phrase("can be changed only before the first check-in")
+                raise InvalidTask(*(Mistake(place, must, str(changed[place][1])) for place in late))
+            if changed:
+                values = {"document": msgspec.json.encode(after).decode(), "edited": c.edited + 1}
+                connection.execute(sa.update(schema.tasks).where(c.id == task).values(values))
+                edits = [_edit(place, *pair) for place, pair in changed.items()]
+                record(connection, by, Phrase("edited"), name, joined(edits, "; "))
+                self._database.notify()
+        return after
+
+    def delete_task(self, name: str, by: str = COMMAND_LINE) -> int:
+        """Delete a task without check-ins; how many devices had joined it."""
+        task = self.task(name).id
+        with self._database.writing() as connection:
+            self._database.lock(task)
+            if len(self.log(task)):
+                raise InvalidInput(
+                    f"only a task without check-ins can be deleted, and {name!r} has some. Stop it."
+                )
+            devices = self.count_devices(task)
+            for table in (schema.devices, schema.invites, schema.snapshots):
+                connection.execute(sa.delete(table).where(table.c.task == task))
+            # No task's name has such a sign.
+            gone = {"name": f"#{task}", "document": "", "terms": "", "state": DELETED}
+            change = sa.update(schema.tasks).where(schema.tasks.c.id == task)
+            connection.execute(change.values(gone))
+            joined_before = Phrase("{n} devices had joined", n=devices)
+            record(connection, by, Phrase("deleted"), name, joined_before)
+            self._database.notify()
+        return devices
+
+    # Devices and invites
+
+    def enrol(self, task: int, invite: str | None, invite_required: bool) -> tuple[DeviceRow, str]:
+        """A new device and its token, of which only the hash is stored."""
+        token = new_token()
+        with self._database.writing() as connection:
+            if invite_required:
+                _use_invite(connection, task, invite)
+            self._database.lock(task)
+            number = self.count_devices(task)
+            device = DeviceRow(task, number, secrets.token_hex(16), "active")
+            row = device._asdict() | {"token_sha256": token_sha256(token)}
+            connection.execute(sa.insert(schema.devices), row)
+            self._database.notify(task)
+        return device, token
+
+    def device(self, token: bytes) -> DeviceRow | None:
+        """The device with this token hash."""
+        c = schema.devices.c
+        query = sa.select(c.task, c.number, c.name, c.status).where(c.token_sha256 == token)
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return DeviceRow(*row) if row else None
+
+    def devices(self, task: int, first: int = 0, most: int | None = None) -> list[DeviceRow]:
+        """The devices of a task by number, from `first` on."""
+        c = schema.devices.c
+        query = sa.select(c.task, c.number, c.name, c.status).where(c.task == task)
+        query = query.where(c.number >= first).order_by(c.number).limit(most)
+        with self._database.reading() as connection:
+            return [DeviceRow(*row) for row in connection.execute(query)]
+
+    def set_device_status(self, name: str, status: str, by: str = COMMAND_LINE) -> None:
+        """A device has left, or its owner's task has revoked it; only the latter is an action."""
+        c = schema.devices.c
+        query = sa.select(schema.tasks.c.name).join(schema.devices).where(c.name == name)
+        with self._database.writing() as connection:
+            task = connection.execute(query).scalar()
+            if task is None:
+                raise InvalidInput(f"there is no device {name!r}. `crowdml task show` lists them.")
+            change = sa.update(schema.devices).where(c.name == name).values(status=status)
+            connection.execute(change)
+            if status == "revoked":
+                which = Phrase("device {name}", name=name)
+                record(connection, by, Phrase("revoked"), task, which)
+            self._database.notify()
+
+    def count_devices(self, task: int) -> int:
+        """How many have enrolled. They are numbered without a gap, so that the last one tells."""
+        c = schema.devices.c
+        query = sa.select(sa.func.max(c.number)).where(c.task == task)
+        with self._database.reading() as connection:
+            last = connection.execute(query).scalar()
+        return 0 if last is None else last + 1
+
+    def create_invite(self, task: int, uses: int, by: str = COMMAND_LINE) -> str:
+        if uses < 1:
+            raise InvalidInput(f"an invite must be usable at least once, found {uses}.")
+        code = secrets.token_urlsafe(9)
+        row = {"code_sha256": token_sha256(code), "task": task, "uses_left": uses}
+        name = sa.select(schema.tasks.c.name).where(schema.tasks.c.id == task)
+        with self._database.writing() as connection:
+            connection.execute(sa.insert(schema.invites), row)
+            task_name = connection.execute(name).scalar_one()
+            invite = Phrase("an invite for {n}", n=uses)
+            record(connection, by, Phrase("invited"), task_name, invite)
+        return code
+
+    def count_invites(self, task: int) -> int:
+        """How many devices may still join with the invites that were made."""
+        c = schema.invites.c
+        query = sa.select(sa.func.sum(c.uses_left)).where(c.task == task)
+        with self._database.reading() as connection:
+            return int(connection.execute(query).scalar() or 0)
+
+    def log(self, task: int) -> Log:
+        return Log(self._database, task)
+
+
+def _edit(place: str, before: Any, after: Any) -> Phrase:
+    return Phrase("{place}: {before} → {after}", place=place, before=str(before), after=str(after))
+
+
+def _use_invite(connection: sa.Connection, task: int, invite: str | None) -> None:
+    c = schema.invites.c
+    match = (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
+    spend = sa.update(schema.invites).where(match).values(uses_left=c.uses_left - 1)
+    if not connection.execute(spend).rowcount:
+        found = Phrase("none" if invite is None else "one that is unknown or used up")
+        words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
+        raise rejected("invite-required", words)

@@ -1,0 +1,12 @@
+"""Requests and answers: the routes under /v1, bodies, proxies in front, compression, metrics.
+
+Nothing here decides what is learnt. The fast path of a check-in is `checkin.py`.
+"""
+
+from crowdml.server.http.body import read_body
+from crowdml.server.http.proxies import Front
+from crowdml.server.http.routes import create_app
+from crowdml.server.http.visitor import visitor
+from crowdml.server.http.watching import is_loopback
+
+__all__ = ["Front", "create_app", "is_loopback", "read_body", "visitor"]

@@ -1,0 +1,70 @@
+"""Reading request bodies: never more than allowed, and with clear words for what is wrong."""
+
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
+
+from crowdml.phrase import Phrase, joined
+from crowdml.protocol import Review, rejected
+
+__all__ = ["decode", "header", "read_body"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+FEW_PARTS, SMALL_PART = 64, 512
+"""Each part costs about as much as a small request, and networks deliver larger ones."""
+
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """A request header, or the empty string."""
+    for key, value in scope["headers"]:
+        if key == name:
+            text: str = value.decode("latin-1")
+            return text
+    return ""
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    with scope["app"].state.service.patience.waiting():
+        return await _read(scope, receive, limit)
+
+
+async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
+    length = header(scope, b"content-length")
+    size, read, more = int(length) if length.isdecimal() else -1, 0, True
+    parts: list[bytes] = []
+    most_parts = FEW_PARTS + limit // SMALL_PART
+    while more and max(size, read) <= limit and len(parts) < most_parts:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        read += len(parts[-1])
+        # All that was announced is here: waiting to hear so would cost another turn.
+        more = message.get("more_body", False) and read != size
+    if max(size, read) > limit:
+        raise rejected("too-large", Phrase("the body must be at most {n} bytes.", n=limit))
+    if more:
+        words = Phrase("the body must come in at most {n} parts.", n=most_parts)
+        raise rejected("too-large", words)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+    """A message, or a refusal that names each wrong field, its rule and the value found."""
+    try:
+        return decoder.decode(body)
+    except NOT_JSON as error:
+        raise rejected("invalid-request", _explain(decoder.type, body)) from error
+
+
+def _explain(kind: type[msgspec.Struct], body: bytes) -> Phrase:
+    try:
+        document = msgspec.json.decode(body)
+    except NOT_JSON as error:
+        return Phrase("the body must be JSON: {why}.", why=str(error))
+    mistakes = Review(document, kind, "the body").mistakes
+    return joined([mistake.about(mistake.field) for mistake in mistakes], " ")

@@ -1,0 +1,294 @@
+"""The routes under /v1, as one list, and the handlers behind them."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TypeAlias
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from crowdml.errors import Rejected
+from crowdml.learnt import FORMATS, write_model
+from crowdml.phrase import Phrase
+from crowdml.protocol import (
+    MEDIA_TYPE,
+    TERMS_HEADER,
+    Enrol,
+    TaskList,
+    openapi,
+    problem_document,
+    rejected,
+)
+from crowdml.server.compression import best_coding
+from crowdml.server.http.body import decode, read_body
+from crowdml.server.http.checkin import CheckIn, Dispatcher, bearer_token
+from crowdml.server.http.compression import Compression
+from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
+from crowdml.server.http.metrics import metrics
+from crowdml.server.http.proxies import Facing, Front
+from crowdml.server.http.visitor import visitor
+from crowdml.server.http.watching import may_watch
+from crowdml.server.results import learnt_model, statistics, view
+from crowdml.server.service import Counts, Live, Service
+from crowdml.server.settings import Settings
+
+__all__ = ["ROUTES", "ErrorPage", "create_app"]
+
+ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
+
+SMALL_BODY = 4096
+log = logging.getLogger("crowdml.server")
+NO_FRONT = Front()
+ENROL = msgspec.json.Decoder(Enrol)
+
+
+async def list_tasks(request: Request) -> Response:
+    return _json(TaskList(tuple(map(view, _service(request).registry.learners()))))
+
+
+async def describe_task(request: Request) -> Response:
+    return _json(view(_live(request).learner))
+
+
+async def enrol(request: Request) -> Response:
+    learner = _live(request).learner
+    message = decode(ENROL, await read_body(request.scope, request.receive, SMALL_BODY))
+    enrolled = await _service(request).registry.enrol(learner, message, visitor(request.scope))
+    return _json(enrolled, status=201)
+
+
+async def leave(request: Request) -> Response:
+    registry, learner = _service(request).registry, _live(request).learner
+    await registry.leave(await registry.device(learner, bearer_token(request.scope)))
+    return Response(status_code=204)
+
+
+async def check_out(request: Request) -> Response:
+    live = _live(request)
+    await _service(request).registry.device(live.learner, bearer_token(request.scope))
+    now = live.learner.published
+    headers = {
+        "ETag": now.etag,
+        TERMS_HEADER: live.learner.terms_sha256,
+        "Cache-Control": "private, no-cache",
+    }
+    if request.headers.get("if-none-match") == now.etag:
+        return Response(status_code=304, headers=headers)
+    coding = best_coding(request.headers.get("accept-encoding", ""))
+    if coding:
+        headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
+    return Response(now.encoded(coding), media_type="application/json", headers=headers)
+
+
+async def show_statistics(request: Request) -> Response:
+    return _json(statistics(_live(request).learner))
+
+
+async def events(request: Request) -> Response:
+    """The statistics now and after every change, until the task ends or goes, or the listener."""
+    service, learner = _service(request), _live(request).learner
+    counts = service.counts
+    if counts.listeners >= service.settings.most_listeners:
+        n = counts.listeners
+        words = Phrase("{n} listen already. Ask for the statistics now and then instead.", n=n)
+        raise rejected("unavailable", words, retry_after=30)
+
+    async def stream() -> AsyncIterator[bytes]:
+        while service.ready and service.registry.serves(learner):
+            # Before the statistics are read, so that no change is missed while they are sent.
+            news, now = service.listeners.news, learner.published
+            yield now.event(learner.devices, time.time())
+            if now.state.final:
+                return
+            await news.wait()
+
+    # Counted before anybody else is asked, and until this one is gone, however it goes.
+    counts.listeners += 1
+    return EventStream(stream(), counts)
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events to a listener that has been counted."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, stream: AsyncIterator[bytes], counts: Counts) -> None:
+        super().__init__(stream, headers={"Cache-Control": "no-store"})
+        self._counts = counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._counts.listeners -= 1
+
+
+async def export(request: Request) -> Response:
+    learner = _live(request).learner
+    kind = request.query_params.get("format", "npz")
+    if kind not in FORMATS:
+        words = Phrase("format must be npz, json or onnx, found {found}.", found=f"{kind[:40]!r}")
+        raise rejected("invalid-parameter", words)
+    now = learner.published
+    body = await asyncio.to_thread(lambda: write_model(learnt_model(now), kind))
+    name = f"{now.task.name}-{now.version}.{kind}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(body, media_type=FORMATS[kind], headers=headers)
+
+
+async def describe_api(request: Request) -> Response:
+    return Response(msgspec.json.encode(openapi(version("crowdml"))), media_type="application/json")
+
+
+async def alive(request: Request) -> Response:
+    return PlainTextResponse("alive\n")
+
+
+async def ready(request: Request) -> Response:
+    service = _service(request)
+    if not service.ready:
+        raise rejected("unavailable", Phrase("the server is starting or stopping."))
+    if trouble := service.heartbeat.trouble:
+        raise rejected("unavailable", Phrase("nothing can be stored: {why}.", why=trouble))
+    return PlainTextResponse("ready\n")
+
+
+async def show_metrics(request: Request) -> Response:
+    service = _service(request)
+    front: Front = request.app.state.front
+    behind = bool(front.url or front.proxies)
+    if not may_watch(request.scope, service.settings.metrics_token, behind):
+        raise HTTPException(404)
+    nodes = await service.in_reader(service.heartbeat.rows)
+    return Response(metrics(nodes), media_type=METRICS_TYPE)
+
+
+CHECKINS = Route("/v1/tasks/{task}/checkins", CheckIn(), methods=["POST"])
+ROUTES = [
+    CHECKINS,
+    Route("/v1/tasks", list_tasks),
+    Route("/v1/tasks/{task}", describe_task),
+    Route("/v1/tasks/{task}/devices", enrol, methods=["POST"]),
+    Route("/v1/tasks/{task}/devices/me", leave, methods=["DELETE"]),
+    Route("/v1/tasks/{task}/model", check_out),
+    Route("/v1/tasks/{task}/stats", show_statistics),
+    Route("/v1/tasks/{task}/events", events),
+    Route("/v1/tasks/{task}/export", export),
+    Route("/v1/openapi.json", describe_api),
+    Route("/healthz", alive),
+    Route("/readyz", ready),
+    Route("/metrics", show_metrics),
+]
+
+
+class Application(Starlette):
+    """With one way for each request: as its sender made it, then to its endpoint."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        front: Front = self.state.front
+        app = Dispatcher(super().build_middleware_stack(), CHECKINS, _refuse, _fail)
+        return Facing(app, front) if front.prefix or front.proxies else app
+
+
+def create_app(
+    settings: Settings,
+    front: Front = NO_FRONT,
+    extra_routes: Sequence[BaseRoute] = (),
+    error_page: ErrorPage | None = None,
+    state: Mapping[str, object] | None = None,
+) -> Starlette:
+    """The application, with everything that its handlers need on `app.state`.
+
+    Args:
+        extra_routes: What it serves besides the protocol: the portal's pages.
+        error_page: Shows an error to a person; programs get problem documents.
+        state: What the extra routes need.
+    """
+    service = Service(settings)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await service.start()
+        yield
+        await service.stop()
+
+    app = Application(
+        routes=[*ROUTES, *extra_routes],
+        exception_handlers={Rejected: _refuse, HTTPException: _refuse_http, Exception: _fail},
+        lifespan=lifespan,
+        middleware=[Middleware(Compression)],
+    )
+    app.router.redirect_slashes = False
+    app.state.settings = settings
+    app.state.service = service
+    app.state.front = front
+    app.state.error_page = error_page
+    for name, value in (state or {}).items():
+        setattr(app.state, name, value)
+    return app
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Rejected)
+    _service(request).counts.refusals[error.kind] += 1
+    page: ErrorPage | None = request.app.state.error_page
+    if page and _is_for_people(request):
+        return page(request, error)
+    headers = {}
+    if "retry_after" in error.extra:
+        headers["Retry-After"] = str(math.ceil(error.extra["retry_after"]))
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(problem_document(error), error.status, headers, MEDIA_TYPE)
+
+
+async def _refuse_http(request: Request, error: Exception) -> Response:
+    """What the framework refuses by itself: unknown addresses and methods."""
+    assert isinstance(error, HTTPException)
+    kind = "method-not-allowed" if error.status_code == 405 else "not-found"
+    detail = Phrase(
+        "{method} {path} is not part of the protocol.",
+        method=request.method,
+        path=request.url.path[:200],
+    )
+    answer = await _refuse(request, rejected(kind, detail))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    """A fault of the server itself: the log says which, the answer only that there is one."""
+    route = getattr(request.scope.get("route"), "path", "an address without a route")
+    log.error("%s %s failed", request.method, route, exc_info=error)
+    detail = Phrase("the server has a fault. Try again later.")
+    return await _refuse(request, rejected("fault", detail))
+
+
+def _is_for_people(request: Request) -> bool:
+    """A browser asks for text/html; the protocol's own addresses always answer in JSON."""
+    accepts = request.headers.get("accept", "")
+    return "text/html" in accepts and not request.url.path.startswith("/v1/")
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def _live(request: Request) -> Live:
+    return _service(request).registry.live(request.path_params["task"])
+
+
+def _json(message: msgspec.Struct, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(message), status, media_type="application/json")

@@ -1,0 +1,34 @@
+"""What may enter a task's log, and what follows from it.
+
+The fold is a pure function of the log's entries. A learner owns one fold, decides what is appended
+next, and publishes one immutable value after each commit, which any thread may read.
+"""
+
+from typing import TYPE_CHECKING
+
+from crowdml.lazy import lazy
+
+if TYPE_CHECKING:
+    from crowdml.server.log.admission import Gate
+    from crowdml.server.log.decision import Arrival
+    from crowdml.server.log.history import Course
+    from crowdml.server.log.learner import Learner
+    from crowdml.server.log.published import Published
+
+__all__ = [
+    "Arrival",
+    "Course",
+    "Gate",
+    "Learner",
+    "Published",
+]
+
+# The fold needs no database.
+__getattr__ = lazy(
+    __name__,
+    admission=["Gate"],
+    decision=["Arrival"],
+    history=["Course"],
+    learner=["Learner"],
+    published=["Published"],
+)

@@ -1,0 +1,41 @@
+"""The gate: every check of a check-in that does not depend on the order of arrivals.
+
+None of it changes anything; each failure has its own problem type.
+"""
+
+import msgspec
+
+from crowdml.phrase import Phrase
+from crowdml.privacy import Implausible, Place
+from crowdml.protocol import Checkin, Terms, checkin_type, rejected
+
+__all__ = ["Gate"]
+
+HEAD = 1024
+"""Room for the fields that every check-in has."""
+
+
+class Gate:
+    """What the terms of one task allow."""
+
+    def __init__(self, terms: Terms, terms_sha256: str) -> None:
+        self._terms_sha256 = terms_sha256
+        self._mechanism = terms.mechanism()
+        self.decoder = msgspec.json.Decoder(checkin_type(self._mechanism.payload_type))
+        self.largest_body = self._mechanism.largest_message + HEAD
+
+    def check(self, checkin: Checkin, device: str) -> None:
+        """Raise `Rejected` unless an honest device with these terms could have sent this."""
+        if checkin.terms != self._terms_sha256:
+            words = Phrase(
+                "terms must be {terms}, found {found}. Read the task's terms again before "
+                "taking part.",
+                terms=self._terms_sha256,
+                found=checkin.terms,
+            )
+            raise rejected("terms-changed", words)
+        place = Place(self._terms_sha256, device, checkin.number or 0)
+        try:
+            self._mechanism.check(checkin, place)
+        except Implausible as error:
+            raise rejected(error.kind, error.phrase) from None

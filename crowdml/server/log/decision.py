@@ -1,0 +1,127 @@
+"""Decide which check-ins of a group may enter the log, in the order of their arrival."""
+
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from crowdml.errors import Rejected
+from crowdml.phrase import Phrase
+from crowdml.protocol import Checkin, CheckinAnswer, State, rejected
+from crowdml.server.database import CheckinMark, DeviceRow, LogEntry, marks_of, this_minute
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.frequency import Frequency
+
+__all__ = ["Arrival", "CheckinDecision", "closed", "decide"]
+
+CheckinDecision: TypeAlias = CheckinAnswer | Rejected
+
+
+class Arrival(NamedTuple):
+    """A check-in that passed every check which needs no order."""
+
+    device: DeviceRow
+    checkin: Checkin
+
+
+def decide(
+    task: int,
+    fold: Fold,
+    state: State,
+    frequency: Frequency,
+    arrivals: list[Arrival],
+    seen: dict[CheckinMark, int],
+) -> tuple[list[CheckinDecision], list[LogEntry]]:
+    """Answer each arrival, and list what is to be appended, unless one of them ends the task.
+
+    Args:
+        task: The number of the task.
+        fold: All that is in the log.
+        state: The state of the task now.
+        frequency: Where check-ins that may be appended are counted.
+        seen: Where ids and numbers are in the log; those of this group are added.
+    """
+    answers: list[CheckinDecision] = []
+    entries: list[LogEntry] = []
+    refusal, at = closed(state), this_minute()
+    payload, cap = fold.mechanism.payload_type, fold.task.enrolment.max_staleness
+    for device, checkin in arrivals:
+        version = fold.version + len(entries)
+        answer = (
+            _repeated(device, checkin, seen)
+            or refusal
+            or _version_problem(checkin, version, cap)
+            or frequency.refusal(device.number, at)
+        )
+        if answer is None:
+            entry = _entry(task, payload, device, checkin, version + 1, at)
+            entries.append(entry)
+            frequency.grant(entry.device, at)
+            for mark in marks_of(entry.device, entry.id, entry.number):
+                seen[mark] = entry.seq
+            answer = CheckinAnswer(entry.seq, "applied")
+        answers.append(answer)
+    return answers, entries
+
+
+def closed(state: State) -> Rejected | None:
+    """Reject every check-in of a task in this state; None if the state takes them."""
+    if state.final:
+        words = Phrase("the task has ended: {state}. Stop collecting.", state=state.phrase)
+        return rejected("task-finished", words, state=state)
+    if state is State.PAUSED:
+        words = Phrase("the task is paused. Try again later.")
+        return rejected("task-paused", words, state=state)
+    return None
+
+
+def _version_problem(checkin: Checkin, version: int, cap: int | None) -> Rejected | None:
+    """Reject a version from the future, or one older than `max_staleness`."""
+    if checkin.version > version:
+        words = Phrase(
+            "version must be at most {most}, found {found}. Check out again.",
+            most=version,
+            found=checkin.version,
+        )
+        return rejected("future-version", words, version=version)
+    if cap is not None and version - checkin.version > cap:
+        words = Phrase(
+            "a gradient may be at most {most} versions late, found {found}. Check out again.",
+            most=cap,
+            found=version - checkin.version,
+        )
+        return rejected("stale-version", words, version=version)
+    return None
+
+
+def _entry(
+    task: int, payload: type, device: DeviceRow, checkin: Checkin, seq: int, at: int
+) -> LogEntry:
+    return LogEntry(
+        task=task,
+        seq=seq,
+        device=device.number,
+        id=checkin.id,
+        at=at,
+        version=checkin.version,
+        number=checkin.number,
+        samples=checkin.samples,
+        payload=msgspec.msgpack.encode(msgspec.convert(checkin, payload, from_attributes=True)),
+        name=device.name,
+    )
+
+
+def _repeated(
+    device: DeviceRow, checkin: Checkin, seen: dict[CheckinMark, int]
+) -> CheckinDecision | None:
+    """The first answer again for the same id; a refusal for the same number under another."""
+    first = seen.get((device.number, checkin.id))
+    if first is not None:
+        return CheckinAnswer(first, "duplicate")
+    if checkin.number is not None and (device.number, checkin.number) in seen:
+        words = Phrase(
+            "check-in {number} of this device is in the log with another id. Send each number "
+            "once, and the same bytes again where an answer was lost.",
+            number=checkin.number,
+        )
+        return rejected("repeated-number", words)
+    return None

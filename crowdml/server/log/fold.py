@@ -1,0 +1,173 @@
+"""The fold: the whole state of a task as a function of its log, and of nothing else."""
+
+import io
+from collections import Counter
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from crowdml.learning import CheckinStep, Evidence, LearningState, Totals, Window
+from crowdml.optim import read_state
+from crowdml.privacy import Place, Unit
+from crowdml.protocol import State, Task
+from crowdml.server.database import LogEntry
+from crowdml.server.log.active import ActiveDevices
+from crowdml.server.log.history import History, Point
+from crowdml.types import Array
+
+__all__ = ["Fold"]
+
+PARTS = {"w", "totals", "active", "window", "numbers", "evidence", "lengths"}
+
+
+class Fold:
+    """The log, one entry at a time: each is read and handed to the step.
+
+    What the step knows is one immutable value, `learning`; the fold replaces it as a whole.
+
+    Paper: Algorithm 2.
+    """
+
+    def __init__(self, task: Task, terms_sha256: str) -> None:
+        self.task = task
+        self.model = task.terms.make_model()
+        self.mechanism = task.terms.mechanism()
+        self.step = CheckinStep.of(task, self.mechanism)
+        untold = self.mechanism.unit is Unit.CHECKIN
+        totals = Totals((0.0,) * self.model.n_classes, None if untold else 0)
+        self.learning: LearningState = self.step.start(self.model.size, totals)
+        self.active = ActiveDevices()
+        self.history = History()
+        self._reopened: frozenset[int] = frozenset()
+        self._payload_decoder = msgspec.msgpack.Decoder(self.mechanism.payload_type)
+        self.terms_sha256 = terms_sha256
+
+    def apply(self, *entries: LogEntry) -> None:
+        """Of each in turn, add the counts, take one step, and see whether the target is reached.
+
+        Those that follow the end of the task are left out.
+        """
+        first, t_max = self.version, self.task.t_max
+        payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
+        places = [Place(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
+        for entry, reading in zip(entries, self.mechanism.read_all(payload, places), strict=True):
+            self._reopen()
+            before = self.learning
+            if before.reached or before.version >= t_max:
+                break
+            self.learning = self.step(
+                before, reading, entry.device, entry.samples, before.version - entry.version
+            )
+            self.active.add(entry.device)
+            if self.history.wants(entry.seq):
+                self.history.add(self.point())
+        applied = entries[: self.version - first]
+        self.history.count(Counter([entry.at for entry in applied]))
+        self._reopen()
+
+    @property
+    def version(self) -> int:
+        return self.learning.version
+
+    @property
+    def w(self) -> Array:
+        return self.learning.w
+
+    def point(self) -> Point:
+        """Where the task is now."""
+        totals, window = self.learning.totals, self.learning.window
+        return Point(
+            version=self.version,
+            errors=totals.errors,
+            evaluated=totals.evaluated,
+            evaluations=totals.evaluations,
+            recent_errors=window.sum[0],
+            recent_evaluated=window.sum[1],
+            recent_checkins=len(window),
+            staleness=totals.staleness,
+            active_devices=self.active.count,
+        )
+
+    @property
+    def state(self) -> State:
+        """What the log alone says; the owner may have paused or stopped the task besides."""
+        if self.learning.reached:
+            return State.REACHED
+        return State.EXHAUSTED if self.version >= self.task.t_max else State.RUNNING
+
+    @property
+    def learnt(self) -> Array:
+        """The model to export: w, or the average of iterates where the task asks for it."""
+        return self.step.optimizer.model(self.learning.optimizer, self.w)
+
+    def reopen_at(self, places: str) -> None:
+        """After these check-ins the owner did not believe that the target was reached."""
+        self._reopened = frozenset(map(int, places.split()))
+        self._reopen()
+
+    def _reopen(self) -> None:
+        """Look at new reports alone, if this is such a place."""
+        if self._reopened and self.version in self._reopened:
+            self.learning = self.learning._replace(reached=False, evidence=self.step.no_evidence)
+
+    def to_bytes(self) -> bytes:
+        """A snapshot: an npz archive of plain arrays, no pickle."""
+        now = self.learning
+        arrays: dict[str, Any] = {f"optimizer_{k}": v for k, v in now.optimizer.items()}
+        arrays |= {
+            "w": now.w,
+            "totals": now.totals.to_array(),
+            "active": self.active.to_array(),
+            "window": now.window.to_array(),
+            "numbers": np.array([now.version, now.staleness_max, now.reached]),
+        }
+        if now.evidence is not None:
+            arrays["evidence"] = now.evidence.to_array()
+        if now.usual is not None:
+            arrays["lengths"] = now.usual.to_array()
+        arrays |= {f"history_{k}": v for k, v in self.history.to_arrays().items()}
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, task: Task, terms_sha256: str, data: bytes) -> "Fold":
+        fold = cls(task, terms_sha256)
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            strange = [n for n in arrays if n not in PARTS and not n.startswith(("opt", "hist"))]
+            if strange:
+                raise ValueError(f"a snapshot must have the parts of a fold, found {strange}.")
+            fold.history = History.from_arrays(**_prefixed("history_", arrays))
+            fold.active = ActiveDevices(arrays["active"])
+            fold.learning = _learning(fold, arrays)
+        return fold
+
+
+def _learning(fold: Fold, arrays: Any) -> LearningState:
+    start, stopping = fold.learning, fold.step.stopping
+    totals = Totals.from_array(arrays["totals"])
+    found, expected = len(totals.labels), len(start.totals.labels)
+    if found != expected:
+        raise ValueError(f"totals must count {expected} labels, found {found}.")
+    usual, evidence = start.usual, start.evidence
+    if usual is not None and "lengths" in arrays:
+        usual = usual.restored(arrays["lengths"])
+    if stopping is not None and "evidence" in arrays:
+        evidence = Evidence.from_array(stopping, arrays["evidence"])
+    version, staleness_max, reached = (int(number) for number in arrays["numbers"])
+    return LearningState(
+        version=version,
+        w=arrays["w"],
+        optimizer=read_state(_prefixed("optimizer_", arrays)),
+        totals=totals,
+        window=Window.from_array(start.window.length, arrays["window"]),
+        usual=usual,
+        evidence=evidence,
+        reached=bool(reached),
+        staleness_max=staleness_max,
+    )
+
+
+def _prefixed(prefix: str, arrays: Any) -> dict[str, Any]:
+    return {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}

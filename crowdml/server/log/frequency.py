@@ -1,0 +1,95 @@
+"""Whether a device checks in too often: every limit on it, and all that these limits count."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+
+from crowdml.errors import Rejected
+from crowdml.phrase import Phrase
+from crowdml.protocol import Task, rejected
+from crowdml.server.database import Shares
+from crowdml.server.throttle import BURST, Throttle
+
+__all__ = ["Frequency"]
+
+
+class Frequency:
+    """How often each device of a task may check in.
+
+    Before the body of a check-in is read, it needs a token of its device's bucket: this bounds what
+    a device can cost one node, so that rejected check-ins count, too. In its turn, a check-in is
+    held against the log, which has those that any node applied: its device may have the task's
+    number of check-ins and a burst in this minute, and, unless the owner has chosen that number,
+    its share of the newest check-ins.
+
+    `enter` runs in the event loop and the rest in the store's thread; they share no counts.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._per_minute = task.checkins_per_minute
+        self._shared = task.enrolment.checkins_per_minute is None
+        self._buckets = Throttle(self._per_minute)
+        self._minute = 0
+        self._this_minute: Counter[int] = Counter()
+        self._granted: Counter[int] = Counter()
+        self._uncommitted = False
+        self._shares = Shares()
+
+    def enter(self, device: int) -> None:
+        """Count a request before its body is read; `Rejected` if there were too many lately."""
+        self._buckets.take(device)
+
+    def refusal(self, device: int, at: int) -> Rejected | None:
+        """The answer to a check-in that is one too many in the minute that began at `at`."""
+        if at == self._minute and self._this_minute[device] >= self._per_minute + BURST:
+            words = Phrase(
+                "at most {n} check-ins a minute are allowed, and this minute has them.",
+                n=self._per_minute,
+            )
+            return rejected("too-frequent", words, retry_after=60 - time.time() % 60)
+        if self._shared and self._shares.used_up(device):
+            words = Phrase(
+                "this device has sent its share of the newest check-ins. Let others send some."
+            )
+            return rejected("too-frequent", words, retry_after=60)
+        return None
+
+    def count(self, device: int, at: int) -> None:
+        """Count a check-in that is in the log."""
+        if at != self._minute:
+            self._minute = at
+            self._this_minute.clear()
+            self._granted.clear()
+        self._this_minute[device] += 1
+        if self._shared:
+            self._shares.add(device, at)
+
+    def grant(self, device: int, at: int) -> None:
+        """Count a check-in that is about to be appended: `commit` or `take_back` follows."""
+        self.count(device, at)
+        self._granted[device] += 1
+        self._uncommitted = True
+
+    def commit(self) -> None:
+        """The check-ins that were granted are in the log."""
+        self._granted.clear()
+        self._uncommitted = False
+
+    def take_back(self, newest: Iterable[tuple[int, int]]) -> None:
+        """The check-ins that were granted are not in the log, whose newest are these."""
+        self._this_minute.subtract(self._granted)
+        self.commit()
+        self._shares = Shares(newest if self._shared else ())
+
+    def recall(self, newest: Iterable[tuple[int, int]]) -> None:
+        """Forget what was counted in the log, and count its newest check-ins, the oldest first."""
+        self._minute, self._shares = 0, Shares()
+        self._this_minute.clear()
+        self.commit()
+        for device, at in newest:
+            self.count(device, at)
+
+    @property
+    def uncommitted(self) -> bool:
+        """Whether check-ins were granted that may not be in the log."""
+        return self._uncommitted

@@ -1,0 +1,218 @@
+"""Own the fold of one task: append to its log, follow it, and publish what it says."""
+
+import logging
+from collections.abc import Iterable, Iterator
+
+import sqlalchemy as sa
+
+from crowdml.errors import CrowdmlError, InvalidInput, Rejected
+from crowdml.protocol import CheckinAnswer, State, Task, terms_hash
+from crowdml.server.database import NOTHING, CheckinMark, Log, LogEntry, OwnerSettings, TaskRow
+from crowdml.server.log.decision import Arrival, CheckinDecision, closed, decide
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.frequency import Frequency
+from crowdml.server.log.published import Published
+from crowdml.server.log.snapshots import Snapshots
+
+__all__ = ["Learner"]
+
+log = logging.getLogger("crowdml.server")
+
+
+class Learner:
+    """One task, live.
+
+    Everything runs in the store's thread, one at a time, but for `published`, `state`, `version`
+    and `devices`: those are as of the last commit, and any thread may read them.
+    """
+
+    def __init__(
+        self, row: TaskRow, entries: Log, snapshot_every: int, keep_payloads: bool = True
+    ) -> None:
+        self.id = row.id
+        self.task = row.task
+        self.terms = row.terms
+        self.terms_sha256 = terms_hash(row.terms)
+        self.devices = 0
+        self._about = {"task": row.task.name}
+        self._shown: tuple[int, State, Task] | None = None
+        self._owner_settings = row.owner_settings
+        self._owner_state = State(row.owner_settings.state)
+        self._log = entries
+        self._snapshots = Snapshots(entries, snapshot_every, keep_payloads, self._about)
+        self.frequency = Frequency(row.task)
+        self.recover()
+
+    def recover(self) -> None:
+        """Rebuild the fold: the newest snapshot, then the rest of the log."""
+        self._restore()
+        self._fold_is_ahead = False
+        self.frequency.recall(self._log.newest(self._fold.version))
+        self._catch_up(self._log.after(self._fold.version))
+        self._publish()
+
+    def _restore(self) -> None:
+        self._fold = self._snapshots.newest(self.task, self.terms_sha256)
+        self._fold.reopen_at(self._owner_settings.reopened)
+
+    def committed_fold(self) -> Fold:
+        """The fold of what is on disk, rebuilt if a commit has failed since."""
+        if self._fold_is_ahead:
+            self.recover()
+            log.warning("a commit failed, so the fold was rebuilt", extra=self._about)
+        return self._fold
+
+    @property
+    def state(self) -> State:
+        return self.published.state
+
+    @property
+    def version(self) -> int:
+        return self.published.version
+
+    def _apply_owner_settings(self, owner_settings: OwnerSettings) -> None:
+        edited, self._owner_settings = (
+            owner_settings.edited != self._owner_settings.edited,
+            owner_settings,
+        )
+        if edited:
+            self._read_again()
+        self._owner_state = State(owner_settings.state)
+        self._fold.reopen_at(owner_settings.reopened)
+
+    def _read_again(self) -> None:
+        """The owner has edited the task; when it ends is part of the fold, from its start on."""
+        stop, self.task = self.task.stop, self._log.task()
+        self._fold.task = self.task
+        if self.task.stop != stop:
+            self._restore()
+
+    def refresh(self, owner_settings: OwnerSettings | None = None) -> None:
+        """Take in what other processes wrote."""
+        if owner_settings is not None:
+            self._apply_owner_settings(owner_settings)
+        self.committed_fold()
+        self._catch_up(self._log.after(self._fold.version))
+        self._publish()
+
+    def ingest(self, arrivals: Iterable[Arrival]) -> list[CheckinDecision]:
+        """Append a group of check-ins in one commit and apply them; one answer for each.
+
+        They are taken when the turn has come: those that arrive while it is waited for belong to
+        it. No other process appends meanwhile, and what they appended before is taken in first. The
+        fold runs ahead of the commit, so that the stopping rule sees every check-in in turn;
+        nothing is published before the commit, and after a failed one the fold is rebuilt.
+        """
+        before, group = self.committed_fold().version, list[Arrival]()
+        try:
+            answers = self._append_group(arrivals, group, look=False)
+        except sa.exc.IntegrityError:
+            # Somebody repeats something, which is rare: only now look for what is known.
+            answers = self._append_group((), group, look=True)
+        self._publish()
+        if self._fold.version > before:
+            self._snapshots.save_if_due(self.committed_fold(), before)
+        return answers
+
+    def _append_group(
+        self, arrivals: Iterable[Arrival], group: list[Arrival], look: bool
+    ) -> list[CheckinDecision]:
+        """All or none: the database itself refuses an id or number that it has, before the fold
+        takes anything in."""
+        with self._log.appending(self._fold.version) as (owner_settings, news):
+            if owner_settings != self._owner_settings:
+                self._apply_owner_settings(owner_settings)
+                news = self._log.after(self._fold.version)
+            self._catch_up(news)
+            group += arrivals
+            answers, entries = self._decide(group, {})
+            if look or any(isinstance(answer, Rejected) for answer in answers):
+                # What is repeated gets its first answer again, not a refusal.
+                keys = [(device.number, c.id, c.number) for device, c in group]
+                answers, entries = self._decide(group, self._log.seen(keys))
+            self._log.append(entries)
+            self._fold_is_ahead = True
+            self._fold.apply(*entries)
+            if entries and entries[-1].seq > self._fold.version:
+                answers = self._cut(answers)
+        self._fold_is_ahead = False
+        self.frequency.commit()
+        return answers
+
+    def _decide(
+        self, arrivals: list[Arrival], seen: dict[CheckinMark, int]
+    ) -> tuple[list[CheckinDecision], list[LogEntry]]:
+        if self.frequency.uncommitted:
+            self.frequency.take_back(self._log.newest(self._fold.version))
+        state = self._state_of(self._fold)
+        return decide(self.id, self._fold, state, self.frequency, arrivals, seen)
+
+    def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
+        """The task ended within the group: what follows the end does not belong to the log."""
+        version, refusal = self._fold.version, closed(self._state_of(self._fold))
+        assert refusal is not None
+        self._log.cut(version)
+        return [
+            refusal if isinstance(answer, CheckinAnswer) and answer.version > version else answer
+            for answer in answers
+        ]
+
+    def _catch_up(self, news: Iterator[list[LogEntry]]) -> None:
+        """Apply what other processes appended; far behind, a snapshot of theirs is nearer."""
+        for entries in news:
+            gone = next(
+                (entry.seq for entry in reversed(entries) if entry.payload == NOTHING), None
+            )
+            if gone is not None:
+                self._leap(gone)
+                self._catch_up(self._log.after(self._fold.version))
+                return
+            self._fold.apply(*entries)
+            for entry in entries:
+                self.frequency.count(entry.device, entry.at)
+
+    def reopen(self, by: str) -> None:
+        """The owner does not believe that the target was reached: go on until it is again.
+
+        The decision has its place in the log, so that whoever folds that comes to the same.
+        """
+        self.committed_fold()
+        with self._log.appending(self._fold.version) as (owner_settings, _):
+            self._apply_owner_settings(owner_settings)
+            self._catch_up(self._log.after(self._fold.version))
+            if not self._fold.learning.reached:
+                raise InvalidInput(
+                    f"only a task that has reached its target error can be reopened, and "
+                    f"{self.task.name} is {self._state_of(self._fold)}."
+                )
+            self._log.reopen(self._fold.version, by)
+        self.refresh(
+            owner_settings._replace(reopened=f"{owner_settings.reopened} {self._fold.version}")
+        )
+
+    def _leap(self, seq: int) -> None:
+        log.warning("far behind, so the fold is rebuilt from a snapshot", extra=self._about)
+        self._restore()
+        if self._fold.version < seq:
+            raise CrowdmlError(
+                f"the snapshots of {self.task.name} cannot be read, and what its check-ins up to "
+                f"{seq} told is no longer kept. Restore a backup."
+            )
+
+    def save_snapshot(self) -> None:
+        """Save the fold, so that the next start need not read the whole log."""
+        self._snapshots.save(self.committed_fold())
+
+    def _publish(self) -> None:
+        fold = self.committed_fold()
+        state, before = self._state_of(fold), self._shown
+        self._shown = fold.version, state, self.task
+        if self._shown == before:
+            return
+        if before and state is not self.state:
+            log.info("the task is %s", state, extra=self._about)
+        self.published = Published.of(fold, state)
+
+    def _state_of(self, fold: Fold) -> State:
+        """The owner may pause or stop a task that the log alone would let run."""
+        return fold.state if fold.state.final else self._owner_state

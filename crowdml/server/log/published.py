@@ -1,0 +1,143 @@
+"""What devices and people may see of a task."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from crowdml.learning import Totals, error_estimate, label_estimates
+from crowdml.privacy import Mechanism
+from crowdml.protocol import Checkout, Estimate, State, Statistics, Task, encode_parameters
+from crowdml.server.compression import compress
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.history import Course, Minutes, Point
+from crowdml.types import Array
+
+__all__ = ["Published"]
+
+
+@dataclass(frozen=True)
+class Published:
+    """One version of a task, whole: w, its number, the state and the sums belong together.
+
+    Made after a commit and never changed, so any thread may read it at any time. It refers to
+    values that the fold replaces and never changes; what readers want to have computed or encoded
+    is made when the first of them asks, once.
+    """
+
+    task: Task
+    terms_sha256: str
+    mechanism: Mechanism
+    version: int
+    state: State
+    w: Array
+    learnt: Array
+    totals: Totals
+    staleness_max: int
+    points: tuple[Point, ...]
+    minutes: Minutes
+    newest: Point
+
+    @classmethod
+    def of(cls, fold: Fold, state: State) -> "Published":
+        """The fold as it is now, in the state that its owner wants it to be in."""
+        return cls(
+            task=fold.task,
+            terms_sha256=fold.terms_sha256,
+            mechanism=fold.mechanism,
+            version=fold.version,
+            state=state,
+            w=fold.w,
+            learnt=fold.learnt,
+            totals=fold.learning.totals,
+            staleness_max=fold.learning.staleness_max,
+            points=fold.history.points,
+            minutes=fold.history.minutes,
+            newest=fold.point(),
+        )
+
+    # For devices
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.version}-{self.state}"'
+
+    @cached_property
+    def body(self) -> bytes:
+        """The answer to a check-out, encoded when the first device asks."""
+        w = encode_parameters(self.w)
+        return msgspec.json.encode(Checkout(self.version, self.state, w))
+
+    @cached_property
+    def _encoded(self) -> dict[str, bytes]:
+        return {"": self.body}
+
+    def encoded(self, coding: str) -> bytes:
+        """The same in a content coding, compressed when the first device asks for it."""
+        if coding not in self._encoded:
+            self._encoded[coding] = compress(self.body, coding)
+        return self._encoded[coding]
+
+    # For people
+
+    @cached_property
+    def course(self) -> Course:
+        """How the task went so far, up to this version."""
+        points = self.points
+        if self.version and (not points or points[-1].version < self.version):
+            points = (*points, self.newest)
+        return Course(points, self.minutes.by_minute, self.mechanism.error_variance)
+
+    def statistics(self, devices: int, now: float) -> Statistics:
+        """The statistics of this version, at a time in seconds since 1970.
+
+        How many devices have joined changes between two versions.
+        """
+        pace = self.course.pace(now)
+        return msgspec.structs.replace(self._lasting, devices=devices, checkins_per_minute=pace)
+
+    def event(self, devices: int, now: float) -> bytes:
+        """The statistics as a server-sent event, encoded once a second for all listeners."""
+        key = devices, int(now)
+        known = self._events.get(key)
+        if known is None:
+            known = b"data: " + msgspec.json.encode(self.statistics(*key))
+            known = b"event: statistics\n" + known + b"\n\n"
+            self._events.clear()
+            self._events[key] = known
+        return known
+
+    @cached_property
+    def _events(self) -> dict[tuple[int, int], bytes]:
+        """The newest event, by what it depends on besides the version."""
+        return {}
+
+    @cached_property
+    def _lasting(self) -> Statistics:
+        """The statistics, without what depends on the clock or on who joins."""
+        totals, newest, promise = self.totals, self.newest, self.task.terms.promise
+        return Statistics(
+            state=self.state,
+            version=self.version,
+            devices=0,
+            active_devices=newest.active_devices,
+            samples=totals.samples,
+            error=self._error(newest.errors, newest.evaluated, newest.evaluations),
+            recent_error=self._error(
+                newest.recent_errors, newest.recent_evaluated, newest.recent_checkins
+            ),
+            labels=label_estimates(
+                totals.labels, totals.labelled, totals.countings, self.mechanism.label_variance
+            ),
+            staleness_mean=totals.staleness / max(self.version, 1),
+            staleness_max=self.staleness_max,
+            checkins_per_minute=0.0,
+            epsilon_per_sample=None if promise.exact else promise.epsilon_per_sample,
+            epsilon_per_checkin=promise.epsilon_per_checkin,
+            epsilon_per_person=promise.epsilon_per_person,
+            max_updates=self.task.t_max,
+            target_error=self.task.stop.error,
+        )
+
+    def _error(self, errors: float, evaluated: int, checkins: int) -> Estimate | None:
+        return error_estimate(errors, evaluated, checkins, self.mechanism.error_variance)

@@ -1,0 +1,149 @@
+"""A backup in one file, taken while servers run, and its way back into SQLite or PostgreSQL.
+
+The archive is a zip with a SQLite database, wherever the tables came from, and the certificate.
+Both ways are the same copy of rows, each in one transaction. So a backup moves between the two
+kinds of database, and one that is older than this version is migrated when it is opened.
+"""
+
+import os
+import zipfile
+import zlib
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.server.database import Database, open_database, schema
+from crowdml.server.operation.certificate import CERTIFICATE, KEY
+from crowdml.server.settings import Settings
+
+__all__ = ["Contents", "back_up", "restore"]
+
+TABLES = "crowdml.db"
+PAGE = 1000
+# Whoever signed out after the backup must not be signed in again by it, and nodes come and go.
+PASSING = (schema.sessions, schema.attempts, schema.nodes)
+COPIED = [table for table in schema.metadata.sorted_tables if table not in PASSING]
+
+
+class Contents(NamedTuple):
+    """How much a backup holds."""
+
+    tasks: int
+    devices: int
+    checkins: int
+
+
+def back_up(database: str, file: Path) -> Contents:
+    """Write everything to a file that only its owner can read; it appears when it is whole."""
+    try:
+        with TemporaryDirectory(prefix=".crowdml-backup-", dir=file.parent) as folder:
+            contents = _read(database, Path(folder) / TABLES)
+            whole = Path(folder) / "whole"
+            _pack(whole, Path(folder) / TABLES, Settings(database=database).folder)
+            whole.replace(file)
+            _flush(file.parent)
+    except OSError as error:
+        raise CrowdmlError(f"cannot write the backup {file}: {error}.") from error
+    return contents
+
+
+def restore(database: str, file: Path) -> Contents:
+    """Put a backup into a database that holds nothing, or change nothing."""
+    with TemporaryDirectory(prefix="crowdml-restore-") as folder:
+        _unpack(file, Path(folder))
+        with (
+            closing(open_database(f"sqlite:///{folder}/{TABLES}")) as source,
+            source.snapshot() as rows,
+            closing(open_database(database)) as target,
+            target.writing() as connection,
+        ):
+            _require_empty(connection, database)
+            contents = _copy(rows, target, connection)
+            # Before the commit: tables without their certificate would lock every device out.
+            _put_certificate(Path(folder), Settings(database=database).folder)
+            target.notify()
+    return contents
+
+
+def _read(database: str, tables: Path) -> Contents:
+    with (
+        closing(open_database(database)) as source,
+        source.snapshot() as rows,
+        closing(open_database(f"sqlite:///{tables}")) as target,
+        target.writing() as connection,
+    ):
+        contents = _copy(rows, target, connection)
+    if not contents.tasks:
+        shown = sa.make_url(database).render_as_string(hide_password=True)
+        raise InvalidInput(f"{shown} must hold a task, found none. Is it the right database?")
+    return contents
+
+
+def _copy(rows: sa.Connection, target: Database, connection: sa.Connection) -> Contents:
+    copied = {}
+    for table in COPIED:
+        found = rows.execute(sa.select(table).execution_options(yield_per=PAGE))
+        copied[table.name] = 0
+        for page in found.mappings().partitions():
+            connection.execute(sa.insert(table), [dict(row) for row in page])
+            copied[table.name] += len(page)
+    target.count_on()
+    return Contents(*(copied[name] for name in Contents._fields))
+
+
+def _require_empty(connection: sa.Connection, database: str) -> None:
+    for table in COPIED:
+        if connection.execute(sa.select(table).limit(1)).first():
+            shown = sa.make_url(database).render_as_string(hide_password=True)
+            raise InvalidInput(
+                f"a backup is restored into an empty database, found {table.name} in {shown}. "
+                "Name another --database."
+            )
+
+
+def _pack(whole: Path, tables: Path, home: Path) -> None:
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(tables, TABLES)
+        for name in (CERTIFICATE, KEY):
+            if (home / name).exists():
+                archive.write(home / name, name)
+    whole.chmod(0o600)
+    _flush(whole)
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    """Known names only, each against its checksum."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for name in {TABLES, *archive.namelist()} & {TABLES, CERTIFICATE, KEY}:
+                archive.extract(name, folder)
+    except (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise InvalidInput(f"{file} must be a whole backup, found a fault: {error}.") from error
+
+
+def _put_certificate(source: Path, home: Path) -> None:
+    """Beside the tables; another one that is there already stays, and stops everything."""
+    files = [source / name for name in (CERTIFICATE, KEY)]
+    found = {file.name: file.read_bytes() for file in files if file.exists()}
+    for name, pem in found.items():
+        if (home / name).exists() and (home / name).read_bytes() != pem:
+            raise InvalidInput(
+                f"{home / name} must be that of the backup, found another. Move it away first."
+            )
+    for name, pem in found.items():
+        (home / name).touch(mode=0o600)
+        (home / name).write_bytes(pem)
+        _flush(home / name)
+
+
+def _flush(path: Path) -> None:
+    """Wait until the disk has it."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,81 @@
+"""A self-signed certificate, made once and pinned by its fingerprint."""
+
+import datetime
+import hashlib
+import ipaddress
+import ssl
+from pathlib import Path
+
+from crowdml.errors import InvalidInput
+
+__all__ = ["CERTIFICATE", "KEY", "certificate_fingerprint", "is_self_signed", "self_signed"]
+
+CERTIFICATE, KEY = "crowdml-cert.pem", "crowdml-key.pem"
+YEARS = 10
+
+
+def self_signed(folder: Path, host: str) -> tuple[Path, Path]:
+    """The certificate and key in the folder, made on the first start."""
+    certificate, key = folder / CERTIFICATE, folder / KEY
+    if not (certificate.exists() and key.exists()):
+        folder.mkdir(parents=True, exist_ok=True)
+        _make(certificate, key, host)
+    return certificate, key
+
+
+def certificate_fingerprint(certificate: Path) -> str:
+    """SHA-256 of the file's first certificate in DER, in hexadecimal: what devices pin."""
+    try:
+        first, end, _ = certificate.read_text().partition(ssl.PEM_FOOTER)
+        der = ssl.PEM_cert_to_DER_cert(first[first.index(ssl.PEM_HEADER) :] + end)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot read the certificate {certificate}: {error}.") from error
+    return hashlib.sha256(der).hexdigest()
+
+
+def is_self_signed(certificate: Path) -> bool:
+    """Whether no authority vouches for it, so that people have to compare its fingerprint."""
+    from cryptography import x509
+
+    first = x509.load_pem_x509_certificates(certificate.read_bytes())[0]
+    return first.issuer == first.subject
+
+
+def _make(certificate: Path, key: Path, host: str) -> None:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    secret = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "crowdml")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(secret.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=365 * YEARS))
+        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(secret, hashes.SHA256())
+    )
+    pem = secret.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    key.touch(mode=0o600)
+    key.write_bytes(pem)
+    certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+
+
+def _names(host: str):  # type: ignore[no-untyped-def]
+    from cryptography import x509
+
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
+    for candidate in dict.fromkeys(("127.0.0.1", "::1", host)):
+        try:
+            names.append(x509.IPAddress(ipaddress.ip_address(candidate)))
+        except ValueError:
+            names.append(x509.DNSName(candidate))
+    return names

@@ -1,0 +1,8 @@
+"""What leaves the server about a task: statistics, the model as a file, and its model card."""
+
+from crowdml.server.results import reports
+from crowdml.server.results.card import model_card
+from crowdml.server.results.export import learnt_model
+from crowdml.server.results.reports import statistics, view
+
+__all__ = ["learnt_model", "model_card", "reports", "statistics", "view"]

@@ -1,0 +1,172 @@
+"""The model card: what hubs and people should know of a model before they use it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from crowdml.learnt import About
+from crowdml.models import MODELS
+from crowdml.protocol import MECHANISMS, Estimate, Statistics, Task
+from crowdml.server.log import Learner
+from crowdml.server.results.export import learnt_model
+from crowdml.server.results.reports import statistics
+from crowdml.visible import visible
+
+__all__ = ["model_card"]
+
+MEANINGLESS = 0.25
+"""A share known to within this much is not known."""
+
+WIDE = 0.1
+LIMITS = (
+    "## Limits of use",
+    "- It was made for the purpose above. Participants agreed to that; for another, ask the owner.",
+    "- It has seen only those who chose to take part. For other people, places or sensors, its "
+    "error is not known; nor is it for each label, or each group of people.",
+    "- Labels are what participants said, and nobody has checked them.",
+    "- A linear model of the features above, learnt through noise: not for decisions that can "
+    "harm somebody if they are wrong.",
+    "- ε is a promise to participants about what they told. It says nothing about people "
+    "whose features are put into the model later.",
+)
+
+
+def model_card(learner: Learner) -> str:
+    """Markdown with the YAML head that model hubs read; refused while nothing is learnt."""
+    task, about, now = learner.task, learnt_model(learner.published).about, statistics(learner)
+    head = "\n".join(_yaml(_metadata(task, about, now)))
+    sections = (_learnt(task, now), _quality(task, now), _privacy(task, about), LIMITS)
+    body = "\n\n".join(part for section in sections for part in section)
+    body = body.replace("\n\n- ", "\n- ")
+    return f"---\n{head}\n---\n\n# {visible(task.title)}\n\n{body}\n\n{_use(task)}"
+
+
+def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
+    """https://huggingface.co/docs/hub/model-cards: what is not known there is passed over."""
+    kind = "tabular-classification" if about.labels else "tabular-regression"
+    metadata: dict[str, Any] = {
+        "license": "unknown",
+        "library_name": "crowdml",
+        "pipeline_tag": kind,
+        "tags": ["crowdml", "differential-privacy", "federated-learning", kind],
+        "crowdml": {
+            "task": about.task,
+            "version": about.version,
+            "devices": now.active_devices,
+            "mechanism": about.mechanism,
+            "epsilon": about.epsilon,
+            "delta": about.delta,
+            "unit": about.unit,
+            "terms_sha256": about.terms_sha256,
+        },
+    }
+    error = _known_error(now)
+    if error is not None:
+        metric = "accuracy" if about.labels else "within-tolerance"
+        metadata["metrics"] = [metric]
+        metadata["model-index"] = [{
+            "name": about.task,
+            "results": [{
+                "task": {"type": kind, "name": task.title},
+                "dataset": {"type": "crowdml", "name": "samples on participants' devices"},
+                "metrics": [{
+                    "type": metric,
+                    "value": round(1 - _share(error.value), 4),
+                    "name": f"{metric}, ± {error.margin:.4f} at 95 %, from noisy counts",
+                }],
+            }],
+        }]  # fmt: skip
+    return metadata
+
+
+def _yaml(value: Any, indent: str = "") -> Iterator[str]:
+    """Nested lists and objects in blocks; JSON's scalars are YAML's."""
+    items = value.items() if isinstance(value, dict) else ((None, each) for each in value)
+    for key, each in items:
+        start = f"{indent}-" if key is None else f"{indent}{key}:"
+        if not isinstance(each, dict | list):
+            yield f"{start} {json.dumps(each, ensure_ascii=False)}"
+        elif key is None:
+            first, *rest = _yaml(each, indent + "  ")
+            yield f"{start} {first.strip()}"
+            yield from rest
+        else:
+            yield start
+            yield from _yaml(each, indent + "  ")
+
+
+def _learnt(task: Task, now: Statistics) -> Iterator[str]:
+    terms = task.terms
+    yield task.objective
+    yield "## What was learnt"
+    samples = "" if now.samples is None else f" with {now.samples:,} samples"
+    yield (
+        f"{MODELS[terms.model.kind].words.capitalize()}, learnt from {now.version:,} check-ins of "
+        f"{now.active_devices:,} devices{samples}."
+    )
+    yield f"- **Owner**: {terms.owner}, {terms.contact}"
+    yield f"- **Purpose**: {terms.purpose}"
+    yield f"- **Sensors**: {terms.sensors}"
+    yield f"- **Features**, {terms.features.count}: {terms.features.description}"
+    labels = terms.target.labels
+    answer = ", ".join(labels) if labels else "a number"
+    yield f"- **Answer**: {answer}. {terms.target.description}".rstrip()
+
+
+def _quality(task: Task, now: Statistics) -> Iterator[str]:
+    yield "## How good it is"
+    what = (
+        "predict another label than the participant gave"
+        if task.terms.n_classes
+        else f"are off by more than {task.terms.model.tolerance:g}"
+    )
+    estimate = _known_error(now)
+    if estimate is None:
+        yield "Not known: too few check-ins have counted errors to tell them from the noise."
+        return
+    low, high = (_share(estimate.value + side * estimate.margin) for side in (-1, 1))
+    yield (
+        f"Of its predictions, about {_share(estimate.value):.0%} {what}: between {low:.0%} and "
+        f"{high:.0%} with 95 % confidence. This is estimated from noisy counts of the last "
+        f"check-ins that counted errors, up to {task.stop.window}, each with the model of its "
+        "time, on samples of participants before they were learnt from."
+    )
+    if estimate.margin > WIDE:
+        yield "That is a wide band. Test the model on data of your own before you rely on it."
+
+
+def _privacy(task: Task, about: About) -> Iterator[str]:
+    promise = task.terms.promise
+    yield "## Privacy"
+    if not promise.private:
+        yield f"**NOT PRIVATE.** {promise.sentences['not_private']}"
+    yield f"**{promise.level.pill}.** Participants who do not choose a limit are told this:"
+    yield f"> {' '.join(map(str, promise.what_leaves))}"
+    yield f"> {' '.join(map(str, promise.what_is_lost))}"
+    words = f", which {MECHANISMS[about.mechanism].words}" if promise.private else ""
+    yield f"- **Mechanism**: {about.mechanism}{words}."
+    yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for one {about.unit}."
+    yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
+
+
+def _use(task: Task) -> str:
+    return f"""## Use it
+
+```python
+from crowdml import load_model
+
+model = load_model("{task.name}.npz")  # `crowdml task export {task.name} --out {task.name}.npz`
+model.predict(X)  # rows of {task.terms.features.count} features, as described above
+```
+"""
+
+
+def _known_error(now: Statistics) -> Estimate | None:
+    """Of the newest models; None where the band is as wide as all that an error can be."""
+    estimate = now.recent_error
+    return estimate if estimate and estimate.margin < MEANINGLESS else None
+
+
+def _share(value: float) -> float:
+    """Noise can carry an estimate below 0 or above 1, where no share is."""
+    return min(max(value, 0.0), 1.0)

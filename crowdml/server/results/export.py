@@ -1,0 +1,30 @@
+"""The model that a task has learnt, ready to be used elsewhere."""
+
+import numpy as np
+
+from crowdml.learnt import About, LearntModel, estimator
+from crowdml.models import LinearModel
+from crowdml.phrase import Phrase
+from crowdml.protocol import rejected
+from crowdml.server.log import Published
+
+__all__ = ["learnt_model"]
+
+
+def learnt_model(now: Published) -> LearntModel:
+    """Weights K×D, intercepts K, and what is needed to use them; refused before there are any."""
+    model, w = now.task.terms.make_model(), now.learnt
+    if not isinstance(model, LinearModel):
+        raise TypeError(f"only linear models can be exported, found {type(model).__name__}")
+    if not w.any():
+        words = Phrase(
+            "{task} has learnt nothing yet: of its {n} check-ins none has changed the model. "
+            "Try again when there are more.",
+            task=now.task.name,
+            n=now.version,
+        )
+        raise rejected("not-found", words)
+    k, d = model.n_scores, model.n_features
+    intercepts = w[k * d :] if model.intercept else np.zeros(k)
+    about = About.of(now.task.terms, now.terms_sha256, now.version)
+    return estimator(about, w[: k * d].reshape(k, d), intercepts)

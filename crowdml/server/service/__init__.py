@@ -1,0 +1,10 @@
+"""The living node: tasks by name, devices by token, group commit, and the node's heartbeat.
+
+All writing happens in one thread here. Routes ask the service and never touch the database.
+"""
+
+from crowdml.server.service.counts import Counts
+from crowdml.server.service.live import Live
+from crowdml.server.service.service import Service
+
+__all__ = ["Counts", "Live", "Service"]

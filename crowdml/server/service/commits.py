@@ -1,0 +1,103 @@
+"""Commit check-ins in groups: whatever arrives during one commit shares the next."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from crowdml.errors import Rejected
+from crowdml.phrase import Phrase
+from crowdml.protocol import Checkin, CheckinAnswer, rejected
+from crowdml.server.database import DeviceRow, Store
+from crowdml.server.log import Arrival
+from crowdml.server.service.heartbeat import Heartbeat
+from crowdml.server.service.live import Live, PendingCheckin
+from crowdml.server.service.threads import Threads
+
+__all__ = ["Commits"]
+
+
+class Commits:
+    """The check-ins that wait for a commit, of all tasks.
+
+    Args:
+        largest: How many check-ins may share a commit.
+        threads: Where commits happen.
+        heartbeat: What counts commits and failures.
+        notify: Called after every commit.
+    """
+
+    def __init__(
+        self, largest: int, threads: Threads, heartbeat: Heartbeat, notify: Callable[[], None]
+    ) -> None:
+        self._largest = largest
+        self._threads = threads
+        self._heartbeat = heartbeat
+        self._notify = notify
+        self._busy: dict[int, Live] = {}
+        self._arrived = asyncio.Event()
+
+    async def checkin(self, live: Live, device: DeviceRow, checkin: Checkin) -> CheckinAnswer:
+        """Wait for the commit that holds this check-in."""
+        live.gate.check(checkin, device.name)
+        answer: asyncio.Future[CheckinAnswer] = asyncio.get_running_loop().create_future()
+        live.waiting.append(PendingCheckin(Arrival(device, checkin), answer))
+        self._busy[live.learner.id] = live
+        self._arrived.set()
+        return await answer
+
+    async def commit_groups(self) -> None:
+        """Commit whatever arrives, until cancelled."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            await self.commit_waiting()
+
+    async def commit_waiting(self) -> None:
+        """Answer all that wait, also where the task was deleted meanwhile."""
+        busy, self._busy = self._busy, {}
+        for live in busy.values():
+            while live.waiting:
+                answers = await self._threads.in_store(partial(self._ingest, live))
+                for waiting, answer in answers:
+                    if waiting.answer.done():
+                        continue
+                    if isinstance(answer, CheckinAnswer):
+                        waiting.answer.set_result(answer)
+                    else:
+                        waiting.answer.set_exception(answer)
+                self._notify()
+
+    def _ingest(
+        self, live: Live, _: Store
+    ) -> list[tuple[PendingCheckin, CheckinAnswer | Rejected]]:
+        """Commit a group of those that wait, and list each with its answer."""
+        began, learner = time.perf_counter(), live.learner
+        group: list[PendingCheckin] = []
+        taking = self._take(live.waiting, group)
+        try:
+            answers = learner.ingest(taking)
+        except Rejected as refusal:
+            answers = [refusal for _ in [*group, *taking]]
+        except Exception as error:
+            self._heartbeat.failed(error, learner.task.name)
+            words = Phrase("the check-in was not stored. Send the same bytes again.")
+            # Perhaps none was taken yet.
+            answers = [rejected("unavailable", words) for _ in [*group, *taking]]
+        staleness = [
+            answer.version - 1 - waiting.arrival.checkin.version
+            for waiting, answer in zip(group, answers, strict=True)
+            if isinstance(answer, CheckinAnswer) and answer.status == "applied"
+        ]
+        if staleness:
+            self._heartbeat.counts.commit(learner.task.name, staleness, time.perf_counter() - began)
+        return list(zip(group, answers, strict=True))
+
+    def _take(
+        self, waiting: deque[PendingCheckin], group: list[PendingCheckin]
+    ) -> Iterator[Arrival]:
+        """Take as many as may share a commit, and note them in `group`."""
+        while waiting and len(group) < self._largest:
+            group.append(waiting.popleft())
+            yield group[-1].arrival

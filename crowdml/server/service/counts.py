@@ -1,0 +1,62 @@
+"""What one node counts since its start."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from crowdml.protocol import PROBLEMS, State
+from crowdml.server.database import Sample
+from crowdml.server.log import Learner
+from crowdml.server.service.histogram import Histogram
+
+__all__ = ["Counts"]
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+STALENESS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
+GROUP = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Counts:
+    """No label names a device or an address."""
+
+    def __init__(self) -> None:
+        self.refusals = dict.fromkeys(PROBLEMS, 0)
+        self.failures = 0
+        self.listeners = 0
+        self._checkins: Counter[str] = Counter()
+        self._staleness: dict[str, Histogram] = defaultdict(partial(Histogram, STALENESS))
+        self._seconds = Histogram(SECONDS)
+        self._group = Histogram(GROUP)
+
+    def commit(self, task: str, staleness: list[int], seconds: float) -> None:
+        """A group of check-ins, each so many versions late, is on disk after so long."""
+        self._checkins[task] += len(staleness)
+        self._seconds.observe(seconds)
+        self._group.observe(len(staleness))
+        for late in staleness:
+            self._staleness[task].observe(late)
+
+    def samples(self, learners: Iterable[tuple[Learner, int]]) -> Iterator[Sample]:
+        """Everything, with these tasks, each of which is so many check-ins behind its log."""
+        for kind, count in self.refusals.items():
+            yield Sample("crowdml_refusals_total", "", {"kind": kind}, count)
+        yield Sample("crowdml_database_failures_total", "", {}, self.failures)
+        yield Sample("crowdml_listeners", "", {}, self.listeners)
+        yield from _histogram("crowdml_commit_seconds", {}, self._seconds)
+        yield from _histogram("crowdml_commit_checkins", {}, self._group)
+        for task, late in self._staleness.items():
+            yield from _histogram("crowdml_checkin_staleness", {"task": task}, late)
+        for learner, lag in learners:
+            label = {"task": learner.task.name}
+            yield Sample("crowdml_checkins_total", "", label, self._checkins[learner.task.name])
+            yield Sample("crowdml_fold_lag_checkins", "", label, lag)
+            yield Sample("crowdml_task_version", "", label, learner.version)
+            yield Sample("crowdml_task_devices", "", label, learner.devices)
+            for state in State:
+                here = int(state is learner.state)
+                yield Sample("crowdml_task_state", "", label | {"state": state}, here)
+
+
+def _histogram(family: str, labels: dict[str, str], values: Histogram) -> Iterator[Sample]:
+    for ending, bound, value in values.samples():
+        yield Sample(family, ending, labels | ({"le": bound} if bound else {}), value)

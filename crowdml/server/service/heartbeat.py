@@ -1,0 +1,108 @@
+"""The heartbeat of a node: it writes the node's row, and so knows whether it can write."""
+
+import logging
+import re
+import secrets
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from crowdml.server.database import NodeRow, Store
+from crowdml.server.log import Learner
+from crowdml.server.service.counts import Counts
+
+__all__ = ["Heartbeat"]
+
+HUNG = 20.0
+"""Seconds without an answer after which a write counts as failed: twice what a lock may take."""
+
+REASONS = {
+    "full|no space": "the disk is full",
+    "read-?only": "the database is read-only",
+    "locked|lock timeout": "another process holds the lock of the database",
+    "i/o error|permission|denied": "the disk refuses to be written",
+    "connect|terminat|shutting down|starting up": "the database cannot be reached",
+}
+"""In plain words, and without the addresses that are in those of a driver."""
+
+log = logging.getLogger("crowdml.server")
+
+
+class Heartbeat:
+    """`trouble` may be read by any thread; the rest runs in the store's."""
+
+    def __init__(self, every: float, clock: Callable[[], float] = time.monotonic) -> None:
+        host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname())[:40]
+        self.name = f"{host}-{secrets.token_hex(3)}"
+        self.counts = Counts()
+        self._every = every
+        self._clock = clock
+        self._trouble: str | None = None
+        self._complained = False
+        self._beaten = clock()
+        self._summed = clock()
+        self._told: Counter[str] = Counter()
+        self._started = int(time.time())
+        self._written = NodeRow(self.name, self._started, 0, 0, [])
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing can be stored; None if it can."""
+        silence = self._clock() - self._beaten
+        if self._trouble is None and silence > self._every + HUNG:
+            return f"the database has not answered for {silence:.0f} seconds"
+        return self._trouble
+
+    def beat(self, store: Store, learners: Iterable[Learner]) -> None:
+        try:
+            behind = [(one, len(store.log(one.id)) - one.version) for one in learners]
+            samples = list(self.counts.samples(behind))
+            store.nodes.write(self.name, self._started, samples)
+        except Exception as error:
+            self._trouble = reason_of(error)
+            self.failed(error)
+        else:
+            if self._trouble:
+                log.info("the database can be written again")
+            self._trouble, self._complained = None, False
+            self._written = self._written._replace(seen=int(time.time()), samples=samples)
+        self._beaten = self._clock()
+        self._log_refusals()
+
+    def failed(self, error: Exception, task: str | None = None) -> None:
+        """Count it; say so once until the next heartbeat, however many requests meet it."""
+        self.counts.failures += 1
+        if not self._complained:
+            what = "check-ins were not stored" if task else "the database failed"
+            log.error("%s: %s", what, reason_of(error), exc_info=error, extra={"task": task})
+        self._complained = True
+
+    def rows(self, store: Store) -> list[NodeRow]:
+        """What all nodes wrote last, or this one alone if that cannot be read.
+
+        Never what this one counts right now: the next scrape, through another node, would see
+        less, and a counter that has become less looks as if it had started again.
+        """
+        try:
+            return store.nodes.rows()
+        except Exception as error:
+            self.failed(error)
+            return [self._written._replace(age=int(time.time()) - self._written.seen)]
+
+    def _log_refusals(self) -> None:
+        if self._clock() - self._summed < 60:
+            return
+        self._summed, total = self._clock(), Counter(self.counts.refusals)
+        if new := total - self._told:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(new.items()))
+            log.info("refused within a minute: %s", kinds)
+        self._told = total
+
+
+def reason_of(error: Exception) -> str:
+    text = str(getattr(error, "orig", error)).lower()
+    for pattern, reason in REASONS.items():
+        if re.search(pattern, text):
+            return reason
+    return f"the database does not take it ({type(error).__name__})"

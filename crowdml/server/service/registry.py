@@ -1,0 +1,141 @@
+"""Find tasks by name and devices by token, and follow what the database says of them."""
+
+import asyncio
+from collections import deque
+from functools import partial
+
+from crowdml.phrase import Phrase
+from crowdml.protocol import Enrol, Enrolled, rejected
+from crowdml.server.database import DeviceRow, Store, token_sha256
+from crowdml.server.log import Gate, Learner
+from crowdml.server.service.live import Live
+from crowdml.server.service.threads import Threads
+from crowdml.server.settings import Settings
+from crowdml.server.throttle import Throttle
+
+__all__ = ["ENDED", "Registry"]
+
+MOST_DEVICES = 65_536
+"""How many tokens are remembered at once, so that memory does not grow with all who joined."""
+
+ENDED = {
+    "left": Phrase("this device has left the task. Join again."),
+    "revoked": Phrase("this device has been excluded by the task's owner. Join again."),
+}
+"""What a device is told that no longer takes part, by its status."""
+
+
+class Registry:
+    """The tasks of the database, and the devices that were here lately.
+
+    `load` and `take_in` run in the store's thread, everything else in the event loop.
+    """
+
+    def __init__(self, settings: Settings, threads: Threads) -> None:
+        self._settings = settings
+        self._threads = threads
+        self._joins_from = Throttle(settings.joins_per_minute, burst=settings.joins_at_once)
+        self._joins_to = Throttle(10 * settings.joins_per_minute, 10 * settings.joins_at_once)
+        self._tasks: dict[str, Live] = {}
+        self._devices: dict[bytes, DeviceRow] = {}
+
+    def live(self, name: str) -> Live:
+        try:
+            return self._tasks[name]
+        except KeyError:
+            refusal = Phrase("there is no task {name}.", name=f"{name!r}")
+            raise rejected("not-found", refusal) from None
+
+    def serves(self, learner: Learner) -> bool:
+        """Whether its task is still there."""
+        live = self._tasks.get(learner.task.name)
+        return live is not None and live.learner is learner
+
+    def learners(self) -> list[Learner]:
+        return [live.learner for live in self._tasks.values()]
+
+    def known(self, learner: Learner, token: str | None) -> DeviceRow | None:
+        """Who sent this, if that is an active device of this task which was here lately."""
+        device = self._devices.get(token_sha256(token)) if token else None
+        fine = device is not None and device.task == learner.id and device.status == "active"
+        return device if fine else None
+
+    async def device(self, learner: Learner, token: str | None) -> DeviceRow:
+        """Who sent this; `Rejected` unless it is an active device of this task."""
+        if not token:
+            raise rejected("unauthorized", Phrase("a token is required: Authorization: Bearer …"))
+        key = token_sha256(token)
+        device = self._devices.get(key)
+        if device is None:
+            device = await self._threads.in_store(lambda store: store.device(key))
+            if len(self._devices) >= MOST_DEVICES:
+                self._devices.clear()
+        if device is None or device.task != learner.id:
+            raise rejected("unauthorized", Phrase("the token is unknown to this task. Join again."))
+        self._devices[key] = device
+        if device.status != "active":
+            raise rejected("revoked", ENDED[device.status])
+        return device
+
+    async def enrol(self, learner: Learner, request: Enrol, visitor: str | None = None) -> Enrolled:
+        if learner.state.final:
+            words = Phrase("the task has ended: {state}.", state=learner.state.phrase)
+            raise rejected("task-finished", words, state=learner.state)
+        if request.terms != learner.terms_sha256:
+            words = Phrase(
+                "terms must be {terms}, found {found}. Read the task's terms again before joining.",
+                terms=learner.terms_sha256,
+                found=request.terms[:64],
+            )
+            raise rejected("terms-changed", words)
+        if visitor is not None:
+            self._joins_from.take(visitor)
+        self._joins_to.take(learner.id)
+        device, token = await self._threads.in_store(partial(self._enrol, learner, request.invite))
+        return Enrolled(device.name, token)
+
+    def _enrol(self, learner: Learner, invite: str | None, store: Store) -> tuple[DeviceRow, str]:
+        invited = learner.task.enrolment.mode == "invite"
+        enrolled = store.enrol(learner.id, invite, invited)
+        learner.devices += 1
+        return enrolled
+
+    async def leave(self, device: DeviceRow) -> None:
+        await self._threads.in_store(lambda store: store.set_device_status(device.name, "left"))
+        self._devices.clear()
+
+    def take_in(self, store: Store) -> bool:
+        """Take in what other processes wrote, and say whether there was anything."""
+        news = store.news()
+        if news.tasks:
+            self.load(store)
+        for live in self._tasks.values():
+            learner = live.learner
+            if not news.tasks and news.logs is not None and learner.id in news.logs:
+                learner.refresh()
+                learner.devices = store.count_devices(learner.id)
+        return bool(news)
+
+    def load(self, store: Store) -> None:
+        """Take in new tasks, changed states, devices and check-ins; drop what was deleted."""
+        owner_settings = store.owner_settings()
+        tasks = {
+            name: live for name, live in self._tasks.items() if live.learner.id in owner_settings
+        }
+        newest = max((live.learner.id for live in tasks.values()), default=0)
+        for row in store.tasks(after=newest):
+            entries, settings = store.log(row.id), self._settings
+            learner = Learner(row, entries, settings.snapshot_every, settings.keep_payloads)
+            gate = Gate(row.task.terms, learner.terms_sha256)
+            tasks[row.task.name] = Live(
+                learner,
+                gate,
+                asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
+                deque(),
+            )
+        for live in tasks.values():
+            live.learner.refresh(owner_settings.get(live.learner.id))
+            live.learner.devices = store.count_devices(live.learner.id)
+        # Last and at once: other threads read it meanwhile.
+        self._tasks = tasks
+        self._devices.clear()

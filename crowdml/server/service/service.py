@@ -1,0 +1,121 @@
+"""Serve the tasks of one database: start, follow what other processes write, and stop."""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from crowdml.errors import Rejected
+from crowdml.server.database import Store
+from crowdml.server.service.commits import Commits
+from crowdml.server.service.heartbeat import Heartbeat
+from crowdml.server.service.listeners import Listeners
+from crowdml.server.service.patience import Patience
+from crowdml.server.service.registry import Registry
+from crowdml.server.service.threads import Threads
+from crowdml.server.settings import Settings
+
+__all__ = ["Service"]
+
+T = TypeVar("T")
+BREATH = 0.05
+"""Seconds between two looks at what others wrote: under load, every turn takes it in anyway."""
+
+log = logging.getLogger("crowdml.server")
+
+
+class Service:
+    """Everything behind the routes.
+
+    All writing happens in one thread, so it needs no locks and its order is the order of the log.
+    Readers use what is published, or read the database on a connection of their own.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.ready = False
+        self.closing = asyncio.Event()
+        self.heartbeat = Heartbeat(settings.heartbeat_seconds)
+        self.counts = self.heartbeat.counts
+        self.patience = Patience(settings.body_seconds)
+        self.listeners = Listeners(settings.events_seconds)
+        self.threads = Threads(settings.database, self.heartbeat.failed)
+        self.registry = Registry(settings, self.threads)
+        self.commits = Commits(
+            settings.largest_batch, self.threads, self.heartbeat, self.listeners.notify
+        )
+        self._background: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        await self.threads.open()
+        await self.in_store(self.registry.load)
+        await self.in_store(self._beat)
+        self._background = [
+            asyncio.create_task(self.listeners.announce()),
+            asyncio.create_task(self._beat_on()),
+            asyncio.create_task(self.commits.commit_groups()),
+            asyncio.create_task(self._watch_store()),
+            asyncio.create_task(self.patience.watch()),
+        ]
+        # What is here now stays; the collector need not look at it again and again.
+        gc.freeze()
+        self.ready = True
+        log.info("node %s started", self.heartbeat.name)
+
+    async def stop(self) -> None:
+        """Commit what has arrived, take snapshots, close the store."""
+        self.close()
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self.commits.commit_waiting()
+        await self.in_store(self._save_snapshots)
+        await self.in_store(self._beat)
+        await self.threads.close()
+        log.info("node %s stopped", self.heartbeat.name)
+
+    def close(self) -> None:
+        """Stop being ready, so that listeners leave and the server can end."""
+        self.ready = False
+        self.closing.set()
+        self.listeners.wake()
+
+    async def in_store(self, function: Callable[[Store], T]) -> T:
+        """Use the store, in its thread, without changing what this service keeps in memory."""
+        return await self.threads.in_store(function)
+
+    async def in_reader(self, function: Callable[[Store], T]) -> T:
+        """Read from the database on a connection of its own, which waits for no commit."""
+        return await self.threads.in_reader(function)
+
+    async def steer(self, function: Callable[[Store], T]) -> T:
+        """Change tasks, states or devices in the store, and take the change in at once."""
+        result = await self.in_store(function)
+        await self.in_store(self.registry.load)
+        self.listeners.notify()
+        return result
+
+    def _save_snapshots(self, _: Store) -> None:
+        for learner in self.registry.learners():
+            learner.save_snapshot()
+
+    async def _beat_on(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.heartbeat_seconds)
+            await self.in_store(self._beat)
+
+    def _beat(self, store: Store) -> None:
+        self.heartbeat.beat(store, self.registry.learners())
+
+    async def _watch_store(self) -> None:
+        while True:
+            await self.threads.wait(self.settings.poll_seconds)
+            try:
+                if await self.in_store(self.registry.take_in):
+                    self.listeners.notify()
+                    await asyncio.sleep(BREATH)
+            except Rejected:
+                continue
+            except Exception:
+                log.exception("cannot take in what other processes wrote; trying again")

@@ -1,0 +1,139 @@
+"""What to expect of a crowd, and what to choose: the values that an advice is made of."""
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from crowdml.errors import InvalidInput
+from crowdml.simulation.notebook import data_frame, html_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+__all__ = ["MOST_TIMES", "Advice", "Gathering", "Option"]
+
+MOST_TIMES = 64
+"""How much larger crowds are looked at when a target error is asked for."""
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """Who is expected to take part.
+
+    Args:
+        devices: M.
+        samples: How many each collects.
+        delay: The longest of each of the three delays, in samples of the whole crowd.
+        skew: Dirichlet concentration of labels over devices; None for people alike.
+    """
+
+    devices: int
+    samples: int
+    delay: float = 0.0
+    skew: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("devices", "samples"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name} must be at least 1, found {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to run the task, and what to expect of it.
+
+    Args:
+        batch: b.
+        checkins: Of each device.
+        error: Expected, on average over trials.
+        std: Its spread over trials.
+        protects: Whom ε is for: the whole person, or each sample.
+        epsilon_per_person: What a person loses in all, at most.
+        minutes: Of a participant's time, where the task says how often samples are taken.
+        private_bytes: Of everything that a device tells of its samples.
+    """
+
+    mechanism: str
+    batch: int
+    checkins: int
+    error: float
+    std: float
+    protects: str
+    epsilon_per_person: float
+    minutes: float | None
+    private_bytes: int
+
+    @property
+    def samples(self) -> int:
+        return self.batch * self.checkins
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """All of it, for people."""
+        return {
+            "mechanism": self.mechanism,
+            "for each": self.protects,
+            "b": str(self.batch),
+            "K": str(self.checkins),
+            "error": f"{self.error:.3f} ± {self.std:.3f}",
+            "ε person": f"{self.epsilon_per_person:.3g}",
+            "min": "–" if self.minutes is None else f"{self.minutes:.0f}",
+            "bytes": f"{self.private_bytes:,}",
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to expect, and what to choose.
+
+    Args:
+        guess_error: Of the most frequent label, or the median.
+        central_error: With all data in one place.
+        options: What was tried, the best first.
+        devices_needed: For the target error with the recommended option; None if none was asked
+            for, or not even the largest crowd tried reached it.
+        verdict: Whether the recommended option learns `well`, `something` or `hardly` anything.
+        own: What the task's own settings should reach; None if they need more samples than a
+            device has.
+        own_sentence: Says that, and what would be clearly better.
+        better: The recommended option, if it is clearly better than the task's own settings.
+        devices: How many were expected.
+        simulated_devices: How many of them were simulated.
+    """
+
+    guess_error: float
+    central_error: float
+    options: list[Option]
+    recommended: Option
+    devices_needed: int | None
+    sentence: str
+    own: Option | None
+    own_sentence: str | None
+    verdict: str
+    own_verdict: str | None
+    better: Option | None
+    devices: int
+    simulated_devices: int
+
+    def to_frame(self) -> "DataFrame":
+        """A row for each option, in pandas; `recommended` is true for one."""
+        names = [field.name for field in fields(Option)]
+        columns = {name: [getattr(one, name) for one in self.options] for name in names}
+        return data_frame(
+            columns | {"recommended": [one == self.recommended for one in self.options]}
+        )
+
+    def plot(self, title: str = "") -> "Figure":
+        """A bar for each option, between guessing and all data in one place."""
+        from crowdml.simulation.plot import draw_options
+
+        return draw_options(self, title)
+
+    def _repr_html_(self) -> str:
+        rows = [option.summary for option in self.options]
+        return html_table(
+            list(rows[0]),
+            [list(row.values()) for row in rows],
+            sentences=filter(None, [self.sentence, self.own_sentence]),
+            marked=self.options.index(self.recommended),
+        )

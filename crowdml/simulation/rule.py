@@ -1,0 +1,93 @@
+"""What a description of learning means for given data and a given crowd."""
+
+import math
+from typing import NamedTuple
+
+from crowdml.errors import InvalidInput
+from crowdml.models import MODELS, Model
+from crowdml.optim import Optimizer
+from crowdml.privacy import UNLIMITED, StandIn
+from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, Wanted
+from crowdml.simulation.datasets import Dataset
+from crowdml.simulation.schedule import Schedule
+from crowdml.simulation.settings import Learning
+
+__all__ = ["Rule", "make_model", "make_stand_in", "model_for", "scale_of"]
+
+
+class Rule(NamedTuple):
+    """How a given crowd learns from given data.
+
+    Args:
+        stand_in: How its gradients reach the server.
+        step: How the server steps, with nothing left to plan.
+        optimizer: The same, ready to step.
+    """
+
+    model: Model
+    stand_in: StandIn
+    step: OptimizerSpec
+    optimizer: Optimizer
+
+    @classmethod
+    def of(cls, learning: Learning, data: Dataset, schedule: Schedule) -> "Rule":
+        """All that follows from the data and the crowd: the mechanism, and the planned rate."""
+        scale, model = scale_of(learning, data), model_for(learning, data)
+        if data.raw and not math.isinf(learning.epsilon):
+            raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
+        stand_in = make_stand_in(learning, model, schedule.batch, schedule.checkins, scale)
+        reach = MECHANISMS[learning.mechanism].reach_of(model.n_classes, scale)
+        step = learning.spec.with_plan(max(1, schedule.n_checkins), stand_in, reach)
+        optimizer = learning.own_optimizer or step.make(learning.radius)
+        return cls(model, stand_in, step, optimizer)
+
+
+def make_model(learning: Learning, n_features: int, n_classes: int, scale: float = 1.0) -> Model:
+    """Make the model of these settings."""
+    if learning.own_model is not None:
+        return learning.own_model(n_features, n_classes)
+    kind = MODELS[learning.model]
+    if kind.classifier != (n_classes > 0):
+        what = "labels and needs some" if kind.classifier else "a number and takes no labels"
+        fitting = [name for name, other in MODELS.items() if other.classifier == (n_classes > 0)]
+        raise InvalidInput(
+            f"{learning.model} predicts {what}, found {n_classes}. Use {' or '.join(fitting)}."
+        )
+    settings = {"delta": learning.delta or scale, "tolerance": learning.tolerance or scale}
+    return kind.model(n_features, n_classes, learning.intercept, **settings)
+
+
+def scale_of(learning: Learning, data: Dataset) -> float:
+    """The typical size of a real target, which a task states beforehand; 1 for labels."""
+    return learning.scale or data.target_scale
+
+
+def model_for(learning: Learning, data: Dataset) -> Model:
+    """Make the model for these data."""
+    scale = scale_of(learning, data)
+    return make_model(learning, data.x_train.shape[1], len(data.labels), scale)
+
+
+def make_stand_in(
+    learning: Learning, model: Model, batch: int, checkins: int = 1, scale: float = 1.0
+) -> StandIn:
+    """Make the mechanism of a task with these settings, whose gradients alone are sent."""
+    kind, noisy = MECHANISMS[learning.mechanism], not math.isinf(learning.epsilon)
+    free = not noisy and not learning.planned  # nothing to hide, and no rate that rests on S
+    clip = learning.clip or (UNLIMITED if free else None)
+    conditions = Conditions(
+        model=model,
+        clip=kind.clip_of(clip, model, scale, learning.planned),
+        regularization=learning.regularization,
+        radius=learning.radius,
+        batch=batch,
+        checkins=checkins,
+        scale=scale,
+    )
+    # Without noise S is asked for alone, which does not depend on ε.
+    epsilon = learning.epsilon if noisy else 1.0
+    wanted = Wanted(epsilon, counted=model.n_classes > 0, checkins=checkins, alone=True)
+    stand_in = kind.terms.of(wanted).make(conditions).stand_in(noisy)
+    if free and clip:
+        stand_in.clip = clip
+    return stand_in

@@ -1,0 +1,143 @@
+/** The mechanisms `gaussian` and `laplace` in a task. */
+
+import { decodeGradient } from "../codec.js";
+import { counted } from "../figures.js";
+import { phrase } from "../phrase.js";
+import { EPSILON, fail, number, oneOf, section } from "../schema.js";
+import { GAUSSIAN, LAPLACE } from "./laws.js";
+import { KIND, NoiseMechanism, lossOf } from "./noisy.js";
+
+/**
+ * @import {
+ *   Law, LinearModel, MechanismKind, NoiseEvent, NoiseTruth, Noisy, Row, Rule, Terms, WrittenLevel
+ * } from "../types.js"
+ */
+
+/** Beyond these, noise would not fit the wire's integers, or would be no noise at all. */
+const SMALLEST = 1e-9;
+const LARGEST = 1e6;
+
+/** Numbers of a gradient that are shown beside the truth. */
+const SHOWN = 6;
+
+/** @param {NoiseEvent} event */
+const samplesOf = ({ nTraining, nHeldout }) => nTraining + nHeldout;
+
+/** @type {Pick<MechanismKind<any, NoiseEvent, Noisy, NoiseTruth>, "sends" | "event">} */
+const NOISE = {
+  *sends({ numbers: n, counted, exact, level, weak }) {
+    yield [
+      "numbers",
+      counted
+        ? phrase(
+            "A check-in holds {n} numbers: which way the model should move, how many of its " +
+              "predictions were wrong, and how many samples had each answer.",
+            { n },
+          )
+        : phrase(
+            "A check-in holds {n} numbers: which way the model should move, and how many of its " +
+              "predictions were wrong.",
+            { n },
+          ),
+    ];
+    const none = phrase("So little noise is added to them that nothing is protected.");
+    const little = phrase(
+      "Noise is added to each of them, but so little that a guess about what your samples have in " +
+        "common can become nearly certain.",
+    );
+    const enough = phrase("Noise is added to each of them before they leave.");
+    const noise = level.key === "none" ? none : weak ? little : enough;
+    yield ["hides", exact ? phrase("They are sent exactly as they are.") : noise];
+  },
+
+  event: {
+    tag: KIND,
+    loss: (event) => lossOf(event),
+    wholeLoss: (event) => lossOf(event, samplesOf(event)),
+    summary: (event) => counted("sample", samplesOf(event)),
+    shown({ gradient, grid, errors, labels: counts }, { g, nErrors, nLabels }, labels) {
+      const steps = decodeGradient(gradient, g.length);
+      /** @type {Row[]} */
+      const rows = steps
+        .slice(0, SHOWN)
+        .map((u, j) => [phrase("number {n}", { n: j + 1 }), g[j] ?? NaN, u * 2 ** grid]);
+      const n = steps.length - SHOWN;
+      if (n > 0) rows.push([phrase("… {n} more", { n }), "", ""]);
+      rows.push([phrase("wrong predictions"), String(nErrors), String(errors)]);
+      nLabels.forEach((n, k) => rows.push([labels[k] ?? String(k + 1), String(n), String(counts[k])]));
+      return { rows };
+    },
+  },
+};
+
+/**
+ * JSON has no infinity, so no noise is written "inf".
+ *
+ * @param {Rule<number>} rule
+ * @returns {Rule<WrittenLevel>}
+ */
+const orNone = (rule) => (value, path) => (value === "inf" ? value : rule(value, path));
+
+const epsilon = orNone(EPSILON);
+const level = orNone(number(SMALLEST, LARGEST));
+
+/** @type {Rule<WrittenLevel>} 0 where there are no labels to count. */
+const labelLevel = (value, path) => (value === 0 ? value : level(value, path));
+
+const gaussianTerms = section({
+  mechanism: oneOf("gaussian"),
+  epsilon,
+  delta: number(1e-15, 0.01),
+  rho_g: level,
+  rho_e: level,
+  rho_y: labelLevel,
+});
+
+/** @type {MechanismKind<typeof gaussianTerms>} */
+export const GAUSSIAN_NOISE = {
+  ...NOISE,
+  terms: gaussianTerms,
+  make({ rho_g, rho_e, rho_y, delta }, terms, model) {
+    return noise(GAUSSIAN, [rho_g, rho_e, rho_y], terms, model, delta);
+  },
+};
+
+const laplaceTerms = section({
+  mechanism: oneOf("laplace"),
+  epsilon,
+  epsilon_g: level,
+  epsilon_e: level,
+  epsilon_y: labelLevel,
+});
+
+/** @type {MechanismKind<typeof laplaceTerms>} */
+export const LAPLACE_NOISE = {
+  ...NOISE,
+  terms: laplaceTerms,
+  make({ epsilon_g, epsilon_e, epsilon_y }, terms, model) {
+    return noise(LAPLACE, [epsilon_g, epsilon_e, epsilon_y], terms, model);
+  },
+};
+
+/**
+ * @param {Law} law
+ * @param {[WrittenLevel, WrittenLevel, WrittenLevel]} written Of the gradient, errors and labels.
+ * @param {Terms} terms
+ * @param {LinearModel} model
+ * @param {number} [delta]
+ */
+function noise(law, written, { model: settings, collection }, model, delta = 0) {
+  const { heldout, evaluators, counters } = collection;
+  const { size, nClasses } = model;
+  if (evaluators) fail("0 for this mechanism", "collection.evaluators", evaluators);
+  if (counters) fail("0 for this mechanism", "collection.counters", counters);
+  const [gradient = NaN, errors = NaN, labels = NaN] = written.map((level) =>
+    level === "inf" ? Infinity : level,
+  );
+  if (!labels === nClasses > 0) {
+    fail("positive with labels and 0 without", phrase("the level of labels"), labels);
+  }
+  const levels = { gradient, errors, labels };
+  const clip = Math.min(settings.clip ?? Infinity, model.bound(law.norm));
+  return new NoiseMechanism({ ...settings, law, levels, clip, size, nClasses, heldout, delta });
+}

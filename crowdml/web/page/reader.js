@@ -1,0 +1,134 @@
+/** Read a sensor: the last seconds, the newest window, and the samples that are due. */
+
+import { Sensing } from "../index.js";
+import { SensorTrouble, sourceOf } from "../sensors/index.js";
+
+/** @import { Participation } from "./participation.js" */
+
+const QUIET_SECONDS = 3;
+const LIVE_SECONDS = 0.2;
+const KEPT_SECONDS = 2;
+/** Where a browser keeps when the last sample was taken, and with which answer. */
+const LAST = "crowdml last sample ";
+
+export class Reader {
+  /** @type {{time: number, reading: number}[]} The last seconds. */
+  readings = [];
+  /** @type {Float64Array | undefined} The features of the newest window. */
+  x;
+  /** @type {(() => void) | undefined} */
+  #stop;
+  #heard = 0;
+  #recalled = false;
+  #part;
+  #keep;
+  #sensing;
+  #live;
+
+  /**
+   * @param {Participation} part
+   * @param {(x: Float64Array, y: number) => void} keep Called with each sample.
+   */
+  constructor(part, keep) {
+    const { sensor, device } = part;
+    const { count } = device.terms.features;
+    this.sensor = sensor;
+    this.#part = part;
+    this.#keep = keep;
+    // One for the whole visit: what the terms say about `every` and `trigger` outlasts a pause.
+    this.#sensing = new Sensing(sensor, count);
+    this.#live = new Sensing({ ...sensor, every: LIVE_SECONDS, trigger: "always" }, count);
+  }
+
+  get sensing() {
+    return this.#stop !== undefined;
+  }
+
+  get silent() {
+    const quiet = Math.max(QUIET_SECONDS, 2 / this.sensor.rate);
+    return this.sensing && performance.now() - this.#heard > quiet * 1000;
+  }
+
+  /** Seconds until the next sample, or undefined if none is on its way. */
+  get nextSample() {
+    const { wait } = this.#sensing;
+    const due = this.sensing && !this.silent && this.#part.label !== null && Number.isFinite(wait);
+    return due ? Math.max(0, wait) : undefined;
+  }
+
+  async start() {
+    const source = sourceOf(this.sensor.kind);
+    const release = await claim(`crowdml sensor ${this.#part.device.identity.device}`);
+    this.#heard = performance.now();
+    try {
+      const stop = await source.start((...heard) => this.#read(...heard), this.sensor);
+      this.#stop = () => {
+        stop();
+        release();
+      };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  stop() {
+    this.#stop?.();
+    this.#stop = undefined;
+    this.#sensing.interrupt();
+    this.#live.interrupt();
+  }
+
+  /** @type {(time: number, reading: number) => void} */
+  #read(time, reading) {
+    if (!this.#part.open) return;
+    this.#heard = performance.now();
+    const { rate, window } = this.sensor;
+    this.readings.push({ time, reading });
+    const oldest = time - window / rate - KEPT_SECONDS;
+    while (this.readings[0] && this.readings[0].time < oldest) this.readings.shift();
+    for (const { x } of this.#live.push(time, reading, 0)) this.x = x;
+    this.#recall(time);
+    for (const { x, y } of this.#sensing.push(time, reading, this.#part.label)) {
+      localStorage.setItem(this.#last, JSON.stringify([Date.now(), y]));
+      this.#keep(x, y);
+    }
+  }
+
+  get #last() {
+    return LAST + this.#part.device.identity.device;
+  }
+
+  /**
+   * Before the first reading: the last sample before the page was loaded counts as well.
+   *
+   * @param {number} now In the sensor's time.
+   */
+  #recall(now) {
+    if (this.#recalled) return;
+    this.#recalled = true;
+    const [time, y] = JSON.parse(localStorage.getItem(this.#last) ?? "[]");
+    if (time <= Date.now()) this.#sensing.recall(now - (Date.now() - time) / 1000, y);
+  }
+
+  /** Nothing stays in the browser. */
+  forget() {
+    localStorage.removeItem(this.#last);
+  }
+}
+
+/**
+ * Two tabs must not take the same moment for two samples: the first one has the sensor.
+ *
+ * @param {string} name
+ */
+function claim(name) {
+  return new Promise((resolve, reject) => {
+    navigator.locks.request(name, { ifAvailable: true }, (lock) => {
+      if (lock) return new Promise((release) => resolve(() => release(undefined)));
+      return reject(
+        new SensorTrouble("Another tab of this browser takes part. Pause there, then tap Resume."),
+      );
+    });
+  });
+}

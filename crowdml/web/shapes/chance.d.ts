@@ -1,0 +1,24 @@
+/** What draws at random, and how much noise it adds. */
+
+/** How much noise. */
+export interface Amount {
+  /** The largest change, in integer steps and in the norm of the law, when one sample is replaced. */
+  readonly sensitivity: number;
+  /** ε of Laplace noise, ρ of Gaussian noise. */
+  readonly level: number;
+}
+
+/** Draws an integer 0 … n−1, all equally likely. */
+export interface Draw {
+  below(n: number): number;
+}
+
+/** All that is random in a device. */
+export interface Chance extends Draw {
+  /** 128 random bits as 22 characters. */
+  token(): string;
+  /** Adds independent discrete Laplace noise to integers. */
+  addLaplace(values: readonly number[], amount: Amount): number[];
+  /** Adds independent discrete Gaussian noise to integers. */
+  addGaussian(values: readonly number[], amount: Amount): number[];
+}

@@ -1,0 +1,38 @@
+/** What a device is told by its page. */
+
+import type { Waiting } from "../waiting.js";
+import type { Chance, Draw } from "./chance.js";
+import type { Limits } from "./memory.js";
+import type { Transport, TransportOptions } from "./network.js";
+
+/** What a participant may say when joining. */
+export interface JoinOptions {
+  /** An invite code, where the task asks for one. */
+  invite?: string;
+  /** Refuse to join unless the terms have this hash. */
+  termsSha256?: string;
+  /** By default one check-in's cost, and all check-ins of the terms, or twenty. */
+  limits?: Limits;
+  /** Join even a task that is not private. */
+  acceptNoPrivacy?: boolean;
+}
+
+export interface Options extends TransportOptions {
+  /** The server's root; by default where this page came from. */
+  url?: string;
+  /** The way to the server; by default fetch. */
+  transport?: Transport;
+  /** All that is random; by default from the browser's generator. */
+  chance?: Chance;
+  /** When to try again; by default soon, and after each failure later. */
+  waiting?: Waiting;
+}
+
+/** In seconds. */
+export interface WaitingSettings {
+  base: number;
+  longest: number;
+  jitter: number;
+  clock(): number;
+  chance: Draw;
+}

@@ -1,0 +1,50 @@
+/** The mechanism that sends one small number. */
+
+import type { CheckinEvent, Odds } from "./mechanism.js";
+import type { ModelSettings } from "./model.js";
+
+/** One number left the device, chosen so that whatever is in the check-in is hidden. */
+export interface DirectionEvent extends CheckinEvent {
+  /** That of the check-in, 1, 2, … */
+  readonly number: number;
+  readonly role: "train" | "evaluate" | "count";
+  /** ε for everything in the check-in at once. */
+  readonly epsilon: number;
+}
+
+export interface DirectionSettings extends ModelSettings {
+  /** ε of one check-in. */
+  epsilon: number;
+  /** k. */
+  directions: number;
+  /** t. */
+  closest: number;
+  /** b. */
+  batch: number;
+  /** The share of check-ins that send right or wrong. */
+  evaluators: number;
+  /** The share of check-ins that send an answer. */
+  counters: number;
+  /** The typical size of a real target; 1 for labels. */
+  scale: number;
+}
+
+/** One small number on the wire: a direction, or wrong (1) or right (0), or an answer. */
+export interface Directed {
+  number: number;
+  direction?: number;
+  wrong?: number;
+  answer?: number;
+}
+
+/** How the number that was sent was chosen. */
+export interface DirectionTruth extends Odds {
+  /** Of a direction: whether it is one of those that suit the samples best. */
+  fits?: boolean;
+  /** Where it is no direction: the number that would have been true. */
+  answer?: number;
+  /** How many numbers suit the samples best. */
+  best: number;
+  /** How many there are. */
+  numbers: number;
+}

@@ -1,0 +1,126 @@
+/** What hides samples, what that costs, and who reads it. */
+
+import type { Loss } from "../loss.js";
+import type { Minibatch } from "../minibatch.js";
+import type { LinearModel } from "../models/linear.js";
+import type { PrivacyPromise } from "../promise.js";
+import type { Terms } from "../terms.js";
+import type { Chance } from "./chance.js";
+import type { Norm } from "./model.js";
+import type { Phrase } from "./phrase.js";
+import type { Rule } from "./schema.js";
+
+/** Whom a promise is for: what two neighbouring data sets may differ in. */
+export type Unit = "sample" | "check-in";
+
+/** What one check-in sent, as its mechanism describes it: a plain object that memory can store. */
+export interface CheckinEvent {
+  /** The tag of the `EventKind` that reads it. */
+  readonly kind: string;
+}
+
+/** Where a check-in belongs, and the public numbers drawn for it. */
+export interface Place {
+  /** That of the check-in, 1, 2, … */
+  readonly number: number;
+  /** Two words from which its codebook is expanded. */
+  readonly seed: readonly [number, number];
+  /** A word that decides its role. */
+  readonly lot: number;
+}
+
+/** A role of check-ins. */
+export interface RoleShare {
+  /** What such a check-in sends: the name of the sentence that says it. */
+  readonly role: string;
+  /** In this many … */
+  readonly n: number;
+  /** … of this many check-ins, on average. */
+  readonly of: number;
+  /** The probability that it sends one of the numbers that fit the samples best. */
+  readonly truth: number;
+}
+
+/** How samples are hidden, and what that costs. */
+export interface Mechanism {
+  readonly unit: Unit;
+  /** Features are rescaled to ‖x‖ ≤ 1 in this norm if they are longer. */
+  readonly norm: Norm;
+  /** How many numbers a check-in carries. */
+  readonly numbers: number;
+  /** How many directions there are to choose from, where one is sent. */
+  readonly directions?: number;
+  /** The roles of check-ins, where not all of them send the same. */
+  readonly roles?: readonly RoleShare[];
+  /** What a check-in of `nSamples` samples will send: known before anything is sent. */
+  event(nSamples: number, place: Place): CheckinEvent;
+  /** What that costs, wherever it belongs. */
+  cost(nSamples: number): Loss;
+  /** Of a minibatch, exactly what the event says, and no more; and the truth, which stays. */
+  makePayload(
+    minibatch: Minibatch,
+    event: CheckinEvent,
+    place: Place,
+    chance: Chance,
+  ): { payload: object; truth: object };
+}
+
+/** A level in the terms: JSON has no infinity. */
+export type WrittenLevel = number | "inf";
+
+/** What the privacy terms of every mechanism have. */
+export interface PrivacyTerms {
+  readonly mechanism: string;
+  /** At least what a check-in costs. */
+  readonly epsilon: WrittenLevel;
+}
+
+/** What a task can name, and everything that others ask about it. */
+export interface MechanismKind<
+  R extends Rule<PrivacyTerms> = Rule<any>,
+  E extends CheckinEvent = any,
+  Message = any,
+  Truth = any,
+> {
+  readonly terms: R;
+  /** Throws `InvalidInput` for terms that it cannot keep. */
+  make(privacy: ReturnType<R>, terms: Terms, model: LinearModel): Mechanism;
+  /** The sentences that say what a check-in sends, by their names in `LEAVES`, in that order. */
+  sends(promise: PrivacyPromise): Iterable<[string, Phrase]>;
+  readonly event: EventKind<E, Message, Truth>;
+}
+
+/** Reads the events that a mechanism has made; several mechanisms may share one. */
+export interface EventKind<E extends CheckinEvent = any, Message = any, Truth = any> {
+  /** The `kind` of its events. */
+  readonly tag: string;
+  /** What each sample loses, or the whole check-in, whichever is the mechanism's unit. */
+  loss(event: E): Loss;
+  /** What is lost when every sample of the check-in is replaced at once. */
+  wholeLoss(event: E): Loss;
+  /** What was sent, in two words. */
+  summary(event: E): Phrase;
+  /** What was sent beside what is true, for the participant. */
+  shown(message: Message, truth: Truth, labels: readonly string[]): Shown;
+}
+
+/** A text as it is, a phrase, or a number that is shown with four decimals. */
+export type Cell = string | number | Phrase;
+
+/** What it is, what is true, and what was sent instead. */
+export type Row = [what: Cell, truth: Cell, sent: Cell];
+
+export interface Shown {
+  rows: Row[];
+  /** Where one number was chosen: how likely it was. */
+  chance?: Odds;
+}
+
+export interface Odds {
+  /** The probability of this number, given the samples. */
+  readonly chance: number;
+  /** The most that it can be, whatever the samples are. */
+  readonly likely: number;
+  /** The least. */
+  readonly unlikely: number;
+}

@@ -1,0 +1,51 @@
+/** What a device and its server tell each other. */
+
+import type { ANSWER, CHECKOUT, ENROLLED, TASK } from "../transport.js";
+
+export type TaskView = ReturnType<typeof TASK>;
+
+export type Enrolled = ReturnType<typeof ENROLLED>;
+
+export type Checkout = ReturnType<typeof CHECKOUT>;
+
+export type CheckinAnswer = ReturnType<typeof ANSWER>;
+
+export interface Enrol {
+  terms: string;
+  invite?: string;
+}
+
+/** The parameters, and the hash of the terms on which the server now takes check-ins. */
+export interface CheckedOut {
+  checkout: Checkout;
+  termsSha256: string;
+}
+
+/**
+ * What a device needs from a server. Each call returns the answer, throws `Rejected` when the
+ * server said no, or `Unreachable` when it may be tried again. `checkin` takes bytes, so that a
+ * retry sends the same bytes.
+ */
+export interface Transport {
+  task(): Promise<TaskView>;
+  enrol(message: Enrol): Promise<Enrolled>;
+  checkout(token: string): Promise<CheckedOut>;
+  checkin(token: string, body: Uint8Array<ArrayBuffer>): Promise<CheckinAnswer>;
+  leave(token: string): Promise<void>;
+  close(): void;
+}
+
+/** A request of a transport. */
+export interface Ask {
+  method?: string;
+  token?: string;
+  body?: BodyInit;
+  etag?: string | null;
+}
+
+export interface TransportOptions {
+  /** Allow plain HTTP beyond loopback. */
+  insecureHttp?: boolean;
+  /** Seconds to wait for the server. */
+  timeout?: number;
+}

@@ -1,0 +1,26 @@
+"""Which tests run in the same process, where several share the work."""
+
+import pytest
+
+SHARED = {"found": "reproduction", "portal": "portal"}
+"""What takes long to make once for all tests that look at it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together, for `--dist loadgroup`, the tests that share a server or a long simulation."""
+    for item in items:
+        if isinstance(item, pytest.Function) and not item.get_closest_marker("xdist_group"):
+            group = _group(item)
+            if group:
+                item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(test: pytest.Function) -> str | None:
+    for name in test.fixturenames:
+        for fixture in test._fixtureinfo.name2fixturedefs.get(name, ()):
+            if fixture.scope == "module":
+                return test.nodeid.partition("::")[0]
+            if fixture.scope in ("package", "session") and name in SHARED:
+                return SHARED[name]
+    return None

@@ -1,0 +1,32 @@
+"""The mechanism that CONTRIBUTING.md adds."""
+
+import sys
+from types import ModuleType
+
+from crowdml.protocol import MECHANISMS
+from tests.contributing import steps
+
+__all__ = ["GERMAN", "MODULE", "NEW", "REGISTRY", "SIGN", "register"]
+
+NEW = "sign"
+PRIVACY, TERMS, REGISTERED, MODULE, REGISTRY, GERMAN = steps("Add a mechanism")
+
+
+def _written(file: str, code: str) -> ModuleType:
+    """The module of a file that is not there."""
+    name = file.removesuffix(".py").replace("/", ".")
+    module = sys.modules[name] = ModuleType(name)
+    exec(compile(code, file, "exec"), vars(module))
+    return module
+
+
+_written(PRIVACY.file, PRIVACY.code)
+SIGN = vars(_written(TERMS.file, TERMS.code))["SIGN"]
+
+
+def register() -> None:
+    """Follow the step that registers it. Importing this module alone changes no registry."""
+    imports, _, entry = REGISTERED.code.rpartition("\n\n")
+    names: dict[str, object] = {}
+    exec(imports, names)
+    MECHANISMS.update(eval(f"{{{entry}}}", names))

@@ -1,0 +1,170 @@
+"""Samples from files and standard input, and errors that say where."""
+
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from crowdml.device import SourcePlace, read_source
+from crowdml.device.sources.files import read_csv, read_json_lines
+from crowdml.device.store import Position
+from crowdml.errors import InvalidInput, InvalidSample
+
+LABELS = ["still", "walk"]
+SAMPLES = [([0.5, 0.25], 1.0), ([0.125, -0.5], 0.0)]
+
+
+def test_csv(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("a,b,y\n0.5,0.25,walk\n\n0.125,-0.5, 0\n")
+    assert list(read_source(str(file), LABELS)) == SAMPLES
+
+
+def test_csv_without_a_header() -> None:
+    assert list(read_csv(["0.5,0.25,1", "0.125,-0.5,still"], LABELS)) == SAMPLES
+
+
+def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
+    """A byte order mark before the first number must not make it a line of names."""
+    file = tmp_path / "samples.csv"
+    file.write_text("0.5,0.25,walk\r\n0.125,-0.5,still\r\n", encoding="utf-8-sig")
+    assert list(read_source(str(file), LABELS)) == SAMPLES
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    file = tmp_path / "samples.jsonl"
+    file.write_text('{"x": [0.5, 0.25], "y": "walk"}\n\n{"x": [0.125, -0.5], "y": 0}\n')
+    assert list(read_source(str(file), LABELS)) == SAMPLES
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0.5,0.25,walk\n0.125,-0.5,still\n",
+     '{"x": [0.5, 0.25], "y": 1}\n{"x": [0.125, -0.5], "y": 0}\n'],
+)  # fmt: skip
+def test_standard_input_of_either_kind(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert list(read_source("-", LABELS)) == SAMPLES
+
+
+def test_samples_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sensor's pipe never ends, so a sample must not wait for the next one."""
+    given: list[str] = []
+
+    def pipe() -> Iterator[str]:
+        for line in ("0.5,0.25,1\n", "0.125,-0.5,0\n", "1,1,1\n"):
+            given.append(line)
+            yield line
+
+    monkeypatch.setattr("sys.stdin", pipe())
+    source = read_source("-", LABELS)
+    assert next(source) == SAMPLES[0]
+    assert len(given) == 1
+
+
+def test_a_real_target() -> None:
+    assert list(read_csv(["0.5,-2.5"])) == [([0.5], -2.5)]
+    assert list(read_json_lines(['{"x": [0.5], "y": -2.5}'])) == [([0.5], -2.5)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0.5,0.25,1", "0.5,oops,1"], "line 2: features must be finite numbers"),
+        (["0.5,0.25,1", "", "0.5,0.25,run"], r"line 3: y must be one of still, walk.*'run'"),
+        (["a,b,y", "c,d,y"], "line 2: features must be finite numbers"),
+        (["a,b,y", "0.5,nan,1"], "line 2: features must be finite numbers, found 'nan'"),
+        (["a;b;y", "0.5;0.25;walk"], "line 2: y must be .* look like semicolons: replace them"),
+        (["0,5;0,25;walk"], "line 1: features .* look like semicolons: replace them"),
+        (["0.5,0.25,1", "0.5," + 99 * "z"], r"line 2: y must be .*, found 'z{39}…"),
+        (["0.5,0.25,1", 200_000 * "z"], "line 2: cannot be read: field larger than field limit"),
+    ],
+)
+def test_a_bad_csv_line_is_named(lines: list[str], message: str) -> None:
+    found = list(read_csv(lines, LABELS))[-1]
+    assert isinstance(found, InvalidSample)
+    assert re.search(message, str(found))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["nonsense", "[1, 2]", "{}", '{"x": [1]}', '{"y": 1}', '{"x": "a", "y": 1}',
+     '{"x": [1, "a"], "y": 1}', '{"x": [1], "y": "run"}', '{"x": [1], "y": [1]}',
+     '{"x": [1], "y": null}', '{"x": [1], "y": 1', '{"x": [NaN], "y": 1}',
+     '{"x": ' + "[" * 2000],
+)  # fmt: skip
+def test_a_bad_json_line_is_named(line: str) -> None:
+    good = '{"x": [1], "y": 1}'
+    before, found, after = read_json_lines([good, line, good], LABELS)
+    assert isinstance(found, InvalidSample)
+    assert str(found).startswith("line 2: ")
+    assert before == after == ([1.0], 1.0)
+
+
+def test_the_samples_around_a_bad_line_are_read() -> None:
+    first, bad, second = read_csv(["0.5,0.25,walk", "oops,1,1", "0.125,-0.5,still"], LABELS)
+    assert [first, second] == SAMPLES
+    assert isinstance(bad, InvalidSample)
+
+
+@pytest.mark.parametrize("source", ["mqtt://host/topic", "missing.csv", "/"])
+def test_a_source_that_cannot_be_read(source: str) -> None:
+    with pytest.raises(InvalidInput, match="source"):
+        list(read_source(source, LABELS))
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_bytes(b"0.5,0.25,1\n\xff\xfe,1,1\n")
+    with pytest.raises(InvalidInput):
+        list(read_source(str(file), LABELS))
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("")
+    assert list(read_source(str(file), LABELS)) == []
+
+
+# Going on
+
+
+def take(
+    source: Path, before: Position | None = None, n: int = 99
+) -> tuple[list[object], SourcePlace]:
+    place = SourcePlace(str(source), before)
+    return list(islice(read_source(str(source), LABELS, place), n)), place
+
+
+def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("a,b,y\n0.5,0.25,walk\n0.125,-0.5,0")
+    first, place = take(file, n=1)
+    assert (first, place.lines) == (SAMPLES[:1], 2)
+    rest, place = take(file, place.next_position())
+    assert (rest, place.lines) == (SAMPLES[1:], 3)
+    assert take(file, place.next_position())[0] == []
+    with file.open("a") as lines:
+        lines.write("\nno,1,1\n0.5,0.25,1\n")
+    bad, new = take(file, place.next_position())[0]
+    assert str(bad).startswith("line 4: features must be finite numbers")
+    assert new == SAMPLES[0]
+
+
+@pytest.mark.parametrize("changed", ["0.5,0.25,still\n0,1,1\n0,1,1\n", "0.5,0.25,walk\n", ""])
+def test_a_file_that_changed_is_refused(tmp_path: Path, changed: str) -> None:
+    file = tmp_path / "samples.csv"
+    file.write_text("0.5,0.25,walk\n0.125,-0.5,still\n")
+    _, place = take(file)
+    file.write_text(changed)
+    with pytest.raises(InvalidInput, match=r"first 2 lines of .* cost, twice.* say --again"):
+        take(file, place.next_position())
+
+
+def test_standard_input_has_no_place() -> None:
+    assert SourcePlace("-").next_position() is None
+    assert SourcePlace.path("-") is None
+    assert SourcePlace.path("/dev/null") is None

@@ -1,0 +1,299 @@
+"""A device that dies at any step, or runs twice at once, loses nothing and doubles nothing.
+
+What was acknowledged is used or still waits, no sample is used twice, and the ledger never says
+less than what was sent. So it is for the package, for the one file, and behind a broker.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.device import Device
+from crowdml.protocol import Task
+from crowdml.server.database.entry import LogEntry
+from tests.brokers import Mosquitto, broker_in, eventually
+from tests.cli.command import COMMAND, environment
+from tests.device import dying
+from tests.device.alone import PROGRAM, Alone, line
+from tests.device.fakes import one_hot
+from tests.integration.crowd import FEATURES, Collector, log_of, numbered, telltale, uses
+from tests.listening import STEPS as LISTENING_STEPS
+from tests.servers import PATIENCE, Process, Start, make_directed
+
+STEPS = ["checked out", "sanitised", "stored", "sent", "acknowledged"]
+PER_ROUND = 5
+BATCH = 3
+
+both_mechanisms = pytest.mark.parametrize(
+    "task", [telltale(), numbered()], ids=["noise", "numbers"]
+)
+
+
+@both_mechanisms
+def test_killed_at_every_step(start: Start, tmp_path: Path, task: Task) -> None:
+    server = start(task)
+    device = Collector(server.url, tmp_path)
+    deaths = 2 * STEPS
+    for i, step in enumerate(deaths):
+        samples = range(i * PER_ROUND, (i + 1) * PER_ROUND)
+        assert device.run(samples, kill=step) == -signal.SIGKILL, step
+        assert len(device.answers()) >= len(log_of(server)), f"sent and not booked: {step}"
+    # The steps above are the steps there are: killing at another name kills nothing.
+    rest = range(len(deaths) * PER_ROUND, FEATURES)
+    assert device.run(rest, kill="no such step") == 0
+
+    log, waiting = log_of(server), device.waiting()
+    _each_letter_once(device, log)
+    assert 0 <= waiting < BATCH
+    if task.terms.mechanism_name == "direction":
+        assert device.numbers() == [entry.number for entry in log], "charged is what was sent"
+        assert {entry.samples for entry in log} == {None}
+        return
+    used, acknowledged = uses(log), device.added
+    assert used.max() == 1, "a sample was used twice"
+    # The sample whose `add` was cut off may have been kept too: it was never acknowledged.
+    kept = int(used.sum()) + waiting
+    assert len(acknowledged) <= kept <= len(acknowledged) + len(deaths)
+    lost = [i for i in acknowledged if not used[i]]
+    assert len(lost) <= waiting, "acknowledged samples are used or still waiting"
+
+
+def _each_letter_once(device: Collector, log: list[LogEntry]) -> None:
+    answers = device.answers()
+    assert sorted(answers) == sorted(entry.id for entry in log), "one ledger entry for each letter"
+    assert len(answers) == len(log)
+    assert set(answers.values()) <= {"applied", "duplicate"}
+
+
+@both_mechanisms
+def test_two_processes_on_one_file(start: Start, tmp_path: Path, task: Task) -> None:
+    """A command line and a daemon, say."""
+    server = start(task)
+    device = Collector(server.url, tmp_path)
+    assert device.run([]) == 0, "join first, so that both have the same identity"
+    half = FEATURES // 2
+    processes = [device.launch(range(half)), device.launch(range(half, FEATURES))]
+    assert [process.wait(PATIENCE) for process in processes] == [0, 0]
+
+    log = log_of(server)
+    _each_letter_once(device, log)
+    assert sorted(device.added) == list(range(FEATURES))
+    if task.terms.mechanism_name == "direction":
+        numbers = sorted(entry.number or 0 for entry in log)
+        assert numbers == device.numbers() == list(range(1, len(log) + 1))
+        assert len(log) > 5
+        return
+    used = uses(log)
+    assert used.max() == 1, "a sample was used twice"
+    assert int(used.sum()) + device.waiting() == FEATURES, "a sample was lost"
+    assert min(entry.samples or 0 for entry in log) >= BATCH
+
+
+# The device in one file
+
+DYING = Path(dying.__file__)
+LINES = 60
+
+
+def lines(n: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [line(rng.normal(size=4), rng.integers(3)) for _ in range(n)]
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Alone:
+    return Alone(tmp_path)
+
+
+@pytest.fixture
+def joined(start: Start, alone: Alone) -> Process:
+    server = start(make_directed(privacy__epsilon=20.0, collection__checkins=20))
+    assert alone.join(f"{server.url}/join/activity").returncode == 0
+    return server
+
+
+def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> None:
+    letters: list[str] = []
+    for i, step in enumerate(2 * list(dying.STEPS)):
+        deadly = Alone(alone.folder, (str(DYING), step, str(PROGRAM)))
+        assert deadly.run("ledger").returncode == 0, "only a step kills"
+        assert deadly.feed(*lines(4, seed=i)).returncode == -signal.SIGKILL
+        state, n_sent = alone.state, len(log_of(joined))
+        _look(step, state, alone.buffered, n_sent)
+        letters += [json.loads(state["outbox"])["id"]] if state["outbox"] else []
+        assert len(state["ledger"]) == state["number"] == n_sent + (step == "stored")
+    done = alone.feed(*lines(LINES - 4 * 2 * len(dying.STEPS), seed=99))
+    assert done.returncode == 0, done.stderr
+    log = _told_once(alone, joined)
+    assert set(letters) <= {entry.id for entry in log}, "the same bytes were sent again"
+    assert BATCH * len(log) + alone.buffered == LINES, "every line counts, once"
+
+
+def _look(step: str, state: Any, buffered: int, n_sent: int) -> None:
+    """Before the one commit nothing was told; after it nothing is left to tell it from."""
+    assert bool(state["outbox"]) == (step in ("stored", "sent"))
+    assert (buffered >= BATCH) == (step in ("checked out", "written"))
+    if step == "sent":
+        assert state["ledger"][-1]["answer"] == "none yet"
+        assert n_sent == state["number"], "it has arrived, and the device does not know"
+
+
+def _told_once(alone: Alone, server: Process) -> list[LogEntry]:
+    state, log = alone.state, log_of(server)
+    assert {entry.number for entry in log} == set(range(1, len(log) + 1))
+    assert len(state["ledger"]) == state["number"] == len(log), "one cost for each letter"
+    assert {entry["answer"] for entry in state["ledger"]} <= {"applied", "duplicate"}
+    return log
+
+
+@pytest.mark.parametrize("sources", [("one.csv", "two.csv"), ("one.csv", "one.csv")], ids=str)
+def test_the_one_file_run_twice_at_once(
+    joined: Process, alone: Alone, sources: tuple[str, str]
+) -> None:
+    for seed, source in enumerate(sorted(set(sources))):
+        text = "".join(lines(LINES // len(set(sources)), seed))
+        (alone.folder / source).write_text(text)
+    both = [alone.launch("run", "--source", source) for source in sources]
+    for process in both:
+        out, err = process.communicate(timeout=4 * PATIENCE)
+        assert process.returncode == 0, err
+        assert out
+    log = _told_once(alone, joined)
+    taken = sum(place[0] for place in alone.state["sources"].values())
+    assert taken - alone.buffered >= BATCH * len(log), "a check-in takes three or more"
+    assert len(log) >= LINES // BATCH - 4
+
+
+def test_one_leaves_while_the_other_runs(joined: Process, alone: Alone) -> None:
+    running = alone.launch("run", "--source", "-")
+    assert running.stdin is not None
+    running.stdin.write(lines(1)[0])
+    running.stdin.flush()
+    assert eventually(lambda: alone.buffered > 0)
+    assert alone.run("leave").returncode == 0
+    _, err = running.communicate(lines(1)[0], timeout=PATIENCE)
+    assert running.returncode == 1
+    assert err == "another process has left the task with this file.\n"
+    assert alone.buffered == 0
+
+
+def test_another_certificate_gets_nothing(start: Start, alone: Alone) -> None:
+    """A letter that waits goes to the server that was joined, or nowhere; it is not lost."""
+    server = start(make_directed(), tls="self-signed")
+    link = f"{server.url}/join/activity"
+    assert alone.join(link, "--fingerprint", server.fingerprint).returncode == 0
+    server.fail_writes.touch()
+    assert alone.feed(*lines(3)).returncode == 1
+    server.fail_writes.unlink()
+    pinned = alone.state
+    alone.remember(pinned | {"fingerprint": "0" * 64})
+    refused = alone.feed()
+    assert refused.returncode == 1
+    assert refused.stderr.endswith("Do not go on.\n")
+    assert (log_of(server), alone.state["outbox"]) == ([], pinned["outbox"])
+    alone.remember(pinned)
+    assert alone.feed().returncode == 0
+    assert [entry.id for entry in log_of(server)] == [json.loads(pinned["outbox"])["id"]]
+
+
+# Behind a broker
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    with broker_in(tmp_path / "broker") as broker:
+        yield broker
+
+
+class Listening:
+    """`crowdml device run` on a topic, started again and again."""
+
+    def __init__(self, server: Process, mosquitto: Mosquitto, folder: Path) -> None:
+        self.server, self.mosquitto, self.folder = server, mosquitto, folder
+        self.device = Collector(server.url, folder)
+        Device.join(server.url, "activity", file=self.device.file, accept_no_privacy=True).close()
+
+    def start(self, *before: str) -> "subprocess.Popen[str]":
+        options = ["--file", str(self.device.file), "--source", self.mosquitto.source]
+        return subprocess.Popen(
+            [*(before or COMMAND), "device", "run", *options],
+            env=environment(self.folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def dies(self, step: str, times: int) -> None:
+        program = Path(__file__).parents[1] / "listening.py"
+        process = self.start(sys.executable, "-P", str(program), step, str(times))
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == -signal.SIGKILL
+
+    def subscribed(self) -> "subprocess.Popen[str]":
+        """One that runs: the broker keeps from now on what it has not acknowledged."""
+        before = self.mosquitto.n_subscriptions()
+        process = self.start()
+        assert eventually(lambda: self.mosquitto.n_subscriptions() > before)
+        return process
+
+    def stop(self, process: "subprocess.Popen[str]") -> str:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        return out
+
+    def publish(self, *samples: int) -> None:
+        messages = [{"x": one_hot(i, FEATURES).tolist(), "y": i % 2} for i in samples]
+        self.mosquitto.publish(*map(json.dumps, messages))
+
+    def has_used(self, n: int) -> bool:
+        return sum(entry.samples or 0 for entry in log_of(self.server)) == n
+
+
+@pytest.fixture
+def listening(start: Start, mosquitto: Mosquitto, tmp_path: Path) -> Listening:
+    return Listening(start(telltale()), mosquitto, tmp_path)
+
+
+def test_a_listening_device_killed_at_every_step(listening: Listening) -> None:
+    listening.stop(listening.subscribed())
+    listening.publish(*range(FEATURES))
+    for i, step in enumerate(LISTENING_STEPS):
+        listening.dies(step, times=1 + i % 3)
+    process = listening.start()
+    assert eventually(lambda: listening.has_used(FEATURES)), "a sample was lost"
+    listening.stop(process)
+    assert uses(log_of(listening.server)).tolist() == [1] * FEATURES, "a sample was told twice"
+    assert listening.device.waiting() == 0
+    assert set(listening.device.answers().values()) <= {"applied", "duplicate"}
+
+
+def _has_subscriptions(mosquitto: Mosquitto, n: int) -> bool:
+    return mosquitto.n_subscriptions() >= n
+
+
+def test_a_broker_killed_under_a_running_device(listening: Listening) -> None:
+    mosquitto, process = listening.mosquitto, listening.subscribed()
+    listening.publish(*range(6))
+    assert eventually(lambda: listening.has_used(6))
+    for number, used in ((signal.SIGKILL, 6), (signal.SIGTERM, 12)):
+        before = mosquitto.n_subscriptions()
+        mosquitto.stop(number)
+        mosquitto.start()
+        assert eventually(partial(_has_subscriptions, mosquitto, before + 1))
+        listening.publish(*range(used, used + 6))
+        assert eventually(partial(listening.has_used, used + 6))
+    listening.publish(18)
+    assert eventually(lambda: listening.device.waiting() == 1)
+    out = listening.stop(process)
+    assert out == "19 samples kept, 6 check-ins answered, 1 samples in the buffer\n"
+    used_once = [1] * 18 + [0] * (FEATURES - 18)
+    assert uses(log_of(listening.server)).tolist() == used_once

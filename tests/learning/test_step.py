@@ -1,0 +1,92 @@
+"""The step: a pure function, for every mechanism, optimizer and rate."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.learning import CheckinStep, LearningState, Totals
+from crowdml.optim import OPTIMIZERS
+from crowdml.privacy import Reading
+from tests.servers import make_directed, make_task
+
+STEPS = 250
+"""More than are remembered: lengths and error counts are forgotten, too."""
+
+NOISY = ["laplace", "gaussian"]
+
+
+def readings(size: int, evaluated: int) -> Iterator[Reading]:
+    rng = np.random.default_rng(0)
+    for i in range(STEPS):
+        g = rng.normal(size=size) * (50.0 if i % 20 == 0 else 1.0)
+        g.flags.writeable = False
+        counts: dict[str, Any] = {"evaluated": evaluated, "errors": i / 7, "counted": i % 2}
+        labels = tuple(rng.normal(size=3).tolist())
+        yield Reading(None if i % 5 == 1 else g, **counts, labels=labels, labelled=evaluated)
+
+
+def frozen(state: LearningState) -> LearningState:
+    """The same state; whoever writes to one of its arrays fails."""
+    for value in (state.w, *state.optimizer.values()):
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return state
+
+
+def content(state: LearningState) -> list[bytes]:
+    """Every number of it."""
+    assert state.evidence is not None
+    parts = [state.w, *map(np.asarray, state.optimizer.values())]
+    more = [state.totals.to_array(), state.window.to_array(), state.evidence.to_array()]
+    usual = [] if state.usual is None else [state.usual.to_array()]
+    numbers = np.array([state.version, state.reached, state.staleness_max])
+    return [part.tobytes() for part in (*parts, *more, *usual, numbers)]
+
+
+@pytest.mark.parametrize("averaging", [None, 3.0])
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@pytest.mark.parametrize("mechanism", [*NOISY, "direction"])
+def test_a_step_never_changes_what_it_is_given(
+    mechanism: str, kind: str, averaging: float | None
+) -> None:
+    """Two steps from one state agree, and long afterwards every state is as it was."""
+    settings: dict[str, Any] = {
+        "privacy__mechanism": mechanism,
+        "optimizer__kind": kind,
+        "optimizer__averaging": averaging,
+        "stop__error": 0.3,
+        "stop__window": 20,
+    }
+    task = make_task(**settings) if mechanism in NOISY else make_directed(**settings)
+    made, size = task.terms.mechanism(), task.terms.make_model().size
+    step = CheckinStep.of(task, made)
+    assert (step.limit is None) == (mechanism == "direction")
+    states, told = (
+        [frozen(step.start(size, Totals((0.0,) * 3)))],
+        list(readings(size, 1 if step.limit is None else 3)),
+    )
+    before = [content(states[0])]
+    for i, reading in enumerate(told):
+        now, again = (step(states[-1], reading, i % 7, 3, i % 4) for _ in range(2))
+        assert content(now) == content(again)
+        states.append(frozen(now))
+        before.append(content(now))
+    assert [content(state) for state in states] == before
+    assert (states[-1].version, states[-1].staleness_max) == (STEPS, 3)
+
+
+def test_the_limit_is_what_makes_a_long_gradient_short() -> None:
+    task = make_task()
+    step = CheckinStep.of(task, task.terms.mechanism())
+    assert step.limit is not None
+    long = np.full(task.terms.make_model().size, 1e6)
+    short = long / np.linalg.norm(long) * step.limit
+    free = step._replace(limit=None)
+    limited, expected, unlimited = (
+        one(one.start(len(g)), Reading(g=g), 0).w
+        for one, g in ((step, long), (step, short), (free, long))
+    )
+    np.testing.assert_allclose(limited, expected)
+    assert np.linalg.norm(unlimited) > 2 * np.linalg.norm(limited)

@@ -1,0 +1,482 @@
+"""Creating a task through the portal: the rules, words and results of a task file."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from crowdml.cli.task_starter import STARTER
+from crowdml.errors import InvalidTask
+from crowdml.portal.pages.owner.creation import LABELS, advice
+from crowdml.portal.pages.owner.document import task_toml
+from crowdml.portal.pages.owner.field import sentence
+from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
+from crowdml.portal.words.language import catalogue, speaking
+from crowdml.privacy import DirectionMechanism, Roles
+from crowdml.protocol import MISSING, Sensor, Task, terms_hash
+from crowdml.protocol import fields_of as fields_of_document
+from crowdml.protocol.task_file import TaskFile
+from tests.portal.owner_browser import Portal, fields_of, text_of, wrong_inputs
+from tests.servers import create, make_task, rows
+
+FORM = DEFAULTS | {
+    "name": "steps",
+    "title": "What is this device doing?",
+    "objective": "To count steps.",
+    "owner": "Ana, Example University",
+    "contact": "ana@example.org",
+    "purpose": "A free app.",
+    "sensors": "The accelerometer.",
+    "target.labels": "Still\r\nWalking\r\n\r\n Jogging ",
+}
+XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    portal = Portal(tmp_path_factory.mktemp("portal"))
+    create(portal.database, make_task("activity"))
+    portal.add_owner()
+    yield portal.start()
+    assert portal.stop() == 0, portal.output
+
+
+def test_the_form_has_every_field_of_a_task_file() -> None:
+    assert set(FIELDS) == {name for name, _ in fields_of_document(TaskFile)}
+
+
+def test_the_form_starts_as_private_as_the_starter() -> None:
+    starter = Task.from_toml(STARTER.format(name="steps"))
+    form = Task.from_toml(task_toml(FORM))
+    assert form.terms.privacy == starter.terms.privacy
+    assert form.terms.collection == starter.terms.collection
+    assert form.terms.model == starter.terms.model
+    assert form.terms.target == starter.terms.target
+    assert (form.optimizer, form.stop, form.enrolment) == (
+        starter.optimizer, starter.stop, starter.enrolment,
+    )  # fmt: skip
+
+
+def test_a_full_form_is_the_same_as_its_task_file() -> None:
+    manual = {
+        "features.count": "2", "features.description": "two numbers: \"a\" \\ and\x7f 🐦 \n\t b",
+        "features.sensor.kind": "manual", "features.sensor.transform": "values",
+        "features.sensor.rate": "0.5", "features.sensor.window": "8",
+        "features.sensor.first_bin": "0.1", "features.sensor.scale": "1e3",
+        "features.sensor.every": "60", "features.sensor.trigger": "label-change",
+        "features.sensor.fields": "height\nwidth", "target.labels": "",
+        "target.description": "weight", "target.scale": "70", "model.kind": "huber",
+        "model.clip": "0.5", "model.regularization": "1e-4", "model.radius": "10",
+        "model.intercept": "on", "model.delta": "2", "model.tolerance": "3",
+        "privacy.mechanism": "gaussian", "privacy.epsilon": "0.5", "privacy.epsilon_e": "0.1",
+        "privacy.delta": "1e-7", "collection.buffer": "99", "collection.heldout": "0.25",
+        "optimizer.kind": "sgd", "optimizer.rate": "inverse", "optimizer.c": "4",
+        "optimizer.averaging": "2",
+        "stop.error": "0.1", "stop.window": "100", "stop.samples": "50",
+        "stop.confidence": "0.99", "stop.devices": "5", "enrolment.mode": "invite",
+        "enrolment.checkins_per_minute": "5", "enrolment.max_staleness": "7",
+    }  # fmt: skip
+    document = tomllib.loads(task_toml(FORM | manual))
+    assert document["features"]["description"] == manual["features.description"]
+    task = Task.from_toml(task_toml(FORM | manual))
+    sensor = task.terms.features.sensor
+    assert sensor is not None
+    assert (sensor.fields, sensor.scale, sensor.window) == (("height", "width"), 1000.0, 8)
+    assert task.terms.model.intercept
+    assert (task.terms.mechanism_name, task.terms.target.scale) == ("gaussian", 70)
+    assert (task.stop.error, task.enrolment.max_staleness) == (0.1, 7)
+    stop = {"updates", "error", "window", "samples", "confidence", "devices"}
+    assert set(document["stop"]) == stop
+
+
+def test_a_direction_can_be_chosen_by_hand() -> None:
+    by_hand = {
+        "privacy.directions": "64", "collection.checkins": "3", "collection.evaluators": "0.5",
+        "collection.counters": "0.2",
+        "optimizer.rate": "planned", "optimizer.reach": "20",
+    }  # fmt: skip
+    task = Task.from_toml(task_toml(FORM | by_hand))
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    assert (mechanism.directions, mechanism.checkins) == (64, 3)
+    assert mechanism.roles == Roles(evaluators=0.5, counters=0.2)
+    assert mechanism.epsilon == pytest.approx(4 / 3)
+    assert task.optimizer.reach == 20
+
+
+WRONG = {
+    "name": ["Has Spaces", "-x", "ä", "a" * 64],
+    "title": ["", "x" * 201],
+    "objective": ["", "x" * 2001],
+    "owner": ["", "x" * 201],
+    "contact": ["", "x" * 201],
+    "purpose": ["", "x" * 2001],
+    "sensors": ["", "x" * 2001],
+    "features.count": ["0", "100001", "3.5", "many", "1e99", "9" * 30],
+    "features.description": ["x" * 2001],
+    "features.sensor.kind": ["smell"],
+    "features.sensor.rate": ["0", "fast"],
+    "features.sensor.window": ["0", "4097"],
+    "features.sensor.transform": ["values", "wavelet"],
+    "features.sensor.first_bin": ["2"],
+    "features.sensor.scale": ["0"],
+    "features.sensor.every": ["-1"],
+    "features.sensor.trigger": ["never"],
+    "features.sensor.fields": ["height"],
+    "target.labels": ["one", "a\na", "x" * 81 + "\nb", "\n".join(str(n) for n in range(1001))],
+    "target.description": ["x" * 2001],
+    "target.scale": ["0", "large"],
+    "model.kind": ["forest", "ridge"],
+    "model.clip": ["0", "-1", "nan", "small", "0.5"],
+    "model.regularization": ["-1", "1e7"],
+    "model.radius": ["0", "inf"],
+    "model.delta": ["0"],
+    "model.tolerance": ["x"],
+    "privacy.mechanism": ["magic"],
+    "privacy.epsilon": ["0", "-1", "nan", "1e7", "1e-7", "little", "41", "inf"],
+    "privacy.epsilon_e": ["0", "2", "inf"],
+    "privacy.epsilon_y": ["0", "x", "0.1"],
+    "privacy.delta": ["0", "1", "1e-6"],
+    "privacy.directions": ["1", "5000", "many"],
+    "collection.batch": ["", "0", "1.5"],
+    "collection.buffer": ["3", "many"],
+    "collection.heldout": ["-0.1", "0.6", "0.1"],
+    "collection.checkins": ["0", "1.5"],
+    "collection.evaluators": ["-0.1", "1"],
+    "collection.counters": ["-0.1", "1"],
+    "optimizer.kind": ["magic"],
+    "optimizer.rate": ["magic"],
+    "optimizer.c": ["0"],
+    "optimizer.averaging": ["-1"],
+    "optimizer.reach": ["0", "far"],
+    "stop.updates": ["", "0", "1e5x"],
+    "stop.error": ["0", "1"],
+    "stop.window": ["1"],
+    "stop.samples": ["0"],
+    "stop.confidence": ["0.5", "1"],
+    "stop.devices": ["0"],
+    "enrolment.mode": ["closed"],
+    "enrolment.checkins_per_minute": ["0"],
+    "enrolment.max_staleness": ["-1", "1.5"],
+}
+PIPELINE = {"features.sensor.kind": "motion"}
+
+
+def test_every_field_can_be_wrong() -> None:
+    assert set(WRONG) == set(FIELDS) - {"model.intercept"}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_wrong_field_gets_the_sentence_of_a_task_file(portal: Portal, key: str) -> None:
+    before = rows(portal.file, "tasks")
+    with portal.owner() as browser:
+        for value in WRONG[key]:
+            form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
+            with pytest.raises(InvalidTask) as refused:
+                Task.from_toml(task_toml(form))
+            (mistake,) = refused.value.mistakes
+            assert mistake.field == key
+            for do in ("preview", "create"):
+                ticked = {"not_private": "on"} if value in ("inf", "41", "1e7") else {}
+                reply = browser.send("/owner/new", form | ticked | {"do": do})
+                assert reply.status == 400
+                missing = mistake.rule == MISSING
+                sentence = "This is missing. Fill it in." if missing else f"This {mistake.rule}"
+                found = wrong_inputs(reply)
+                assert list(found) == [key]
+                assert found[key].startswith(" ".join(sentence.split()))
+                page, words = reply.body.decode(), text_of(reply)
+                assert words.startswith("Error: ")
+                assert "One thing is wrong: " in words
+                assert page.count('role="alert"') == 1
+                assert page.count("autofocus") == 1
+                assert f'href="#{key.replace(".", "-")}"' in page
+                kept = fields_of(reply)
+                for name in FORM:
+                    assert kept.get(name, "") == form[name].replace("\r\n", "\n"), name
+    assert rows(portal.file, "tasks") == before
+
+
+def test_every_text_of_the_form_has_a_translation() -> None:
+    known = catalogue("de")
+    steps = [text for s in STEPS for text in (s.title, s.about, *(f.title for f in s.folds))]
+    fields = [
+        text
+        for f in FIELDS.values()
+        for text in (f.label, f.about, f.none, *f.names.values())
+        if isinstance(text, str)
+    ]
+    missing = [text for text in (*steps, *fields, *LABELS.values()) if text and text not in known]
+    assert not missing
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_what_is_wrong_is_said_in_german(key: str) -> None:
+    english = re.compile(r"\b(must|is|be|of|and|the|it|found|for|with)\b")
+    for value in WRONG[key]:
+        form = FORM | (PIPELINE if ".sensor." in key else {}) | {key: value}
+        with pytest.raises(InvalidTask) as refused:
+            Task.from_toml(task_toml(form))
+        with speaking("de"):
+            said = [sentence(mistake) for mistake in refused.value.mistakes]
+        assert said[0].startswith("Dies ")
+        assert not english.search(said[0]), said
+
+
+def test_what_follows_need_not_be_typed() -> None:
+    def made(**changes: str) -> Task:
+        return Task.from_toml(
+            task_toml(FORM | {k.replace("__", "."): v for k, v in changes.items()})
+        )
+
+    usual = made(name="")
+    assert (usual.name, usual.terms.features.count) == ("what-is-this-device-doing", 33)
+    assert usual.terms.features.sensor == Sensor("motion", first_bin=0.1)
+    typed = made(features__sensor__kind="manual", features__sensor__fields="height\n\nwidth")
+    features = typed.terms.features
+    assert features.sensor is not None
+    assert (features.count, features.sensor.transform) == (2, "values")
+    number = made(target__labels="", features__sensor__transform="summary")
+    assert (number.terms.model.kind, number.terms.features.count) == ("huber", 4)
+    assert made(features__sensor__window="100").terms.features.count == 51
+
+
+def test_all_wrong_fields_are_named_in_one_round_each_beside_its_input(portal: Portal) -> None:
+    wrong = {
+        "name": "activity", "title": "", "features.count": "many", "privacy.mechanism": "laplace",
+        "privacy.epsilon": "inf", "privacy.epsilon_e": "0.1", "collection.buffer": "3",
+        "stop.error": "2",
+    }  # fmt: skip
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | wrong | {"do": "create"})
+        assert reply.status == 400
+        assert wrong_inputs(reply) == {
+            "name": "This is taken: there is a task 'activity' already. Choose another name.",
+            "title": "This is missing. Fill it in.",
+            "features.count": 'This must be a whole number from 1 to 100,000, found "many".',
+            "privacy.epsilon_e": "This must be left out where privacy.epsilon is inf, which means "
+            "no noise at all, found 0.1. Remove it.",
+            "not_private": "This must be ticked where ε is above 20, for then nothing is "
+            "protected. Tick it, or choose a smaller ε.",
+            "collection.buffer": "This must hold a whole batch of 50 samples, found 3. Raise it, "
+            "or lower the batch.",
+            "stop.error": "This must be a number above 0 and below 1, found 2.",
+        }
+        page = reply.body.decode()
+        assert "7 things are wrong:" in page
+        assert page.count("autofocus") == 1
+        assert page.index("autofocus") < page.index('name="objective"'), "the first is focused"
+        links = re.findall(r'<li><a href="#([^"]+)">', page)
+        assert links == [name.replace(".", "-") for name in wrong_inputs(reply)]
+        assert all(page.count(f'id="{link}"') == 1 for link in links)
+
+
+def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Portal) -> None:
+    task = Task.from_toml(task_toml(FORM))
+    with portal.owner() as browser:
+        before = rows(portal.file, "tasks", "actions")
+        reply = browser.send("/owner/new", FORM | {"do": "preview"})
+        assert reply.status == 200
+        assert "not_private" not in fields_of(reply)
+        words = text_of(reply)
+        said = advice(task)
+        assert said is not None
+        for part in (
+            task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
+            "One check-in is about 25 minutes", "Still, Walking, Jogging",
+            "ε = 4, for everything that you send to this task.",
+            "right 98 times in 100. We call that moderate.", terms_hash(task.terms.text),
+            " ".join(task.terms.text.split()), "Moderate privacy ε = 4",
+            "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
+        ):  # fmt: skip
+            assert part in words
+        assert "noise" not in words.partition("Preview: what")[2].partition("Change it")[0]
+    assert rows(portal.file, "tasks", "actions") == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        (
+            {"privacy.mechanism": "laplace", "privacy.epsilon": "1"},
+            [
+                "in each of 20 check-ins, and ε = 1 for a single sample. (laplace)",
+                "Very weak privacy ε = 20",
+                "Of ε, the gradient takes 0.9,",
+            ],
+        ),
+        (
+            {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},
+            ["With a chance of one in 1,000,000, more can be learnt", "Of ρ, the gradient takes "],
+        ),
+        (
+            {"collection.checkins": "4", "features.sensor.kind": "motion"},
+            [
+                "With one check-in instead of 4 it would be 73 times in 100.",
+                "One check-in is about 25 minutes",
+                "about 100 minutes",
+            ],
+        ),
+        ({"collection.evaluators": "0"}, ["Its error will not be measured."]),
+        ({"stop.updates": "10"}, ["In the end its error will hardly be known"]),
+        (
+            {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"},
+            ["THIS TASK IS NOT PRIVATE", "Not private ε = ∞", "everything leaves as it is"],
+        ),
+    ],
+)
+def test_preview_knows_the_mechanisms(
+    portal: Portal, changes: dict[str, str], parts: list[str]
+) -> None:
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | changes | {"do": "preview"})
+    assert reply.status == 200, wrong_inputs(reply)
+    for part in parts:
+        assert part in text_of(reply)
+
+
+BUTTON = "Simulate this crowd"
+
+
+@pytest.mark.parametrize("pasted", [False, True])
+def test_what_the_crowd_should_reach_is_simulated_when_asked(portal: Portal, pasted: bool) -> None:
+    form = {"toml": STARTER.format(name="asked")} if pasted else FORM
+    with portal.owner() as browser:
+        before = rows(portal.file, "tasks", "actions")
+        assert BUTTON in text_of(browser.send("/owner/new", form | {"do": "preview"}))
+        reply = browser.send("/owner/new", form | {"do": "plan"})
+    words = text_of(reply)
+    assert reply.status == 200
+    assert "1,000 devices reach an error of " in words
+    assert "Simulated on made-up data of medium difficulty. crowdml plan FILE --data" in words
+    assert BUTTON not in words
+    assert reply.body.count(b"autofocus") == 1
+    assert rows(portal.file, "tasks", "actions") == before
+
+
+def test_recommended_settings_are_taken_over(portal: Portal) -> None:
+    noisy = {"privacy.mechanism": "laplace", "privacy.epsilon_e": "0.1", "model.clip": "1"}
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | noisy | {"use": "direction 25 2 1000"})
+        assert reply.status == 200, wrong_inputs(reply)
+        kept = fields_of(reply)
+        for use in ("", "magic", "direction many", "magic 5 9 9", "laplace 5 9 9"):
+            assert browser.send("/owner/new", FORM | {"use": use}).status in (200, 400)
+    settings = ("privacy.mechanism", "collection.batch", "collection.checkins", "stop.updates")
+    assert [kept[key] for key in settings] == ["direction", "25", "2", "2000"]
+    assert kept["privacy.epsilon_e"] == kept["model.clip"] == ""
+
+
+def test_recommended_settings_go_into_a_pasted_file(portal: Portal) -> None:
+    text = STARTER.format(name="pasted").replace("\n", "\r\n")
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", {"toml": text, "use": "direction 25 2 300"})
+        assert reply.status == 200, wrong_inputs(reply)
+        wrong = browser.send("/owner/new", {"toml": "name =", "use": "direction 25 2 300"})
+        assert list(wrong_inputs(wrong)) == ["toml"]
+    changed = fields_of(reply)["toml"]
+    task = Task.from_toml(changed)
+    collection = task.terms.collection
+    assert (collection.batch, collection.checkins, task.t_max) == (25, 2, 600)
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert comments == [line for line in changed.splitlines() if line.startswith("#")]
+
+
+def test_only_what_is_right_and_private_is_simulated(portal: Portal) -> None:
+    no_noise = {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"}
+    with portal.owner() as browser:
+        for changes, status in ((no_noise, 200), ({"features.count": "0"}, 400)):
+            reply = browser.send("/owner/new", FORM | changes | {"do": "plan"})
+            assert (reply.status, b'id="plan"' in reply.body) == (status, False)
+
+
+def test_a_created_task_is_live_at_once(portal: Portal) -> None:
+    with portal.owner() as browser:
+        reply = browser.send("/owner/new", FORM | {"name": "live", "do": "create"})
+        assert (reply.status, reply.headers["location"]) == (303, "/owner/tasks/live?done=created")
+        (view,) = [t for t in browser.get("/v1/tasks").json()["tasks"] if t["name"] == "live"]
+        assert view["terms"] == Task.from_toml(task_toml(FORM | {"name": "live"})).terms.text
+        assert browser.get("/tasks/live").status == 200
+        assert "The task is created" in text_of(browser.get(reply.headers["location"]))
+        again = browser.send("/owner/new", FORM | {"name": "live", "do": "create"})
+        assert again.status == 400
+        assert "there is a task 'live' already. Choose another name." in text_of(again)
+    with portal.store() as store:
+        action = store.accounts.actions("live")[0]
+        assert (action.owner, str(action.action), action.task) == ("ana", "created", "live")
+
+
+def test_a_task_file_can_be_pasted(portal: Portal) -> None:
+    text = STARTER.format(name="pasted")
+    with portal.owner() as browser:
+        preview = browser.send("/owner/new", {"toml": text, "do": "preview"})
+        assert terms_hash(Task.from_toml(text).terms.text) in text_of(preview)
+        assert fields_of(preview)["toml"].strip() == text.strip()
+        assert browser.send("/owner/new", {"toml": text, "do": "create"}).status == 303
+        view = browser.get("/v1/tasks/pasted").json()
+        assert view["terms"] == Task.from_toml(text).terms.text
+        broken = STARTER.format(name="broken").replace("count = 33", "count = 0")
+        for wrong in ("", "name = ", broken, broken.replace("batch", "bach")):
+            with pytest.raises(InvalidTask) as refused:
+                Task.from_toml(wrong)
+            reply = browser.send("/owner/new", {"toml": wrong, "do": "create"})
+            assert reply.status == 400
+            assert wrong_inputs(reply) == {"toml": " ".join(str(refused.value).split())}
+
+
+def test_a_task_file_that_is_too_long(portal: Portal) -> None:
+    """Either the refusal arrives, or the server hangs up on the flood; it never takes it in."""
+    with portal.owner() as browser:
+        try:
+            status = browser.send("/owner/new", {"toml": "#" * 300_000}).status
+        except OSError:
+            status = 413
+    assert status == 413
+
+
+def test_no_privacy_needs_an_extra_word(portal: Portal) -> None:
+    no_noise = {"privacy.mechanism": "laplace", "privacy.epsilon": "inf"}
+    open_ = FORM | no_noise | {"name": "open-book", "do": "create"}
+    starter = STARTER.replace("epsilon = 4.0", 'epsilon = inf\nmechanism = "laplace"')
+    pasted = {"toml": starter.format(name="open-file")}
+    with portal.owner() as browser:
+        for form in (open_, pasted | {"do": "create"}):
+            reply = browser.send("/owner/new", form)
+            assert reply.status == 400
+            assert "Tick it, or choose a smaller ε." in text_of(reply)
+            assert "not_private" not in fields_of(reply)
+            shown = browser.send("/owner/new", form | {"not_private": "on", "do": "preview"})
+            assert "THIS TASK IS NOT PRIVATE" in text_of(shown)
+            assert browser.send("/owner/new", form | {"not_private": "on"}).status == 303
+        for name in ("open-book", "open-file"):
+            assert not browser.get(f"/v1/tasks/{name}").json()["private"]
+
+
+def test_what_is_typed_is_text_everywhere(portal: Portal) -> None:
+    fields = ("title", "objective", "sensors", "features.description", "target.description")
+    labels = "\n".join(XSS + str(n) for n in range(2))
+    hostile = FORM | dict.fromkeys(fields, XSS) | {"target.labels": labels, "name": "hostile"}
+    everywhere = dict.fromkeys(FIELDS, XSS) | {"not_private": XSS, "do": XSS, "toml2": XSS}
+    with portal.owner() as browser:
+        pages = [
+            browser.send("/owner/new", everywhere),
+            browser.send("/owner/new", {"toml": XSS}),
+            browser.send("/owner/new", {"toml": f'name = "a"\ntitle = {XSS!r}\n{XSS}'}),
+            browser.send("/owner/new", hostile | {"do": "preview"}),
+        ]
+        assert browser.send("/owner/new", hostile | {"do": "create"}).status == 303
+        addresses = ["/owner", "/owner/tasks/hostile", "/owner?q=" + XSS.replace(" ", "+"), "/"]
+        pages += [browser.get(path.replace("<", "%3C").replace(">", "%3E").replace('"', "%22"))
+                  for path in addresses]  # fmt: skip
+        pages.append(browser.send("/owner/tasks/hostile/invites", {"uses": XSS}))
+        pages.append(browser.send("/owner/tasks/hostile/state", {"state": XSS, "confirm": XSS}))
+        pages.append(browser.sign_in(XSS[:60], XSS, next=XSS))
+        pages.append(browser.sign_in(XSS, XSS, next=XSS))
+        for page in pages:
+            text = page.body.decode()
+            assert "<script>alert" not in text
+            assert "<img src=x" not in text
+            policy = page.headers["content-security-policy"]
+            assert "script-src 'self'" in policy
+            assert "unsafe" not in policy

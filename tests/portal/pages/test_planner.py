@@ -1,0 +1,211 @@
+"""What the planner makes of a task: a forecast, or a clear reason why there is none."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from msgspec.structs import replace
+
+from crowdml.portal.pages.planner import Forecast, Planner
+from crowdml.portal.words.expectation import Expectation, PlannedOption
+from crowdml.portal.words.language import speaking
+from crowdml.protocol import Task
+from tests.servers import PATIENCE
+
+TASK = """\
+name = "steps"
+title = "Steps"
+objective = "to learn"
+owner = "Jane Doe"
+contact = "jane@example.org"
+purpose = "a free app"
+sensors = "motion"
+[features]
+count = 5
+[target]
+labels = ["a", "b"]
+[model]
+kind = "softmax"
+[privacy]
+epsilon = 4.0
+[collection]
+batch = 10
+[stop]
+updates = 80
+"""
+LABELS = 'labels = ["a", "b"]'
+FOUND = """
+import json, os, sys
+option = {"mechanism": " ".join(sys.argv[1:]), "batch": 10, "checkins": 1, "error": 0.25}
+print(json.dumps({"own": option, "own_verdict": "something", "better": None,
+    "guess_error": 0.5, "central_error": 0.1,
+    "devices": os.getpid(), "simulated_devices": 1}))
+"""
+"""Stands in for `crowdml plan`: it tells how it was asked."""
+
+
+def plan(planner: Planner, text: str = TASK) -> Forecast:
+    return asyncio.run(planner.plan(Task.from_toml(text), text, asyncio.Event()))
+
+
+def running(script: str, **settings: Any) -> Planner:
+    """A planner that runs this in place of `crowdml plan`."""
+    return Planner((sys.executable, "-c", script), **settings)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Simulated with one check-in of 10 samples from each device, 80 devices reach"),
+        (
+            {"batch = 10": "batch = 5\ncheckins = 4"},
+            "with 4 check-ins of 5 samples each from each device, 20 devices",
+        ),
+        ({"[privacy]": '[privacy]\nmechanism = "gaussian"'}, "one check-in of 10 samples"),
+        (
+            {"[privacy]": '[optimizer]\nc = 1.0\n[privacy]\nmechanism = "laplace"'},
+            "with one check-in of 10 samples from each device, 80 devices",
+        ),
+        (
+            {LABELS: "scale = 70.0", "softmax": 'huber"\ndelta = 70.0\ntolerance = 70.0#"'},
+            "and all data in one place 0\xa0%.",
+        ),
+    ],
+)
+def test_every_kind_of_task(changes: dict[str, str], said: str) -> None:
+    text = TASK
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    forecast = plan(Planner(seconds=2 * PATIENCE), text)
+    assert forecast.expected, forecast
+    assert forecast.words.startswith("This crowd ")
+    assert said in forecast.words
+
+
+def test_the_crowd_follows_from_the_check_ins() -> None:
+    text = TASK.replace("batch = 10", "batch = 4\ncheckins = 3")
+
+    def asked(updates: int) -> str:
+        expected = plan(running(FOUND), text.replace("80", str(updates))).expected
+        assert expected
+        return expected.own.mechanism
+
+    assert asked(80) == "--devices 27 --samples 12 --trials 3"
+    assert asked(1) == "--devices 1 --samples 12 --trials 3"
+    assert asked(10**6).endswith("--samples 12 --trials 1")
+
+
+def test_what_is_clearly_better_is_recommended_in_words() -> None:
+    own, best = PlannedOption("laplace", 10, 1, 0.32), PlannedOption("direction", 5, 2, 0.2)
+    expected = Expectation(own, "hardly", best, 0.5, 0.1, simulated_devices=50, devices=80)
+    assert expected.words.startswith("This crowd will hardly learn. Simulated with one check-in of")
+    assert expected.words.endswith("and all data in one place 10\xa0%. All 80 should do better.")
+    with speaking("de"):
+        assert best.words == "je Gerät 2 Beiträge, 5 Beispiele je Beitrag"
+    for verdict, words in {"well": "learn well", "something": "learn something"}.items():
+        assert words in replace(expected, own_verdict=verdict).words
+
+
+def test_without_the_simulator_it_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = "raise ModuleNotFoundError('No module', name='joblib')"
+    (tmp_path / "joblib.py").write_text(absent)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = "It cannot be simulated here: this needs joblib, which is not installed. "
+    assert plan(Planner()) == Forecast(why=words + "Run: pip install 'crowdml[sim]'")
+
+
+def test_what_breaks_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    forecast = plan(running("import sys; sys.exit('out of luck')"))
+    assert (bool(forecast.expected), "log says why" in forecast.words) == (False, True)
+    assert "out of luck" in caplog.text
+    assert "log says why" in plan(Planner(("/there/is/no/such/program",))).words
+
+
+def test_a_simulation_that_dies_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    """In the server's own event loop, where nothing may be written to a process that is gone."""
+
+    async def ask() -> list[Forecast]:
+        planner = Planner(("/bin/sh", "-c", "kill -9 $$"))
+        task = Task.from_toml(TASK)
+        return [await planner.plan(task, TASK, asyncio.Event()) for _ in range(10)]
+
+    assert all("log says why" in forecast.words for forecast in uvloop.run(ask()))
+    assert caplog.text.count("a simulation ended with -9") == 10
+
+
+def test_a_simulation_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    planner = running(waiting_in(tmp_path), seconds=1.0)
+    assert "took longer than 1 seconds" in plan(planner).words
+    assert gone(tmp_path)
+
+
+def test_a_model_that_is_too_large_is_not_tried() -> None:
+    words = plan(running("0/0"), TASK.replace("count = 5", "count = 2000")).words
+    assert "2,000 features is too large to simulate here" in words
+
+
+def test_it_ends_with_the_server(tmp_path: Path) -> None:
+    async def end() -> list[Forecast]:
+        planner, closing = running(waiting_in(tmp_path)), asyncio.Event()
+        texts = [TASK, TASK + "# other"]
+        asked = [
+            asyncio.create_task(planner.plan(Task.from_toml(text), text, closing)) for text in texts
+        ]
+        while not list(tmp_path.iterdir()):
+            await asyncio.sleep(0.01)
+        closing.set()
+        return await asyncio.wait_for(asyncio.gather(*asked), PATIENCE)
+
+    assert [forecast.words for forecast in asyncio.run(end())] == 2 * ["The server is ending."]
+    assert gone(tmp_path)
+
+
+def test_one_at_a_time_few_in_the_queue_and_each_once(tmp_path: Path) -> None:
+    busy = f"import os, time; busy = {str(tmp_path / 'busy')!r}"
+    script = f"{busy}; os.mkdir(busy); time.sleep(0.1); os.rmdir(busy){FOUND}"
+
+    async def ask() -> list[Forecast]:
+        planner = running(script, most_waiting=3)
+        texts = [TASK, TASK, *(f"{TASK}# {number}" for number in range(4))]
+        forecasts = [planner.plan(Task.from_toml(text), text, asyncio.Event()) for text in texts]
+        asked = await asyncio.gather(*forecasts)
+        return [*asked, await planner.plan(Task.from_toml(TASK), TASK, asyncio.Event())]
+
+    found = asyncio.run(ask())
+    assert [bool(forecast.expected) for forecast in found] == 4 * [True] + 2 * [False] + [True]
+    assert found[0] == found[1] == found[-1]
+    assert len({forecast.words for forecast in found[:4]}) == 3
+    assert "Try again in a minute" in found[4].words
+
+
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    flag = f"import os; flag = {str(tmp_path / 'failed')!r}"
+    abort = "if not os.path.exists(flag):\n    os.mkdir(flag)\n    os.abort()"
+    planner = running(f"{flag}\n{abort}{FOUND}")
+
+    async def twice() -> list[bool]:
+        return [
+            bool((await planner.plan(Task.from_toml(TASK), TASK, asyncio.Event())).expected)
+            for _ in range(2)
+        ]
+
+    assert asyncio.run(twice()) == [False, True]
+
+
+def waiting_in(folder: Path) -> str:
+    """A program that says who it is by a file's name, and waits."""
+    return f"""if True:
+        import os, pathlib, time
+        (pathlib.Path({str(folder)!r}) / str(os.getpid())).touch()
+        time.sleep(600)"""
+
+
+def gone(folder: Path) -> bool:
+    """Whether every process that was there has ended, and was waited for."""
+    seen = [int(file.name) for file in folder.iterdir()]
+    return bool(seen) and not any(Path(f"/proc/{pid}").exists() for pid in seen)

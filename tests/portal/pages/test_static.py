@@ -1,0 +1,51 @@
+"""Files that pages load: small, compressed, tagged, and nothing but what is meant to be served."""
+
+import gzip
+from pathlib import Path
+
+import brotli
+
+import crowdml
+from crowdml.portal.pages.static import STATIC, Folders
+
+WEB = Path(crowdml.__file__).parent / "web"
+
+
+def served(coding: str, part: str) -> int:
+    """Bytes of all modules of the device, or of the page on top of it."""
+    own = [path for path in STATIC.files if path.startswith("/web/") and path.endswith(".js")]
+    page = [path for path in own if path.startswith(("/web/page/", "/web/sensors/"))]
+    wanted = page if part == "page" else set(own) - set(page)
+    assert len(wanted) > 10
+    return sum(len(STATIC.files[path].bodies[coding]) for path in wanted)
+
+
+def test_the_browser_device_is_small() -> None:
+    # It states every sentence of the promise by itself.
+    assert served("br", "device") <= 48 * 1024
+    assert served("gzip", "device") <= 56 * 1024
+    # It says the state, what a limit loses and what would change in whole sentences.
+    assert served("br", "page") <= 22 * 1024
+
+
+def test_every_form_of_a_file_is_the_file() -> None:
+    for file in STATIC.files.values():
+        whole = file.bodies[""]
+        assert gzip.decompress(file.bodies["gzip"]) == whole
+        assert brotli.decompress(file.bodies["br"]) == whole
+    assert (WEB / "noise.js").read_bytes() == STATIC.files["/web/noise.js"].bodies[""]
+
+
+def test_only_what_pages_load_is_served() -> None:
+    endings = {Path(path).suffix for path in STATIC.files}
+    assert endings <= {".css", ".js", ".png", ".svg"}
+    assert not any("node_modules" in path or path.endswith(".json") for path in STATIC.files)
+
+
+def test_an_address_changes_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("let a = 1;")
+    first = Folders({"static": tmp_path}).address("/static/a.js")
+    (tmp_path / "a.js").write_text("let a = 2;")
+    second = Folders({"static": tmp_path}).address("/static/a.js")
+    assert first != second
+    assert first.partition("?")[0] == second.partition("?")[0] == "/static/a.js"

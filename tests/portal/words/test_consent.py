@@ -1,0 +1,93 @@
+"""What a person decides by: the page of every task answers the same six questions."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from crowdml.demo.tasks import demo_task
+from crowdml.portal.pages.description import Description
+from crowdml.protocol import Task
+from crowdml.protocol.figures import written_epsilon
+from tests.docs.pages import ROOT, blocks, page
+from tests.portal.owner_browser import Portal, text_of
+from tests.servers import create, make_task
+
+FILES = sorted((ROOT / "examples").glob("*.toml"))
+EXAMPLES = [
+    *(Task.from_toml(path.read_text()) for path in FILES),
+    *(Task.from_toml(block) for block in blocks(page("docs/tutorial.md"), "toml")),
+    demo_task("digits", "direction", 4.0, [14]),
+    make_task("noisy", **{"features__sensor.kind": "motion"}),
+    make_task("bare", privacy__epsilon=float("inf"), **{"features__sensor.kind": "motion"}),
+]
+QUESTIONS = {
+    "en": ["Who asks?", "Which sensors are read?", "What leaves the device?",
+           "How long does it take?", "What can be learnt about me?", "How do I stop?"],
+    "de": ["Wer fragt?", "Welche Sensoren werden gelesen?", "Was verlässt das Gerät?",
+           "Wie lange dauert es?", "Was lässt sich über mich erfahren?", "Wie höre ich auf?"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    portal = Portal(tmp_path_factory.mktemp("portal"))
+    create(portal.database, *EXAMPLES)
+    yield portal.start()
+    assert portal.stop() == 0, portal.output
+
+
+def answers(portal: Portal, task: Task, language: str = "en") -> list[str]:
+    """What the page says to each question, for the device that the task is for."""
+    here = task.terms.features.sensor is not None
+    with portal.browser() as browser:
+        address = f"/join/{task.name}" if here else f"/tasks/{task.name}/join"
+        text = " ".join(text_of(browser.get(address, **{"accept-language": language})).split())
+    found = re.search(".*".join(f"{re.escape(each)}(.*)" for each in QUESTIONS[language]), text)
+    assert found, text
+    return [each.strip() for each in found.groups()]
+
+
+@pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: task.name)
+def test_six_answers(portal: Portal, task: Task) -> None:
+    terms, about = task.terms, Description(task, task.terms.text)
+    who, sensed, leaves, how_long, lost, stop = answers(portal, task)
+    assert all(each in who for each in (terms.owner, terms.contact, terms.purpose))
+    assert terms.sensors in sensed
+    assert ", ".join(terms.target.labels) in sensed
+    promise = terms.promise
+    assert leaves == " ".join(map(str, promise.what_leaves))
+    here = terms.features.sensor is not None
+    assert (f"about {about.time()} with this page open" if here else "your device") in how_long
+    assert lost.startswith(f"{promise.level.pill} ε = {written_epsilon(promise.epsilon)} ")
+    assert " ".join(map(str, promise.what_is_lost)) in lost
+    assert ("Leave and erase everything" if here else "device leave") in stop
+    assert "erases the samples, the ledger and the key" in stop
+
+
+def test_the_example_takes_twenty_minutes(portal: Portal) -> None:
+    how_long = answers(portal, EXAMPLES[0])[3]
+    assert "One check-in is about 20 minutes with this page open" in how_long
+
+
+def test_six_answers_in_german(portal: Portal) -> None:
+    who, _, _, how_long, lost, stop = answers(portal, EXAMPLES[0], "de")
+    assert EXAMPLES[0].terms.owner in who
+    assert "etwa 20 Minuten" in how_long
+    assert "läge er schlimmstenfalls in 98 von 100 Fällen richtig" in lost
+    assert "„Gehen und alles löschen“" in stop
+
+
+@pytest.mark.parametrize(
+    ("contact", "address"),
+    [
+        ("study@example.org", "mailto:study@example.org"),
+        ("https://example.org/ask", "https://example.org/ask"),
+        ("javascript:alert(1)", ""),
+        ("mail study@example.org", ""),
+        ("data:text/html,a@b.c", ""),
+        ("room 12", ""),
+    ],
+)
+def test_a_contact_that_leads_somewhere(contact: str, address: str) -> None:
+    assert Description(make_task(__contact=contact), "").address == address

@@ -1,0 +1,153 @@
+"""Charts of what a crowd told: estimates with the band that belongs to them."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.learning import error_estimate
+from crowdml.portal.pictures.charts import CHARTS
+from crowdml.portal.pictures.drawing import THEMES, save
+from crowdml.portal.pictures.error_chart import error_rows
+from crowdml.portal.words import Facts
+from crowdml.portal.words.performance import Performance
+from crowdml.protocol import Estimate, State, Statistics
+from crowdml.server.compression import compress
+from crowdml.server.log.history import Course, Point
+from tests.servers import make_task
+
+DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
+NOTHING = Statistics(
+    State.RUNNING, 9, 9, 9, None, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None
+)
+
+
+def point(**changes: float) -> Point:
+    sums = dict.fromkeys(Point._fields, 0) | {"version": 500}
+    return Point(**(sums | changes))  # type: ignore[arg-type]
+
+
+def test_the_band_counts_the_checkins_that_evaluate() -> None:
+    """Of 500 check-ins 100 evaluated: only their noise is in the estimate."""
+    where = point(
+        errors=20.0, evaluated=100, evaluations=100,
+        recent_errors=10.0, recent_evaluated=50, recent_checkins=50,
+    )  # fmt: skip
+    facts = Facts(make_task(**DIRECTION), NOTHING, Course([where], {60: 500}, 0.3))
+    recent = error_estimate(10.0, 50, 50, 0.3)
+    assert recent is not None
+    assert error_rows(facts) == [(500, recent.value, recent.margin, 0.2)]
+
+
+def test_before_anyone_measured() -> None:
+    """There are check-ins, so the picture must not say that there are none."""
+    facts = Facts(make_task(**DIRECTION), NOTHING, Course([point()], {60: 500}, 0.3))
+    assert error_rows(facts) == []
+    for name in ("error", "labels"):
+        picture = CHARTS[name].draw(facts, THEMES["light"])
+        assert [text.get_text() for text in picture.axes[0].texts] == ["Not measured yet"]
+        assert b"<svg" in save(picture, "svg", THEMES["light"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "labels"),
+    [
+        ({}, "with noise", "From noisy counts"),
+        ({"privacy__epsilon": float("inf")}, "on the devices’ own new samples.", "exact counts."),
+        (DIRECTION, "for people who did not train it", "check-ins that count answers"),
+        (DIRECTION | {"collection__checkins": 3}, "samples that did not train it", "that count"),
+        (DIRECTION | {"collection__evaluators": 0.0}, "no check-in evaluates", "that count"),
+        (DIRECTION | {"collection__counters": 0.0}, "did not train it", "Not counted"),
+        (
+            {"target__labels": None, "model__kind": "huber", "model__clip": 1.0}
+            | {"privacy__epsilon": float("inf")},
+            "off by more than 1",
+            "Not counted",
+        ),
+    ],
+)
+def test_notes_say_whose_error_it_is(changes: dict[str, Any], error: str, labels: str) -> None:
+    task = make_task(**changes)
+    notes = [CHARTS[name].note(task) for name in ("error", "labels")]
+    assert error in notes[0]
+    assert labels in notes[1]
+    if "noisy" not in labels:
+        assert "nois" not in " ".join(notes)
+
+
+def measured(error: float, margin: float, *labels: tuple[float, float], **changes: Any) -> Facts:
+    """A task whose newest check-ins were wrong so often, and said so of the labels."""
+    estimates = tuple(Estimate(*label) for label in labels)
+    now = msgspec.structs.replace(NOTHING, recent_error=Estimate(error, margin), labels=estimates)
+    wrong = point(
+        errors=450.0, evaluated=500, evaluations=500,
+        recent_errors=100 * error, recent_evaluated=100, recent_checkins=100,
+    )  # fmt: skip
+    noise = 100 * (margin / 1.96) ** 2
+    return Facts(make_task(**changes), now, Course([wrong], {60: 500}, noise))
+
+
+def texts(facts: Facts, name: str) -> str:
+    return save(CHARTS[name].draw(facts, THEMES["light"]), "svg", THEMES["light"]).decode()
+
+
+def test_an_error_stands_beside_guessing() -> None:
+    known = Performance(measured(0.14, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
+    assert known.guess == (0.5, "always saying “still”")
+    assert "14\u00a0%\u00a0±\u00a04 were wrong. That is better than always saying" in known.sentence
+    vague = Performance(measured(0.6, 0.2, (0.5, 0.3), (0.3, 0.3), (0.2, 0.3)))
+    assert vague.guess == (1 - 1 / 3, "guessing at random")
+    assert "Whether that is better than guessing at random" in vague.sentence
+    number = Performance(measured(0.6, 0.2, target__labels=None, model__kind="huber"))
+    assert number.guess is None
+    assert number.sentence.endswith(
+        "were wrong. A prediction is wrong if it is off by more than 1."
+    )
+    hidden = Performance(measured(0.6, 0.7))
+    assert hidden.sentence == "How often it is wrong is not known yet."
+
+
+def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:
+    shares = [(0.5, 0.6), (0.3, 0.6), (0.2, 0.6)]
+    for name in ("error", "labels"):
+        hidden, shown = (texts(measured(0.6, m, *shares), name) for m in (0.7, 0.1))
+        assert "Too uncertain so far" in hidden
+        assert ("Too uncertain so far" in shown) == (name == "labels")
+
+
+def test_two_curves_that_coincide_are_one() -> None:
+    assert "since the start" in texts(measured(0.2, 0.1), "error")
+    assert "since the start" not in texts(measured(0.9, 0.1), "error")
+
+
+def test_shares_add_up_and_keep_their_names() -> None:
+    facts = measured(0.2, 0.1, (0.9, 0.2), (0.5, 0.2), (-0.1, 0.2))
+    assert CHARTS["labels"].rows(facts) == [
+        ("still", pytest.approx(0.7), 0.9, 0.2),
+        ("walk", pytest.approx(0.3), 0.5, 0.2),
+        ("run", 0.0, -0.1, 0.2),
+    ]
+
+
+def test_a_long_course_is_a_light_picture() -> None:
+    """The newest point is drawn, and what a phone loads stays a few kilobytes."""
+    facts = measured(0.2, 0.1, (0.5, 0.1), (0.3, 0.1), (0.2, 0.1))
+    points = [
+        facts.course.points[0]._replace(
+            version=10 * k, recent_errors=20.0 + k % 7, active_devices=k
+        )
+        for k in range(1, 513)
+    ]
+    long = facts._replace(course=facts.course._replace(points=points))
+    for name, chart in CHARTS.items():
+        svg = texts(long, name)
+        assert len(compress(svg.encode(), "br")) < 5_000, name
+        if name == "error":
+            (line,) = [
+                line for line in chart.draw(long, THEMES["light"]).axes[0].lines
+                if line.get_label() == "newest"
+            ]  # fmt: skip
+            drawn = np.asarray(line.get_xdata())
+            assert len(drawn) <= 80
+            assert drawn[-1] == 5120

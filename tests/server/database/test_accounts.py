@@ -1,0 +1,167 @@
+"""Owners, their sessions and the log of what they did."""
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from crowdml.errors import InvalidInput, Rejected
+from crowdml.phrase import Phrase
+from crowdml.server import Store
+from crowdml.server.database.accounts import SESSION_SECONDS, record
+from crowdml.server.database.passwords import LONGEST, password_matches
+from tests.servers import make_task
+
+PASSWORD = "correct horse battery"
+
+
+def test_owners_come_and_go(store: Store) -> None:
+    accounts = store.accounts
+    assert accounts.names() == []
+    for name in ("zoe", "ana", "Åsa_2"):
+        accounts.add(name, PASSWORD)
+    assert accounts.names() == ["ana", "zoe", "Åsa_2"]
+    accounts.remove("zoe")
+    assert accounts.names() == ["ana", "Åsa_2"]
+    with pytest.raises(InvalidInput, match=r"no owner 'zoe'.*crowdml owner list"):
+        accounts.remove("zoe")
+
+
+@pytest.mark.parametrize("name", ["", "two words", "<b>", "a" * 64, "1st", "a\n", "../etc"])
+def test_names_are_plain(store: Store, name: str) -> None:
+    with pytest.raises(InvalidInput, match="letters, digits and _"):
+        store.accounts.add(name, PASSWORD)
+    assert store.accounts.names() == []
+
+
+@pytest.mark.parametrize("length", [0, 9, LONGEST + 1])
+def test_passwords_have_bounds(store: Store, length: int) -> None:
+    store.accounts.add("ana", PASSWORD)
+    with pytest.raises(InvalidInput, match=f"10 to 1000 characters, found {length}"):
+        store.accounts.add("ana", "x" * length)
+    assert password_matches(store.accounts.password("ana"), PASSWORD)
+
+
+def test_only_the_right_password_matches(store: Store) -> None:
+    store.accounts.add("ana", PASSWORD)
+    store.accounts.add("bob", PASSWORD)
+    hashed, other = store.accounts.password("ana"), store.accounts.password("bob")
+    assert hashed is not None
+    assert hashed.startswith("$argon2id$")
+    assert hashed != other
+    assert PASSWORD not in hashed
+    assert password_matches(hashed, PASSWORD)
+    for wrong in ("", PASSWORD + " ", PASSWORD.upper(), "x" * 5000):
+        assert not password_matches(hashed, wrong)
+    assert store.accounts.password("nobody") is None
+    assert not password_matches(None, PASSWORD)
+    assert not password_matches("not a hash", PASSWORD)
+
+
+def test_an_unknown_owner_takes_as_long_to_refuse() -> None:
+    """Both hash once with the same parameters; a busy machine may make either slower."""
+    from crowdml.server.database.passwords import hash_password
+
+    hashed = hash_password(PASSWORD)
+    times: dict[str | None, list[float]] = {hashed: [], None: []}
+    for _ in range(5):
+        for known in times:
+            start = time.perf_counter()
+            password_matches(known, "something else")
+            times[known].append(time.perf_counter() - start)
+    assert min(times[None]) > min(times[hashed]) / 4
+
+
+def test_sessions_last_twelve_hours_and_are_stored_as_hashes(store: Store, tmp_path: Path) -> None:
+    accounts = store.accounts
+    accounts.add("ana", PASSWORD)
+    accounts.add("bob", PASSWORD)
+    token, other = accounts.open_session("ana"), accounts.open_session("bob")
+    assert (accounts.session(token), accounts.session(other)) == ("ana", "bob")
+    assert accounts.session(token[:-1]) is None
+    assert accounts.session("") is None
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database, database:
+        assert token not in repr(database.execute("SELECT * FROM sessions").fetchall())
+        (left,) = database.execute("SELECT MAX(expires_at) FROM sessions").fetchone()
+        assert abs(left - time.time() - SESSION_SECONDS) < 60
+        assert SESSION_SECONDS == 12 * 3600
+        database.execute("UPDATE sessions SET expires_at = ?", (int(time.time()) - 1,))
+    assert accounts.session(token) is None
+    accounts.open_session("bob")
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database:
+        assert database.execute("SELECT COUNT(*) FROM sessions").fetchone() == (1,)
+
+
+def test_sessions_end(store: Store) -> None:
+    accounts = store.accounts
+    accounts.add("ana", PASSWORD)
+    accounts.add("bob", PASSWORD)
+    staying = accounts.open_session("bob")
+    first, second = accounts.open_session("ana"), accounts.open_session("ana")
+    accounts.close_session(first)
+    assert (accounts.session(first), accounts.session(second)) == (None, "ana")
+    accounts.add("ana", PASSWORD + "!")
+    assert accounts.session(second) is None
+    third = accounts.open_session("ana")
+    accounts.remove("ana")
+    assert accounts.session(third) is None
+    assert accounts.session(staying) == "bob"
+
+
+def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
+    row = store.create_task(make_task("activity"), by="ana")
+    device, _ = store.enrol(row.id, None, invite_required=False)
+    store.set_task_state("activity", "paused", by="bob")
+    store.create_invite(row.id, 3, by="ana")
+    store.set_device_status(device.name, "revoked", by="ana")
+    store.create_task(make_task("other"))
+    actions = store.accounts.actions()
+    assert [(str(a.owner), str(a.action), a.task, str(a.detail)) for a in actions] == [
+        ("command line", "created", "other", ""),
+        ("ana", "revoked", "activity", f"device {device.name}"),
+        ("ana", "invited", "activity", "an invite for 3"),
+        ("bob", "paused", "activity", ""),
+        ("ana", "created", "activity", ""),
+    ]
+    newest = store.accounts.actions("activity", most=2)
+    assert [str(a.action) for a in newest] == ["revoked", "invited"]
+    assert newest[1].detail == Phrase("an invite for {n}", n=3)
+    assert store.count_invites(row.id) == 3
+
+
+@pytest.mark.parametrize("text", ["an invite for 3", "", "{", '{"template": "{n.real}"}', "{}"])
+def test_details_that_are_no_phrases_are_shown_as_they_are(store: Store, text: str) -> None:
+    """Older versions wrote English sentences, and a name is no phrase at all."""
+    with store._database.writing() as connection:
+        record(connection, "ana", Phrase("invited"), "activity", text)
+    assert store.accounts.actions()[0].detail == text
+
+
+def test_what_fails_is_not_logged(store: Store) -> None:
+    store.create_task(make_task("activity"), by="ana")
+    before = store.accounts.actions()
+    with pytest.raises(InvalidInput):
+        store.create_task(make_task("activity"), by="ana")
+    with pytest.raises(InvalidInput):
+        store.set_task_state("activity", "dancing", by="ana")
+    with pytest.raises(InvalidInput):
+        store.set_device_status("nobody", "revoked", by="ana")
+    device, _ = store.enrol(store.task("activity").id, None, invite_required=False)
+    store.set_device_status(device.name, "left")
+    assert store.accounts.actions() == before
+
+
+def test_attempts_are_counted_over_all_nodes(database: str) -> None:
+    """Five at once, and then one every ten seconds, through whatever node they come."""
+    stores = Store(database), Store(database)
+    for i in range(5):
+        stores[i % 2].accounts.attempt("ann")
+    for store in stores:
+        with pytest.raises(Rejected, match="at most 6 requests a minute") as refused:
+            store.accounts.attempt("ann")
+        assert 0 < refused.value.extra["retry_after"] <= 10
+        store.accounts.attempt("ben")
+    for store in stores:
+        store.close()

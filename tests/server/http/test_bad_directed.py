@@ -1,0 +1,180 @@
+"""Whatever is sent in place of one small number: its own clear error, and nothing changed."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from crowdml.privacy import Place, Role
+from crowdml.privacy.direction_channel import FIELDS
+from crowdml.protocol import terms_hash
+from tests.checkins import DirectedCheckin
+from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
+from tests.servers import checkin, directed, enrolled, make_directed
+
+DIRECTED_TYPES: dict[str, list[Any]] = WRONG_TYPES | {
+    "number": [MISSING, None, "1", 1.5, 1.0, True, [1]],
+    "direction": ["5", 5.5, 5.0, True, [5], {}],
+    "wrong": ["1", 1.5, 1.0, True, [1], {}],
+    "answer": ["1", 1.5, 1.0, True, [1], {}],
+}
+DIRECTED_RANGES: dict[str, list[Any]] = OUT_OF_RANGE | {
+    "number": [0, -1, 1_000_001, 2**63, 10**30],
+    "direction": [-1, 100_001, 2**63, 10**30],
+    "wrong": [-1, 100_001, 2**63, 10**30],
+    "answer": [-1, 100_001, 2**63, 10**30],
+}
+
+
+def test_every_field_has_bad_values() -> None:
+    assert set(DIRECTED_TYPES) == set(DIRECTED_RANGES) == set(DirectedCheckin.__struct_fields__)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A device of the task for whole people, with a number of each role."""
+
+    name: str
+    token: str
+    train: int
+    evaluate: int
+    count: int
+
+    def body(self, number: int, /, **changes: Any) -> bytes:
+        """A check-in of this number with some fields changed, as JSON would have it."""
+        document = json.loads(directed(PEOPLE, self.name, number)) | changes
+        kept = {name: value for name, value in document.items() if value is not MISSING}
+        return json.dumps(kept).encode()
+
+
+PEOPLE = make_directed("people", collection__evaluators=0.3, collection__counters=0.3)
+ROLES = PEOPLE.terms.collection.roles
+
+
+@pytest.fixture(scope="module")
+def person(bench: Bench) -> Person:
+    """One of those whose first nine numbers have all three roles, as most have."""
+    while True:
+        joined = enrolled(bench.wire, "people")
+        name, terms = joined["device"], terms_hash(PEOPLE.terms.text)
+        roles = [ROLES.of(Place(terms, name, number)) for number in range(1, 10)]
+        if set(Role) == set(roles):
+            break
+    return Person(name, joined["token"], *(roles.index(role) + 1 for role in Role))
+
+
+@pytest.mark.parametrize(("field", "value"), cases(DIRECTED_TYPES, DIRECTED_RANGES))
+def test_a_field_of_a_directed_check_in_that_breaks_the_protocol(
+    bench: Bench, person: Person, field: str, value: Any
+) -> None:
+    for number in (person.train, person.evaluate, person.count):
+        body = person.body(number, **{field: value})
+        bench.expect(
+            lambda body=body: bench.check_in(body, "people", person.token),  # type: ignore[misc]
+            "invalid-request",
+            field,
+        )
+
+
+def test_a_message_of_another_mechanism(bench: Bench, person: Person) -> None:
+    noise = checkin(bench.task, terms=terms_hash(PEOPLE.terms.text))
+    send = lambda: bench.check_in(noise, "people", person.token)  # noqa: E731
+    bench.expect(send, "invalid-request", "number is missing", "gradient is not known here")
+    body = person.body(person.train)
+    bench.expect(lambda: bench.check_in(body), "invalid-request", "direction is not known here")
+
+
+def _listed(*fields: str) -> str:
+    """The fields in the order in which the server names them."""
+    return " and ".join(f"`{field}`" for field in FIELDS.values() if field in fields)
+
+
+DIRECTED_IMPLAUSIBLE: list[tuple[str, dict[str, Any], str, tuple[str, ...]]] = [
+    ("train", {"version": 4000}, "future-version", ("found 4,000",)),
+    ("train", {"terms": "0" * 64}, "terms-changed", ("0" * 64,)),
+    ("train", {"number": 11}, "too-many-checkins", ("at most 10", "found 11")),
+    ("evaluate", {"number": 1_000_000}, "too-many-checkins", ("found 1000000",)),
+    ("count", {"number": 11}, "too-many-checkins", ("at most 10", "found 11")),
+    ("train", {"direction": 1024}, "implausible", ("0 … 1023", "found 1024")),
+    ("train", {"direction": 100_000}, "implausible", ("found 100000",)),
+    ("evaluate", {"wrong": 2}, "implausible", ("wrong must lie in 0 … 1, found 2",)),
+    ("count", {"answer": 3}, "implausible", ("answer must lie in 0 … 2, found 3",)),
+    *(
+        (role, changes, "wrong-role", (f"must {role} and carry `{own}` alone, found {found}.",))
+        for role, own, first, second in (
+            ("train", "direction", "wrong", "answer"),
+            ("evaluate", "wrong", "direction", "answer"),
+            ("count", "answer", "direction", "wrong"),
+        )
+        for changes, found in (
+            ({own: MISSING}, "nothing"),
+            ({own: None}, "nothing"),
+            ({own: MISSING, first: 0}, f"`{first}`"),
+            ({own: MISSING, second: 0}, f"`{second}`"),
+            ({first: 0}, _listed(own, first)),
+            ({second: 0}, _listed(own, second)),
+            ({first: 0, second: 0}, _listed(own, first, second)),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("role", "changes", "kind", "words"),
+    [pytest.param(*case, id=f"{case[0]} {case[1]}"[:50]) for case in DIRECTED_IMPLAUSIBLE],
+)
+def test_a_directed_value_that_breaks_the_terms(
+    bench: Bench,
+    person: Person,
+    role: str,
+    changes: dict[str, Any],
+    kind: str,
+    words: tuple[str, ...],
+) -> None:
+    body = person.body(getattr(person, role), **changes)
+    bench.expect(lambda: bench.check_in(body, "people", person.token), kind, *words)
+
+
+def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
+    """And there is nothing to count: no check-in has that role."""
+    task = make_directed("numbers", model__kind="ridge", target__labels=None)
+    roles = task.terms.collection.roles
+    assert roles.counters == 0
+    while True:
+        joined = enrolled(bench.wire, "numbers")
+        place = Place(terms_hash(task.terms.text), joined["device"], 1)
+        if roles.of(place) is Role.EVALUATE:
+            break
+    for changes, status in (
+        ({"wrong": None, "answer": 0}, 422),
+        ({"wrong": 2}, 422),
+        ({"wrong": 1}, 200),
+    ):
+        body = directed(task, joined["device"], **changes)
+        assert bench.check_in(body, "numbers", joined["token"]).status == status
+
+
+def test_a_number_that_comes_again(bench: Bench, person: Person) -> None:
+    """Refused under another id, answered as before under its own, and the last one is the last."""
+    first, again, last = person.body(10), person.body(10), person.body(11)
+    answer = bench.check_in(first, "people", person.token).json()
+    assert answer["status"] == "applied"
+    bench.expect(
+        lambda: bench.check_in(again, "people", person.token),
+        "repeated-number", "check-in 10 of this device",
+    )  # fmt: skip
+    assert bench.check_in(first, "people", person.token).json() == answer | {"status": "duplicate"}
+    bench.expect(lambda: bench.check_in(last, "people", person.token), "too-many-checkins")
+
+
+def test_the_number_of_another_device(bench: Bench, person: Person) -> None:
+    """Roles and codebooks go with the token's device, whatever name the sender had in mind."""
+    someone = enrolled(bench.wire, "people")
+    terms = terms_hash(PEOPLE.terms.text)
+    for number in range(1, 10):
+        mine, theirs = (
+            ROLES.of(Place(terms, name, number)) for name in (person.name, someone["device"])
+        )
+        reply = bench.check_in(person.body(number), "people", someone["token"])
+        assert reply.status == (200 if mine is theirs else 422), number

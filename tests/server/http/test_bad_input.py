@@ -1,0 +1,433 @@
+"""Whatever a client sends: its own clear error, and a server that is as it was before."""
+
+import http.client
+import json
+import socket
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from crowdml.protocol import Enrol, Task
+from tests.checkins import NoisyCheckin
+from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
+from tests.servers import PATIENCE, Reply, checkin, enrol, make_task
+
+PATH = "/v1/tasks/activity/checkins"
+
+
+def changed(task: Task, field: str, value: Any) -> bytes:
+    document = json.loads(checkin(task))
+    if value is MISSING:
+        del document[field]
+    else:
+        document[field] = value
+    return json.dumps(document).encode()
+
+
+# Every field of a check-in
+
+NOISY_TYPES: dict[str, list[Any]] = WRONG_TYPES | {
+    "samples": [MISSING, None, "3", 3.5, True, [3]],
+    "heldout": [MISSING, None, "0", 0.5, False, {}],
+    "errors": [MISSING, None, "1", 1.5, True, [1]],
+    "labels": [MISSING, None, 3, "1,2,3", {"0": 1}, [1, 2, "3"], [1, 2, 3.5], [1, 2, None]],
+    "grid": [MISSING, None, "-20", -20.5, False],
+    "gradient": [MISSING, None, 5, [0] * 12, {}, "?", "AAA", "A===", "AA AA", "AAAA\n", "é"],
+}
+NOISY_RANGES: dict[str, list[Any]] = OUT_OF_RANGE | {
+    "samples": [0, -3, 1_000_001, 2**63, 10**30],
+    "heldout": [-1, 1_000_001],
+    "errors": [2**31, -(2**31), 10**30],
+    "labels": [[2**31, 0, 0], [0, -(2**31), 0]],
+    "grid": [-1001, 1001],
+}
+
+
+def test_every_field_has_bad_values() -> None:
+    assert set(NOISY_TYPES) == set(NoisyCheckin.__struct_fields__)
+    assert {"terms", "invite"} == set(Enrol.__struct_fields__)
+
+
+@pytest.mark.parametrize(("field", "value"), cases(NOISY_TYPES, NOISY_RANGES))
+def test_a_field_that_breaks_the_protocol(bench: Bench, field: str, value: Any) -> None:
+    body = changed(bench.task, field, value)
+    bench.expect(lambda: bench.check_in(body), "invalid-request", field)
+
+
+def test_an_unknown_field_is_refused(bench: Bench) -> None:
+    body = changed(bench.task, "x", [0.1, 0.2])
+    bench.expect(lambda: bench.check_in(body), "invalid-request", "x is not known here. Remove it.")
+
+
+def test_all_wrong_fields_are_named_at_once(bench: Bench) -> None:
+    document = json.loads(checkin(bench.task)) | {"samples": 0, "grid": "x", "labels": [1, None]}
+    del document["errors"]
+    bench.expect(
+        lambda: bench.check_in(json.dumps(document).encode()),
+        "invalid-request",
+        "samples must be a whole number from 1 to 1,000,000, found 0. ",
+        "errors is missing. Add it. ",
+        ", each a whole number from -2,147,483,647 to 2,147,483,647, found null in it. ",
+        'grid must be a whole number from -1,000 to 1,000, found "x".',
+    )
+
+
+# What no honest device of this task sends
+
+IMPLAUSIBLE: list[tuple[str, Any, str, tuple[str, ...]]] = [
+    ("version", 4, "future-version", ("at most 3", "found 4")),
+    ("version", 2**63, "future-version", ("at most 3",)),
+    ("version", 10**30, "future-version", ("at most 3",)),
+    ("terms", "0" * 64, "terms-changed", ("0" * 64,)),
+    ("samples", 2, "too-few-samples", ("at least 3", "found 2")),
+    ("samples", 31, "too-many-samples", ("at most 30", "found 31")),
+    ("heldout", 1, "wrong-heldout", ("must be 0 of 3", "found 1")),
+    ("labels", [], "wrong-size", ("3 counts", "found 0")),
+    ("labels", [1, 2], "wrong-size", ("3 counts", "found 2")),
+    ("labels", [1, 2, 3, 4], "wrong-size", ("3 counts", "found 4")),
+    ("gradient", "", "wrong-size", ("12 int32", "found 0 bytes")),
+    ("gradient", "AAAA", "wrong-size", ("12 int32", "found 3 bytes")),
+    ("gradient", "AAAA" * 15, "wrong-size", ("48 bytes", "found 45 bytes")),
+    ("gradient", "AAAA" * 17, "wrong-size", ("48 bytes", "found 51 bytes")),
+    ("grid", 0, "wrong-grid", ("for 3 samples", "found 0")),
+    ("grid", -1000, "wrong-grid", ("found -1000",)),
+    ("errors", -(10**9), "implausible", ("errors", "found -1000000000")),
+    ("errors", 10**9, "implausible", ("errors", "found 1000000000")),
+    ("labels", [-(10**9), 1, 1], "implausible", ("labels", "found -1000000000")),
+    ("labels", [1, 1, 10**9], "implausible", ("labels", "found 1000000000")),
+]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kind", "words"),
+    [pytest.param(*case, id=f"{case[0]}={str(case[1])[:20]}") for case in IMPLAUSIBLE],
+)
+def test_a_value_that_breaks_the_terms(
+    bench: Bench, field: str, value: Any, kind: str, words: tuple[str, ...]
+) -> None:
+    body = changed(bench.task, field, value)
+    bench.expect(lambda: bench.check_in(body), kind, *words)
+
+
+@pytest.mark.parametrize("position", [0, 11])
+@pytest.mark.parametrize("value", [-(2**31), 2**31 - 1])
+def test_an_implausible_gradient(bench: Bench, position: int, value: int) -> None:
+    """Without noise no honest value is anywhere near the ends of int32."""
+    task = make_task("noiseless", privacy__epsilon=float("inf"))
+    token = enrol(bench.wire, "noiseless")
+    gradient = bytearray(48)
+    gradient[4 * position : 4 * position + 4] = value.to_bytes(4, "little", signed=True)
+    body = checkin(task, gradient=bytes(gradient))
+    bench.expect(
+        lambda: bench.check_in(body, "noiseless", token), "implausible", "gradient", str(value)
+    )
+
+
+@pytest.mark.parametrize("heldout", [0, 2, 3])
+def test_another_number_of_heldout_samples(bench: Bench, heldout: int) -> None:
+    task = make_task("heldout", collection__heldout=0.34)
+    token = enrol(bench.wire, "heldout")
+    body = checkin(task, heldout=heldout)
+    bench.expect(
+        lambda: bench.check_in(body, "heldout", token),
+        "wrong-heldout", "must be 1 of 3", f"found {heldout}",
+    )  # fmt: skip
+    assert bench.check_in(checkin(task), "heldout", token).status == 200
+
+
+def test_a_stale_version(bench: Bench) -> None:
+    task = make_task("prompt", enrolment__max_staleness=1)
+    token = enrol(bench.wire, "prompt")
+    for seed in range(2):
+        assert bench.check_in(checkin(task, seed), "prompt", token).status == 200
+    before = bench.wire.get("/v1/tasks/prompt/stats").json()["version"]
+    stale = checkin(task, version=before - 2)
+    reply = bench.expect(
+        lambda: bench.check_in(stale, "prompt", token), "stale-version", "at most 1", "found 2"
+    )
+    assert reply.json()["version"] == before
+    assert bench.wire.get("/v1/tasks/prompt/stats").json()["version"] == before
+    one_late = checkin(task, version=before - 1)
+    assert bench.check_in(one_late, "prompt", token).json()["version"] == before + 1
+
+
+# Bodies that are no message at all
+
+NESTED = b"[" * 1200
+"""Deeper than any parser here goes, and no larger than a check-in may be."""
+
+BODIES = {
+    "empty": b"",
+    "not JSON": b"hello",
+    "an array": b"[]",
+    "a string": b'"checkin"',
+    "null": b"null",
+    "not UTF-8": b'{"id": "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe"}',
+    "only not UTF-8": b"\xff\xfe\x00",
+    "UTF-16": '{"id": "a"}'.encode("utf-16"),
+    "truncated": b'{"id": "0123456789abcdef", "version": 0, "terms',
+    "truncated after a wrong value": b'{"id": "short", "version": 0',
+    "truncated after a wrong type": b'{"id": 5, "version": 0',
+    "not UTF-8 after a wrong type": b'{"id": 5, "terms": "\xff"}',
+    "two documents": b"{}{}",
+    "nested": b"[" * 700 + b"]" * 700,
+    "nested too deeply": NESTED,
+    "a nested field": b'{"id": ' + NESTED,
+    "a nested last field": b'{"version": 0, "labels": [' + NESTED,
+    "nested objects": b'{"a":' * 270 + b"1" + b"}" * 270,
+    "not a number": b'{"version": NaN}',
+    "infinite": b'{"version": Infinity}',
+    "a huge number": b'{"version": 1e999}',
+    "zeros": bytes(100),
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+def test_a_check_in_that_is_no_message(bench: Bench, body: bytes) -> None:
+    reply = bench.expect(lambda: bench.check_in(body), "invalid-request")
+    assert len(reply.json()["detail"]) > 10
+
+
+WHOLE = {"nested and closed": b"[" * 1020 + b"]" * 1020} | BODIES
+
+
+@pytest.mark.parametrize("body", WHOLE.values(), ids=WHOLE.keys())
+def test_an_enrolment_that_is_no_message(bench: Bench, body: bytes) -> None:
+    path = "/v1/tasks/activity/devices"
+    bench.expect(lambda: bench.wire.call("POST", path, body), "invalid-request")
+
+
+ENROLMENTS: list[tuple[Any, str, tuple[str, ...]]] = [
+    ({}, "invalid-request", ("terms",)),
+    ({"terms": None}, "invalid-request", ("terms",)),
+    ({"terms": 5}, "invalid-request", ("terms", "found 5")),
+    ({"terms": ["a"]}, "invalid-request", ("terms",)),
+    ({"terms": "right", "invite": 5}, "invalid-request", ("invite", "found 5")),
+    ({"terms": "right", "invite": ["a"]}, "invalid-request", ("invite",)),
+    ({"terms": "right", "name": "me"}, "invalid-request", ("name is not known here. Remove it.",)),
+    ({"terms": ""}, "terms-changed", ("terms must be",)),
+    ({"terms": "0" * 64}, "terms-changed", ("0" * 64,)),
+    ({"terms": "x" * 3000}, "terms-changed", ("x" * 64,)),
+    ({"terms": "x" * 5000}, "too-large", ("4,096",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "words"),
+    [pytest.param(*case, id=str(case[0])[:40]) for case in ENROLMENTS],
+)
+def test_a_bad_enrolment(bench: Bench, message: Any, kind: str, words: tuple[str, ...]) -> None:
+    if message.get("terms") == "right":
+        message = message | {"terms": bench.wire.get("/v1/tasks/activity").json()["terms_sha256"]}
+    body = json.dumps(message).encode()
+    path = "/v1/tasks/activity/devices"
+    bench.expect(lambda: bench.wire.call("POST", path, body), kind, *words)
+
+
+@pytest.mark.parametrize("invite", [None, "", "guess", "x" * 1000, "\u0000"])
+def test_an_enrolment_without_a_valid_invite(bench: Bench, invite: str | None) -> None:
+    terms = bench.wire.get("/v1/tasks/private").json()["terms_sha256"]
+    body = json.dumps({"terms": terms, "invite": invite}).encode()
+    path = "/v1/tasks/private/devices"
+    bench.expect(lambda: bench.wire.call("POST", path, body), "invite-required", "invite")
+
+
+# Size
+
+LIMIT = 12 * 16 // 3 + 3 * 12 + 512 + 1024
+"""The mechanism's part at most, and room for the fields that every check-in has."""
+
+
+@pytest.mark.parametrize("size", [LIMIT + 1, 100_000, 8_000_000])
+def test_a_body_that_is_too_large(bench: Bench, size: int) -> None:
+    """Either the refusal arrives, or the server hangs up on the flood; it never takes it in."""
+    body = b" " * size
+    with bench.server.connected() as wire:
+        try:
+            bench.expect(
+                lambda: wire.call("POST", PATH, body, bench.token), "too-large", f"{LIMIT:,}"
+            )
+        except ConnectionError:
+            assert size > 50_000
+    assert bench.check_in(b"{}").status == 400
+
+
+def test_a_body_that_does_not_say_how_large_it_is(bench: Bench) -> None:
+    """In one piece: a server that answers early must not find the client still writing."""
+    head = (
+        f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {bench.token}\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n"
+    )
+    request = head.encode() + (b"3e8\r\n" + b" " * 1000 + b"\r\n") * 3 + b"0\r\n\r\n"
+
+    def send() -> Reply:
+        address = ("127.0.0.1", bench.server.port)
+        with closing(socket.create_connection(address, PATIENCE)) as plain:
+            plain.sendall(request)
+            with closing(http.client.HTTPResponse(plain)) as response:
+                response.begin()
+                headers = {name.lower(): value for name, value in response.getheaders()}
+                return Reply(response.status, headers, response.read())
+
+    bench.expect(send, "too-large", f"{LIMIT:,}")
+
+
+def test_a_chunked_body_of_the_right_size_is_welcome(bench: Bench) -> None:
+    task = make_task("other")
+    token = enrol(bench.wire, "other")
+    body = checkin(task)
+    reply = bench.wire.call("POST", "/v1/tasks/other/checkins", iter([body[:50], body[50:]]), token)
+    assert (reply.status, reply.json()["status"]) == (200, "applied")
+
+
+# Who asks
+
+TOKENS = {
+    "none": None,
+    "empty": "Bearer ",
+    "garbage": "Bearer garbage",
+    "another scheme": "Basic dXNlcjpwYXNz",
+    "no scheme": "garbage",
+    "not ASCII": "Bearer \xe9\xff",
+    "huge": "Bearer " + "x" * 5000,
+}
+
+
+@pytest.mark.parametrize("header", TOKENS.values(), ids=TOKENS.keys())
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
+)
+def test_a_request_without_a_valid_token(
+    bench: Bench, header: str | None, method: str, path: str
+) -> None:
+    headers = {} if header is None else {"Authorization": header}
+    body = checkin(bench.task) if method == "POST" else None
+    reply = bench.expect(
+        lambda: bench.wire.call(method, f"/v1/tasks/activity/{path}", body, headers=headers),
+        "unauthorized", "token",
+    )  # fmt: skip
+    assert reply.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
+)
+def test_a_token_of_another_task(bench: Bench, method: str, path: str) -> None:
+    token = enrol(bench.wire, "other")
+    # Twice: the second time the server knows the token already.
+    for _ in range(2):
+        bench.expect(
+            lambda: bench.wire.call(
+                method, f"/v1/tasks/activity/{path}", checkin(bench.task), token
+            ),
+            "unauthorized", "unknown to this task",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
+)
+def test_a_device_that_has_left(bench: Bench, method: str, path: str) -> None:
+    token = enrol(bench.wire)
+    assert bench.wire.call("DELETE", "/v1/tasks/activity/devices/me", token=token).status == 204
+    body = checkin(bench.task) if method == "POST" else None
+    bench.expect(
+        lambda: bench.wire.call(method, f"/v1/tasks/activity/{path}", body, token),
+        "revoked", "left the task",
+    )  # fmt: skip
+
+
+def test_a_device_that_checks_in_too_often(bench: Bench) -> None:
+    task = make_task("slow", enrolment__checkins_per_minute=1.0)
+    token = enrol(bench.wire, "slow")
+    replies = [bench.check_in(checkin(task, seed), "slow", token) for seed in range(10)]
+    assert [reply.status for reply in replies] == [200] * 10
+    reply = bench.expect(
+        lambda: bench.check_in(checkin(task), "slow", token), "too-frequent", "at most 1 "
+    )
+    wait = reply.json()["retry_after"]
+    assert 0 < wait <= 60
+    assert abs(int(reply.headers["retry-after"]) - wait) <= 1
+    someone_else = enrol(bench.wire, "slow")
+    assert bench.check_in(checkin(task), "slow", someone_else).status == 200
+
+
+# States
+
+
+def test_a_finished_task_says_its_state(bench: Bench) -> None:
+    task = make_task("short", stop__updates=1)
+    token = enrol(bench.wire, "short")
+    last = checkin(task)
+    assert bench.check_in(last, "short", token).json() == {"version": 1, "status": "applied"}
+    for _ in range(2):
+        reply = bench.expect(
+            lambda: bench.check_in(checkin(task), "short", token), "task-finished", "exhausted"
+        )
+        assert reply.json()["state"] == "exhausted"
+    assert bench.check_in(last, "short", token).json() == {"version": 1, "status": "duplicate"}
+    checkout = bench.wire.get("/v1/tasks/short/model", token).json()
+    assert (checkout["version"], checkout["state"]) == (1, "exhausted")
+    terms = bench.wire.get("/v1/tasks/short").json()["terms_sha256"]
+    body = json.dumps({"terms": terms}).encode()
+    reply = bench.expect(
+        lambda: bench.wire.call("POST", "/v1/tasks/short/devices", body), "task-finished"
+    )
+    assert reply.json()["state"] == "exhausted"
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/tasks/nope"),
+        ("POST", "/v1/tasks/nope/devices"),
+        ("DELETE", "/v1/tasks/nope/devices/me"),
+        ("GET", "/v1/tasks/nope/model"),
+        ("POST", "/v1/tasks/nope/checkins"),
+        ("GET", "/v1/tasks/nope/stats"),
+        ("GET", "/v1/tasks/nope/events"),
+        ("GET", "/v1/tasks/nope/export"),
+        ("GET", "/v1/tasks/ACTIVITY"),
+        ("GET", "/v1/tasks/" + "x" * 2000),
+        ("GET", "/v1/tasks/%ff%fe"),
+        ("GET", "/"),
+        ("GET", "/v2/tasks"),
+        ("GET", "/v1/tasks/activity/nope"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_an_address_where_nothing_is(bench: Bench, method: str, path: str) -> None:
+    bench.expect(lambda: bench.wire.call(method, path, token=bench.token), "not-found")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/tasks"),
+        ("PUT", "/v1/tasks/activity"),
+        ("GET", "/v1/tasks/activity/devices"),
+        ("GET", "/v1/tasks/activity/devices/me"),
+        ("POST", "/v1/tasks/activity/model"),
+        ("GET", "/v1/tasks/activity/checkins"),
+        ("PATCH", "/v1/tasks/activity/checkins"),
+        ("DELETE", "/v1/tasks/activity/checkins"),
+        ("POST", "/v1/tasks/activity/stats"),
+        ("POST", "/v1/tasks/activity/export"),
+        ("POST", "/healthz"),
+    ],
+)
+def test_a_method_that_an_address_does_not_take(bench: Bench, method: str, path: str) -> None:
+    reply = bench.expect(
+        lambda: bench.wire.call(method, path, token=bench.token), "method-not-allowed", method
+    )
+    assert reply.headers["allow"]
+
+
+@pytest.mark.parametrize("format", ["", "pickle", "NPZ", "json,onnx", "x" * 1000])
+def test_an_export_format_that_does_not_exist(bench: Bench, format: str) -> None:
+    path = f"/v1/tasks/activity/export?format={format}"
+    bench.expect(lambda: bench.wire.get(path), "invalid-parameter", "npz, json or onnx")

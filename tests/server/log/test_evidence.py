@@ -1,0 +1,188 @@
+"""The evidence for the target error: no lie of one device, or of a few, makes it conclusive."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.learning import LIARS, Evidence, StoppingRule
+from crowdml.privacy import NoiseMechanism
+from crowdml.protocol import State, Task
+from crowdml.server import Store
+from crowdml.server.log.decision import Arrival
+from tests.server.answering import miscounting
+from tests.server.learning import changed, new_learner, noisy, reopened
+from tests.servers import make_task
+
+BATCH = 52
+
+
+def noisy_task(epsilon: float, error: float, mechanism: str = "laplace", **changes: Any) -> Task:
+    return make_task(
+        privacy__mechanism=mechanism,
+        privacy__epsilon=epsilon,
+        collection__batch=BATCH,
+        collection__buffer=10 * BATCH,
+        stop__error=error,
+        enrolment__checkins_per_minute=1e6,
+        **changes,
+    )
+
+
+def mechanism_of(task: Task) -> NoiseMechanism:
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, NoiseMechanism)
+    return mechanism
+
+
+def lowest(task: Task) -> int:
+    """The least error count that the gate lets in."""
+    return -mechanism_of(task).plausible_excess[0]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+@pytest.mark.parametrize("honest", [0, 200])
+def test_one_device_cannot_stop_a_task(store: Store, epsilon: float, honest: int) -> None:
+    """With the lowest counts that are let in, at any pace, before and among honest check-ins."""
+    task = noisy_task(epsilon, 0.3)
+    assert lowest(task) < -10
+    learner = new_learner(store, task, n=201)
+    crowd = miscounting(task, honest + 1, 0.6, np.random.default_rng(0), BATCH)
+    liar = crowd[-1]
+    for i in range(400):
+        lie = changed(liar, id=f"lie-{i:016}", errors=lowest(task))
+        learner.ingest([lie, *crowd[i : i + 1]] if i < honest else [lie])
+        assert learner.state is State.RUNNING, f"after {i} lies"
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_a_tenth_of_the_devices_cannot_stop_a_task(store: Store, epsilon: float) -> None:
+    """Twice as often as others, with the lowest counts; the honest error is twice the target."""
+    task = noisy_task(epsilon, 0.3)
+    learner = new_learner(store, task, n=100)
+    crowd = miscounting(task, 2000, 0.6, np.random.default_rng(0), BATCH)
+    devices = store.devices(learner.id)
+    for i, arrival in enumerate(crowd):
+        lies = i % 11 < 2
+        device = devices[i % 10 if lies else 10 + i % 90]
+        errors = {"errors": lowest(task)} if lies else {}
+        learner.ingest([changed(arrival._replace(device=device), **errors)])
+    assert learner.version == 2000
+    assert learner.state is State.RUNNING
+
+
+@pytest.mark.parametrize(("epsilon", "error"), [(1.0, 0.3), (10.0, 0.15)])
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("devices", [25, 1000])
+def test_honest_devices_stop_a_task(
+    store: Store, epsilon: float, error: float, mechanism: str, devices: int
+) -> None:
+    """At a third of the target, within a few windows, though most counts are cut at ε = 1."""
+    task = noisy_task(epsilon, error, mechanism)
+    learner = new_learner(store, task, n=devices)
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, math.sqrt(mechanism_of(task).error_variance), 1000).round().astype(int)
+    counts = rng.binomial(BATCH, error / 3, 1000) + noise
+    crowd, sent = store.devices(learner.id), noisy(task, samples=BATCH)
+    for i, count in enumerate(counts.tolist()):
+        arrival = Arrival(crowd[i % devices], sent)
+        learner.ingest([changed(arrival, id=f"checkin-{i:016}", errors=count)])
+        if learner.state.final:
+            break
+    assert learner.state is State.REACHED
+    assert 20 <= learner.version <= 400
+    assert reopened(store, task).state is State.REACHED
+
+
+def evidence(**changes: Any) -> Evidence:
+    task = noisy_task(math.inf, 0.5, stop__samples=1, **changes)
+    rule = StoppingRule.of(task, task.terms.mechanism())
+    assert rule is not None
+    return Evidence(rule)
+
+
+def test_few_devices_are_not_enough() -> None:
+    seen = evidence()
+    for device in range(19):
+        for _ in range(10):
+            seen = seen.with_report(device, 0, 100)
+    assert not seen.conclusive
+    seen = seen.with_report(19, 0, 100)
+    assert seen.conclusive
+
+
+def test_a_device_counts_once_however_often_it_reports() -> None:
+    """Twenty say that all is wrong; one reports ten times as often that nothing is."""
+    seen = evidence()
+    for device in range(20):
+        seen = seen.with_report(device, 100, 100)
+    for _ in range(2000):
+        seen = seen.with_report(20, 0, 100)
+        assert not seen.conclusive
+    assert seen.devices == 21, "and pushes nobody out of the window"
+    assert len(seen) <= 20 + 2 * 200 // 21
+
+
+def test_lies_of_one_in_twenty_are_in_the_margin() -> None:
+    """Without noise, where the rest is at the target exactly."""
+    seen = evidence()
+    n_liars = int(LIARS * 200)
+    for device in range(200):
+        seen = seen.with_report(device, 0 if device < n_liars else 50, 100)
+    assert not seen.conclusive
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("level", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize("n", [1, 20, 52])
+@pytest.mark.parametrize("wrong", [0, 1, 7])
+def test_what_cut_noise_makes_of_a_count(mechanism: str, level: float, n: int, wrong: int) -> None:
+    """Mean and variance, summed by definition over all that the noise can be."""
+    wrong = min(wrong, n)
+    made = mechanism_of(noisy_task(4.0, 0.3, mechanism))
+    law = made.law
+    made = replace(made, levels=made.levels._replace(errors=level))
+    scale = 1 / law.strength(level)
+    reach = int(40 * scale) + 40
+    z = np.arange(-reach, reach + 1)
+    p = np.exp(-abs(z) / scale) if law.pure else np.exp(-((z / scale) ** 2) / 2)
+    p /= p.sum()
+    counted = np.clip(wrong + z, 0, n)
+    mean = float(counted @ p)
+    variance = float(counted**2 @ p) - mean**2
+    sampling = wrong * (1 - wrong / n)
+    assert made.counted_at(wrong / n, n) == pytest.approx(
+        (mean, variance + sampling), rel=0.02, abs=0.005
+    )
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("level", [0.02, 0.3, 3.0])
+def test_people_who_differ_do_not_look_better_than_they_are(mechanism: str, level: float) -> None:
+    """Some always wrong and the others never, or all alike: the mean is lowest for all alike."""
+    made = mechanism_of(noisy_task(4.0, 0.3, mechanism))
+    made = replace(made, levels=made.levels._replace(errors=level))
+    never, always = made.counted_at(0.0, BATCH)[0], made.counted_at(1.0, BATCH)[0]
+    for error in np.linspace(0.01, 0.4, 40):
+        alike = made.counted_at(float(error), BATCH)[0]
+        assert (1 - error) * never + error * always >= alike - 1e-9
+
+
+def test_a_snapshot_holds_all_of_it() -> None:
+    """Bit for bit, in the middle of anything: what follows is the same."""
+    rng = np.random.default_rng(0)
+    task = noisy_task(1.0, 0.3, stop__window=50)
+    rule = StoppingRule.of(task, task.terms.mechanism())
+    assert rule is not None
+    seen = Evidence(rule)
+    for i in range(1000):
+        n = int(rng.integers(BATCH, 3 * BATCH))
+        seen = seen.with_report(int(rng.integers(40)), int(rng.integers(n // 3)), n)
+        again = Evidence.from_array(rule, seen.to_array())
+        assert again.to_array().tobytes() == seen.to_array().tobytes()
+        for name in ("_surplus", "_variance", "_evaluated", "devices", "conclusive"):
+            assert getattr(again, name) == getattr(seen, name), (name, i)
+        if i % 3 == 0:
+            seen = again

@@ -1,0 +1,130 @@
+"""The course of a task: bounded, the same after a restart, and equal to a plain count."""
+
+import io
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.privacy import Noisy
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import Store
+from crowdml.server.log.fold import Fold
+from crowdml.server.log.history import MOST_MINUTES, MOST_POINTS, History, Point
+from crowdml.server.log.learner import Learner
+from crowdml.server.results.reports import devices
+from tests.server.learning import enlist, entry, replayed
+from tests.servers import make_directed, make_task
+
+
+def test_points_stay_few_and_even() -> None:
+    history = History()
+    for version in range(1, 100_001):
+        if history.wants(version):
+            history.add(Point(version, *[0] * 8))
+    versions = [point.version for point in history.points]
+    assert MOST_POINTS // 2 <= len(versions) <= MOST_POINTS
+    assert len(set(np.diff(versions).tolist())) == 1
+
+
+def test_minutes_of_a_day_are_kept() -> None:
+    history = History()
+    for minute in range(MOST_MINUTES + 100):
+        history.count({60 * minute: 1})
+    assert len(history.minutes.by_minute) == MOST_MINUTES
+    assert min(history.minutes.by_minute) == 100 * 60
+
+
+def test_points_tell_what_the_log_tells() -> None:
+    task = make_task()
+    fold = Fold(task, terms_hash(task.terms.text))
+    log = [entry(task, seq, device=seq % 7, late=seq % 4) for seq in range(1, 701)]
+    for line in log:
+        fold.apply(line)
+    told = [msgspec.msgpack.decode(line.payload, type=Noisy) for line in log]
+    for point in fold.history.points:
+        so_far, recent = told[: point.version], told[: point.version][-200:]
+        assert point.errors == sum(line.errors for line in so_far)
+        assert point.evaluated == sum(line.samples for line in so_far)
+        assert point.evaluations == len(so_far)
+        assert point.recent_errors == sum(line.errors for line in recent)
+        assert point.recent_evaluated == sum(line.samples for line in recent)
+        assert point.recent_checkins == len(recent)
+        assert point.staleness == sum(line.staleness for line in log[: point.version])
+        assert point.active_devices == min(7, len(so_far))
+    assert sum(fold.history.minutes.by_minute.values()) == 700
+
+
+def test_points_tell_what_people_evaluate() -> None:
+    """Answers that are counted are no evaluations."""
+    shares: dict[str, Any] = {"collection__evaluators": 0.5, "collection__counters": 0.3}
+    task = make_directed(collection__checkins=1000, stop__window=50, **shares)
+    fold = Fold(task, terms_hash(task.terms.text))
+    log = [entry(task, seq, device=seq % 7, number=1 + seq // 7) for seq in range(1, 401)]
+    for line in log:
+        fold.apply(line)
+    evaluates = ["wrong" in msgspec.msgpack.decode(line.payload) for line in log]
+    assert 100 < sum(evaluates) < 300
+    for point in fold.history.points:
+        evaluated = sum(evaluates[: point.version])
+        assert point.evaluated == point.evaluations == evaluated
+        assert point.recent_evaluated == point.recent_checkins == min(50, evaluated)
+
+
+@pytest.mark.parametrize("make", [make_task, make_directed])
+def test_a_restart_changes_nothing(tmp_path: Path, make: Callable[..., Task]) -> None:
+    numbered = {"collection__checkins": 1000} if make is make_directed else {}
+    task = make(**numbered)
+    with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
+        row = store.create_task(task)
+        enlist(store, task)
+        log = store.log(row.id)
+        lines = [
+            entry(task, seq, device=seq % 3, late=int(seq < 601), number=1 + seq // 3)
+            for seq in range(1, 1302)
+        ]
+        log.append(lines[:600])
+        whole = Learner(row, log, snapshot_every=10**9)
+        whole.save_snapshot()
+        log.append(lines[600:])
+        resumed = Learner(row, log, snapshot_every=10**9)
+        plain = replayed(store, task)
+        assert resumed.published.course.points[:-1] == plain.history.points
+        assert resumed.published.course.points[-1].version == 1301
+        assert resumed.published.course.by_minute == plain.history.minutes.by_minute
+        for device, did in devices(store, row.id, 1, 10):
+            own = [line for line in lines if line.device == device.number]
+            samples = [line.samples for line in own if line.samples is not None]
+            late = sum(line.staleness for line in own)
+            newest = max(line.at for line in own)
+            assert did == (434, sum(samples) if samples else None, late / 434, newest)
+
+
+def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
+    with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
+        row = store.create_task(make_task())
+        store.enrol(row.id, None, False)
+        learner = Learner(row, store.log(row.id), snapshot_every=10)
+        assert learner.published.course.points == ()
+        ((_, did),) = devices(store, row.id, 0, 10)
+        assert did == (0, 0, 0.0, None)
+
+
+@pytest.mark.parametrize("damage", ["another format", "not an archive", "cut off"])
+def test_a_snapshot_that_cannot_be_read_costs_nothing(tmp_path: Path, damage: str) -> None:
+    task = make_directed(collection__checkins=100)
+    with closing(Store(f"sqlite:///{tmp_path / 'a.db'}")) as store:
+        row = store.create_task(task)
+        enlist(store, task)
+        log = store.log(row.id)
+        log.append([entry(task, seq, number=seq) for seq in range(1, 51)])
+        whole = Learner(row, log, snapshot_every=10**9).committed_fold().to_bytes()
+        old = io.BytesIO()
+        np.savez(old, w=np.zeros(12), numbers=np.array([50, 0, 0]))
+        broken = {"another format": old.getvalue(), "not an archive": b"?", "cut off": whole[:999]}
+        log.save_snapshot(50, broken[damage])
+        assert Learner(row, log, snapshot_every=10**9).committed_fold().to_bytes() == whole

@@ -1,0 +1,172 @@
+"""One malicious device is bounded by construction: whatever number it sends, K times at most."""
+
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.errors import Rejected
+from crowdml.privacy import Directed, DirectionMechanism, Place
+from crowdml.privacy.choice import Choice
+from crowdml.privacy.codebook import Codebook
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import Store
+from crowdml.server.database.entry import LogEntry
+from crowdml.server.log.decision import Arrival
+from crowdml.server.log.fold import Fold
+from crowdml.types import Array
+from tests.server.learning import message, new_learner
+from tests.servers import make_directed
+
+LONGEST = 8**0.5
+"""A number of a codeword lies in −4 … 4 and has a variance of 2, so no codeword is longer than
+this many times the root of the mean square."""
+
+WORST = 5.5
+"""Exceeded by one of 1024 standard normals with a chance of 2e-5."""
+
+FACTORS = [(1.0, 8.18), (4.0, 2.15), (10.0, 1.05)]
+"""ε of a check-in, and how hard an attacker pushes on average, in honest pushes: the mean of the
+largest of 1024 standard normals, 3.25, over m."""
+
+
+def task_of(epsilon: float, **changes: Any) -> Task:
+    settings: dict[str, Any] = {
+        "privacy__epsilon": epsilon,
+        "collection__checkins": 1,
+        "features__count": 40,
+    }
+    return make_directed(
+        **(settings | {"collection__evaluators": 0.0, "collection__counters": 0.0} | changes)
+    )
+
+
+def mechanism_of(task: Task) -> DirectionMechanism:
+    mechanism = task.terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    return mechanism
+
+
+def pull(mechanism: DirectionMechanism) -> float:
+    """m."""
+    return Choice(mechanism.directions, mechanism.closest, mechanism.epsilon).pull
+
+
+def codebook_at(task: Task, place: Place) -> Codebook:
+    return Codebook(mechanism_of(task).size, *place)
+
+
+def step(task: Task, place: Place, direction: int) -> Array:
+    """How w moves when this is all that the log holds, in units of the rate."""
+    told = msgspec.msgpack.encode(Directed(place.number, direction))
+    fold = Fold(task, place.terms_sha256)
+    fold.apply(LogEntry(1, 1, 0, "id", 0, 0, place.number, None, told, place.device))
+    assert task.optimizer.c is not None
+    return -fold.w / task.optimizer.c
+
+
+def places(task: Task, n: int) -> list[Place]:
+    return [Place(terms_hash(task.terms.text), f"device-{i}", 1) for i in range(n)]
+
+
+@pytest.mark.parametrize(("epsilon", "factor"), FACTORS)
+def test_an_attacker_pushes_no_harder_than_stated(epsilon: float, factor: float) -> None:
+    """Over 400 devices that send the worst of their 1024 directions, against what an honest one
+    moves the model along its own gradient on average, which is S: the mechanism is unbiased.
+
+    The mean of 400 maxima has a standard deviation of 0.5 % of itself; 4 % is eight of them, so
+    a failure has a chance below 1e-14.
+    """
+    task = task_of(epsilon)
+    mechanism = mechanism_of(task)
+    aim = np.random.default_rng(0).normal(size=mechanism.size)
+    aim /= np.linalg.norm(aim)
+    pushes = []
+    for place in places(task, 400):
+        worst = int(codebook_at(task, place).scores(aim, mechanism.directions).argmax())
+        pushes.append(float(step(task, place, worst) @ aim))
+    assert mechanism.choice.leverage == pytest.approx(factor, rel=0.01)
+    assert np.mean(pushes) / mechanism.length == pytest.approx(factor, rel=0.04)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
+def test_no_number_makes_a_longer_step_than_others(epsilon: float) -> None:
+    """All 1024 numbers of a device, with certainty: none is a lever, and most are alike."""
+    task = task_of(epsilon)
+    mechanism = mechanism_of(task)
+    (place,) = places(task, 1)
+    lengths = np.array(
+        [
+            np.linalg.norm(step(task, place, j)) for j in range(0, mechanism.directions, 8)
+        ]
+    )  # fmt: skip
+    typical = np.sqrt(mechanism.noise_energy)
+    assert lengths.max() <= LONGEST * typical
+    assert lengths.mean() == pytest.approx(typical, rel=0.05)
+    extreme = mechanism.length * 4 * np.sqrt(mechanism.size / 2) / pull(mechanism)
+    assert extreme <= LONGEST * typical * (1 + 1e-12)
+
+
+def test_whatever_is_sent_an_honest_device_might_have_sent() -> None:
+    """For each number there are data for which it is among the closest."""
+    task = task_of(4.0)
+    mechanism = mechanism_of(task)
+    (place,) = places(task, 1)
+    book = codebook_at(task, place)
+    for j in range(mechanism.directions):
+        scores = book.scores(book.codeword(j).astype(np.float64), mechanism.directions)
+        assert j in np.argsort(-scores)[: mechanism.closest]
+
+
+def test_a_device_pushes_k_times_and_not_once_more(store: Store) -> None:
+    """All that one device can do to w: K worst directions, each at most once, none beyond K.
+
+    No one of 10 times 1024 directions passes 5.5 standard deviations but for a chance of 2e-4 a
+    device; names are fixed here, so the test passes always or never.
+    """
+    task = task_of(40.0, collection__checkins=10, optimizer__rate="constant")
+    mechanism = mechanism_of(task)
+    learner = new_learner(store, task, n=1)
+    (device,) = store.devices(learner.id)
+    aim = np.ones(mechanism.size) / np.sqrt(mechanism.size)
+    sent: list[object] = []
+    for number in [*range(1, 11), *range(1, 11)]:
+        place = Place(learner.terms_sha256, device.name, number)
+        worst = int(codebook_at(task, place).scores(aim, mechanism.directions).argmax())
+        lie = msgspec.structs.replace(  # type: ignore[type-var]
+            message(task, device.name, number, 0), id=f"lie-{len(sent):016}", direction=worst
+        )
+        sent += learner.ingest([Arrival(device, lie)])
+    assert [isinstance(answer, Rejected) for answer in sent] == [False] * 10 + [True] * 10
+    assert task.optimizer.c is not None
+    push = -float(learner.committed_fold().w @ aim) / task.optimizer.c
+    honest = 10 * mechanism.length
+    assert honest < push <= WORST / pull(mechanism) * honest
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], list("abcdefghij"), None])
+def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | None) -> None:
+    """Between right and wrong lies one error, magnified as honest ones are, whatever C is."""
+    kind = "softmax" if labels else "ridge"
+    mechanism = mechanism_of(task_of(4.0, target__labels=labels, model__kind=kind))
+    place = Place("0" * 64, "ana", 1)
+    right, wrong = (mechanism.read(Directed(1, wrong=n), place).errors for n in (0, 1))
+    honest = math.exp(4.0) / (math.exp(4.0) + 1)
+    assert wrong - right == pytest.approx(1 / (2 * honest - 1))
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_an_answer_moves_the_labels_by_one_sample(n: int) -> None:
+    """From one label to another, magnified as honest answers are; the error is left alone."""
+    mechanism = mechanism_of(task_of(4.0, target__labels=list("abcdefghij")[:n]))
+    place = Place("0" * 64, "ana", 1)
+    honest = math.exp(4.0) / (math.exp(4.0) + n - 1)
+    others = (1 - honest) / (n - 1)
+    readings = [mechanism.read(Directed(1, answer=k), place) for k in range(n)]
+    for k, reading in enumerate(readings):
+        expected = np.where(np.arange(n) == k, 1 - others, -others) / (honest - others)
+        assert reading.labels == pytest.approx(expected)
+        assert sum(reading.labels) == pytest.approx(1.0)
+        assert (reading.evaluated, reading.errors, reading.g) == (0, 0.0, None)

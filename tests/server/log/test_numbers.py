@@ -1,0 +1,194 @@
+"""Numbered check-ins: each number of a device once, at most K of them, in the role they have."""
+
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from crowdml.errors import Rejected
+from crowdml.privacy import Place, Role, role_of
+from crowdml.privacy.direction_channel import FIELDS
+from crowdml.protocol import CheckinAnswer, Task, terms_hash
+from crowdml.server import Store
+from crowdml.server.database.log import SEEN
+from crowdml.server.log.admission import Gate
+from crowdml.server.log.decision import Arrival
+from crowdml.server.log.learner import Learner
+from tests.checkins import DirectedCheckin
+from tests.server.learning import (
+    arrivals,
+    assert_same,
+    changed,
+    message,
+    new_learner,
+    reopened,
+    replayed,
+)
+from tests.servers import make_directed, make_task
+
+NEW_ID = "another-id-of-it"
+
+
+@pytest.fixture
+def task() -> Task:
+    return make_directed()
+
+
+@pytest.fixture
+def learner(store: Store, task: Task) -> Learner:
+    return new_learner(store, task)
+
+
+def kinds(answers: list[CheckinAnswer | Rejected]) -> list[str]:
+    return [each.kind if isinstance(each, Rejected) else each.status for each in answers]
+
+
+def test_a_number_counts_once(store: Store, task: Task, learner: Learner) -> None:
+    """Within a group of arrivals, in the next group, and after a restart."""
+    first, second = arrivals(task, 2)
+    again = changed(first, id=NEW_ID)
+    assert kinds(learner.ingest([first, again, second])) == [
+        "applied", "repeated-number", "applied",
+    ]  # fmt: skip
+    (refused,) = learner.ingest([again])
+    assert isinstance(refused, Rejected)
+    assert (refused.kind, refused.status) == ("repeated-number", 409)
+    assert "check-in 1 of this device" in refused.detail
+    restarted = reopened(store, task)
+    assert kinds(restarted.ingest([again])) == ["repeated-number"]
+    assert restarted.ingest([first]) == [CheckinAnswer(1, "duplicate")]
+    assert len(store.log(learner.id)) == 2
+    assert_same(restarted.committed_fold(), replayed(store, task))
+
+
+def test_the_same_id_is_the_same_check_in_whatever_its_number(task: Task, learner: Learner) -> None:
+    """The id decides first: a retry gets the first answer, even if its bytes went astray."""
+    (first,) = arrivals(task, 1)
+    assert learner.ingest([first]) == [CheckinAnswer(1, "applied")]
+    assert learner.ingest([changed(first, number=2)]) == [CheckinAnswer(1, "duplicate")]
+
+
+def test_numbers_belong_to_a_device(task: Task, learner: Learner, store: Store) -> None:
+    one, other, _ = store.devices(learner.id)
+    messages = [message(task, device.name, 7, seed=0) for device in (one, other)]
+    incoming = [Arrival(one, messages[0]), Arrival(other, messages[1])]
+    assert kinds(learner.ingest(incoming)) == ["applied", "applied"]
+    assert [entry.number for entry in store.log(learner.id)] == [7, 7]
+
+
+def test_numbers_come_in_any_order(task: Task, learner: Learner, store: Store) -> None:
+    """A check-in that was dropped on its way leaves a gap, and another may overtake it."""
+    device = store.devices(learner.id)[0]
+    incoming = [Arrival(device, message(task, device.name, n, seed=n)) for n in (9, 2, 10, 1)]
+    assert kinds(learner.ingest(incoming)) == ["applied"] * 4
+    assert kinds(learner.ingest([changed(incoming[1], id=NEW_ID)])) == ["repeated-number"]
+
+
+def test_a_refused_check_in_uses_up_no_number(task: Task, learner: Learner) -> None:
+    (first,) = arrivals(task, 1)
+    early = changed(first, version=99)
+    assert kinds(learner.ingest([early])) == ["future-version"]
+    assert kinds(learner.ingest([changed(first, id=NEW_ID)])) == ["applied"]
+
+
+def test_the_database_itself_takes_a_number_once(
+    store: Store, task: Task, learner: Learner
+) -> None:
+    """Whatever the code above it forgets: also for another process on the same file."""
+    learner.ingest(arrivals(task, 1))
+    log = store.log(learner.id)
+    (entry,) = log
+    again = entry._replace(seq=2, id=NEW_ID)
+    with pytest.raises(IntegrityError, match="number"):
+        log.append([again])
+    assert list(log) == [entry]
+    log.append([again._replace(device=1, name="activity-1")])
+    log.append([again._replace(seq=3, number=2)])
+    assert len(log) == 3
+
+
+def test_two_processes_take_a_number_once(
+    store: Store, task: Task, learner: Learner, tmp_path: Path
+) -> None:
+    (first,) = arrivals(task, 1)
+    again = changed(first, id=NEW_ID)
+    with closing(Store(f"sqlite:///{tmp_path / 'store.db'}")) as other:
+        assert kinds(reopened(other, task).ingest([first])) == ["applied"]
+    assert kinds(learner.ingest([again])) == ["repeated-number"]
+    assert len(store.log(learner.id)) == 1
+
+
+def test_check_ins_without_numbers_are_not_counted(store: Store) -> None:
+    task = make_task()
+    learner = new_learner(store, task)
+    assert kinds(learner.ingest(arrivals(task, 40))) == ["applied"] * 40
+    assert {entry.number for entry in store.log(learner.id)} == {None}
+
+
+def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Learner) -> None:
+    """However long the log: it is never read from end to end."""
+    learner.ingest(arrivals(task, 30))
+    found = store.log(learner.id).seen([(0, "unknown", 3), (1, "unknown", 99)])
+    assert (0, 3) in found
+    assert (1, 99) not in found
+    query = "EXPLAIN QUERY PLAN " + SEEN.format("(?, ?, ?)", task=1)
+    with store._database._connection.begin():
+        plan = store._database._connection.exec_driver_sql(query, (0, "unknown", 3)).all()
+    reads = [row[-1] for row in plan if "log" in row[-1]]
+    assert len(reads) == 2, plan
+    assert all("USING INDEX" in read for read in reads), plan
+
+
+# At the gate
+
+
+def gate(task: Task) -> Gate:
+    return Gate(task.terms, terms_hash(task.terms.text))
+
+
+def sent(task: Task, number: int, device: str = "ana") -> DirectedCheckin:
+    made = message(task, device, number, seed=number)
+    assert isinstance(made, DirectedCheckin)
+    return made
+
+
+def refusal(task: Task, checkin: DirectedCheckin, device: str = "ana") -> Rejected:
+    with pytest.raises(Rejected) as caught:
+        gate(task).check(checkin, device)
+    return caught.value
+
+
+def test_no_more_than_k(task: Task) -> None:
+    gate(task).check(sent(task, 10), "ana")
+    refused = refusal(task, sent(task, 11))
+    assert (refused.kind, refused.status) == ("too-many-checkins", 409)
+    assert "at most 10, found 11" in refused.detail
+
+
+def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
+    """Every number has one role, all three come about, and only that one is taken."""
+    roles = task.terms.collection.roles
+    found = set()
+    for i in range(60):
+        device = f"device-{i}"
+        made = sent(task, 1, device)
+        role = roles.of(Place(made.terms, device, 1))
+        found.add(role)
+        gate(task).check(made, device)
+        nothing = dict.fromkeys(FIELDS.values())
+        others = [field for each, field in FIELDS.items() if each is not role]
+        changes: list[dict[str, int | None]] = [nothing, dict.fromkeys(FIELDS.values(), 0)]
+        changes += [nothing | {other: 0} for other in others]
+        changes += [{other: 0} for other in others]
+        for change in changes:
+            refused = refusal(task, msgspec.structs.replace(made, **change), device)
+            assert (refused.kind, refused.status) == ("wrong-role", 422)
+            assert f"must {role} and carry `{FIELDS[role]}` alone, found" in refused.detail
+    assert found == set(Role)
+
+
+def test_the_role_of_one_number_is_not_that_of_another(task: Task) -> None:
+    found = {role_of(sent(task, number)) for number in range(1, 61)}
+    assert found == set(Role)

@@ -1,0 +1,105 @@
+"""An owner does not believe that the target was reached: the task goes on, on every node alike."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowdml.errors import InvalidInput, Rejected
+from crowdml.protocol import CheckinAnswer, State, Task
+from crowdml.server import Store
+from crowdml.server.log.decision import Arrival
+from crowdml.server.log.learner import Learner
+from tests.server.answering import miscounting
+from tests.server.learning import assert_same, changed, new_learner, reopened
+from tests.servers import make_task
+
+
+def target() -> Task:
+    return make_task(
+        privacy__epsilon=float("inf"), stop__error=0.5, stop__samples=60, stop__updates=500
+    )
+
+
+def good(task: Task, n: int, first: int = 0, error: float = 0.0) -> list[Arrival]:
+    """Check-ins of twenty devices in turn."""
+    crowd = miscounting(task, n, error, np.random.default_rng(first), samples=3)
+    return [
+        changed(
+            arrival._replace(device=crowd[i % 20].device),
+            id=f"checkin-{first + i:016}",
+            errors=round(3 * error),
+        )
+        for i, arrival in enumerate(crowd)
+    ]
+
+
+def reached(store: Store, task: Task) -> Learner:
+    learner = new_learner(store, task, snapshot_every=7, n=40)
+    learner.ingest(good(task, 40))
+    assert (learner.version, learner.state) == (20, State.REACHED)
+    return learner
+
+
+def test_a_task_goes_on_until_it_is_reached_again(store: Store) -> None:
+    task = target()
+    learner = reached(store, task)
+    learner.reopen("ada")
+    assert learner.state is State.RUNNING
+    bad = learner.ingest(good(task, 30, first=100, error=1.0))
+    assert all(isinstance(answer, CheckinAnswer) for answer in bad), "what was before is forgotten"
+    again = learner.ingest(good(task, 400, first=200))
+    assert isinstance(again[0], CheckinAnswer)
+    assert isinstance(again[-1], Rejected)
+    assert again[-1].extra == {"state": State.REACHED}, "and new reports count"
+    assert [str(a.action) for a in store.accounts.actions(task.name)] == ["reopened", "created"]
+    assert str(store.accounts.actions(task.name)[0].detail) == "after check-in 20"
+
+
+def test_every_node_comes_to_the_same(store: Store, tmp_path: Path) -> None:
+    """One that was there, one that heard of it late, and one that folds it all from the start."""
+    task = target()
+    learner = reached(store, task)
+    other = reopened(store, task)
+    assert other.state is State.REACHED
+    learner.reopen("ada")
+    learner.ingest(good(task, 30, first=100, error=1.0))
+    answers = other.ingest(good(task, 1, first=900))
+    assert isinstance(answers[0], CheckinAnswer), "it heard when its turn came"
+    learner.refresh()
+    learner.ingest(good(task, 400, first=200))
+    assert learner.state is State.REACHED
+    learner.reopen("ada")
+    learner.ingest(good(task, 5, first=700))
+    other.refresh(store.task(task.name).owner_settings)
+    assert_same(other.committed_fold(), learner.committed_fold())
+    with store._database.writing() as connection:
+        connection.exec_driver_sql("DELETE FROM snapshots")
+    assert_same(reopened(store, task).committed_fold(), learner.committed_fold())
+    assert len(store.task(task.name).owner_settings.reopened.split()) == 2
+
+
+def test_only_a_reached_task_is_reopened(store: Store) -> None:
+    task = target()
+    learner = new_learner(store, task, n=40)
+    with pytest.raises(InvalidInput, match="activity is running"):
+        learner.reopen("ada")
+    learner.ingest(good(task, 20))
+    learner.reopen("ada")
+    with pytest.raises(InvalidInput, match="activity is running"):
+        learner.reopen("ada")
+    store.set_task_state(task.name, "stopped")
+    learner.refresh(store.task(task.name).owner_settings)
+    with pytest.raises(InvalidInput, match="activity is stopped"):
+        learner.reopen("ada")
+
+
+def test_a_paused_task_stays_paused(store: Store) -> None:
+    task = target()
+    learner = reached(store, task)
+    store.set_task_state(task.name, "paused")
+    learner.reopen("ada")
+    assert learner.state is State.PAUSED
+    (answer,) = learner.ingest(good(task, 1, first=100))
+    assert isinstance(answer, Rejected)
+    assert answer.kind == "task-paused"

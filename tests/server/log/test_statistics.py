@@ -1,0 +1,196 @@
+"""What is told about a task: the sums of its log, and estimates that cover the truth."""
+
+import math
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crowdml.learning import TWO_SIDED_95, error_estimate
+from crowdml.privacy import DirectionMechanism
+from crowdml.protocol import Estimate, Task
+from crowdml.server import Store
+from crowdml.server.log.decision import Arrival
+from crowdml.server.results.reports import devices, statistics
+from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.server.answering import responding
+from tests.server.learning import arrivals, changed, new_learner, reopened
+from tests.servers import make_directed, make_task
+
+SIX_SIGMA = 6 / TWO_SIDED_95
+"""A margin times this covers the truth but for a chance of 2e-9, by the normal law; reports are
+many enough here for that law to be off by less than a factor of ten."""
+
+SHARES = (0.6, 0.3, 0.1)
+
+
+# Counts with noise
+
+
+def test_totals_are_the_sums_of_the_log(store: Store) -> None:
+    task = make_task(collection__heldout=0.4)
+    learner = new_learner(store, task)
+    incoming = arrivals(task, 20)
+    learner.ingest(incoming)
+    told = statistics(learner)
+    messages = [a.checkin for a in incoming if isinstance(a.checkin, NoisyCheckin)]
+    samples = sum(message.samples for message in messages)
+    evaluated = sum(message.heldout or message.samples for message in messages)
+    assert told.samples == samples
+    assert told.active_devices == 3
+    assert told.error is not None
+    assert told.error.value == sum(m.errors for m in messages) / evaluated
+    for k, estimate in enumerate(told.labels):
+        assert estimate.value == sum(m.labels[k] for m in messages) / samples
+
+
+# Reports of people
+
+
+def people(**changes: Any) -> Task:
+    settings: dict[str, Any] = {"collection__checkins": 1, "privacy__epsilon": 4.0}
+    return make_directed(**(settings | changes))
+
+
+def covers(estimate: Estimate | None, truth: float) -> bool:
+    assert estimate is not None
+    return abs(estimate.value - truth) <= SIX_SIGMA * estimate.margin
+
+
+def test_a_new_task_knows_nothing(store: Store) -> None:
+    told = statistics(new_learner(store, people()))
+    assert (told.error, told.recent_error, told.labels, told.samples) == (None, None, (), None)
+
+
+def test_those_who_train_tell_nothing_of_errors(store: Store) -> None:
+    task = people(collection__checkins=10, collection__evaluators=0.0, collection__counters=0.0)
+    learner = new_learner(store, task)
+    learner.ingest(arrivals(task, 30))
+    told = statistics(learner)
+    assert (told.version, told.active_devices) == (30, 3)
+    assert (told.error, told.recent_error, told.labels) == (None, None, ())
+
+
+def test_samples_that_nobody_tells_are_not_known(store: Store) -> None:
+    task = people()
+    learner = new_learner(store, task, snapshot_every=1)
+    learner.ingest(arrivals(task, 3))
+    assert statistics(learner).samples is None
+    assert statistics(reopened(store, task)).samples is None
+    for _, did in devices(store, learner.id, 0, 10):
+        assert (did.checkins, did.samples) == (1, None)
+
+
+def spread(epsilon: float, error: float = 0.3) -> float:
+    """The standard deviation of one debiased response, worked out from the law of the response."""
+    honest = math.exp(epsilon) / (math.exp(epsilon) + 1)
+    says_wrong = 1 - honest + error * (2 * honest - 1)
+    return math.sqrt(says_wrong * (1 - says_wrong)) / (2 * honest - 1)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
+def test_estimates_cover_the_truth(store: Store, epsilon: float) -> None:
+    """Four estimates and two, each of them wrong with a chance below 2e-8 if nothing were seeded.
+
+    The responses come from the definition of randomised response, not from the mechanism.
+    """
+    task = people(
+        privacy__epsilon=epsilon,
+        collection__evaluators=0.5,
+        collection__counters=0.4,
+        stop__window=1000,
+    )
+    learner = new_learner(store, task, n=6000)
+    rng = np.random.default_rng(3)
+    learner.ingest(responding(task, 6000, 0.3, rng, SHARES))
+    told = statistics(learner)
+    n = learner.committed_fold().learning.totals.evaluated
+    assert 2500 < n < 3500
+    assert covers(told.error, 0.3)
+    assert covers(told.recent_error, 0.3)
+    assert told.recent_error != told.error
+    for estimate, share in zip(told.labels, SHARES, strict=True):
+        assert covers(estimate, share)
+    assert told.error is not None
+    assert told.error.margin == pytest.approx(TWO_SIDED_95 * spread(epsilon) / n**0.5, rel=0.05)
+    points = learner.published.course.points
+    assert points[-1].evaluations == n
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
+@pytest.mark.parametrize("n", [5, 21, 100, 200])
+@pytest.mark.parametrize("error", [0.0, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9])
+def test_a_margin_covers_as_often_as_it_says(epsilon: float, n: int, error: float) -> None:
+    """Exactly, over all that n people can report: whole numbers cost 95 % a little."""
+    mechanism = people(privacy__epsilon=epsilon).terms.mechanism()
+    assert isinstance(mechanism, DirectionMechanism)
+    honest = math.exp(epsilon) / (math.exp(epsilon) + 1)
+    wrong = 1 - honest + error * (2 * honest - 1)
+    covered = 0.0
+    for k in range(n + 1):
+        errors = (k - n * (1 - honest)) / (2 * honest - 1)
+        estimate = error_estimate(errors, n, n, mechanism.error_variance)
+        assert estimate is not None
+        if abs(estimate.value - error) <= estimate.margin:
+            covered += math.comb(n, k) * wrong**k * (1 - wrong) ** (n - k)
+    assert covered >= 0.915
+
+
+def test_numbers_have_errors_and_no_labels(store: Store) -> None:
+    """For a real target an evaluation says: within the tolerance, or not. The chance as above."""
+    task = people(model__kind="ridge", target__labels=None, collection__evaluators=0.9)
+    learner = new_learner(store, task, n=2000)
+    learner.ingest(responding(task, 2000, 0.2, np.random.default_rng(0)))
+    told = statistics(learner)
+    assert told.labels == ()
+    assert covers(told.error, 0.2)
+
+
+def sent(incoming: list[Arrival]) -> list[DirectedCheckin]:
+    return [a.checkin for a in incoming if isinstance(a.checkin, DirectedCheckin)]
+
+
+def test_every_answer_counts_for_its_label(store: Store) -> None:
+    """Without chance: the estimates of C labels add up to one, whatever was answered."""
+    task = people(collection__checkins=10, collection__evaluators=0.4, collection__counters=0.5)
+    learner = new_learner(store, task)
+    incoming = arrivals(task, 30)
+    learner.ingest(incoming)
+    told = statistics(learner)
+    assert sum(estimate.value for estimate in told.labels) == pytest.approx(1.0)
+    answers = [each.answer for each in sent(incoming) if each.answer is not None]
+    evaluated = sum(each.wrong is not None for each in sent(incoming))
+    totals = learner.committed_fold().learning.totals
+    assert (totals.labelled, totals.countings) == (len(answers), len(answers))
+    assert (totals.evaluated, totals.evaluations) == (evaluated, evaluated)
+    assert 0 < evaluated < 30 - len(answers)
+    counts = np.bincount(answers, minlength=3)
+    assert np.argsort([e.value for e in told.labels]).tolist() == np.argsort(counts).tolist()
+
+
+def test_labels_come_from_those_who_count_alone(store: Store, tmp_path: Path) -> None:
+    """Other evaluations and directions leave the labels; other answers leave the error."""
+    task = people(collection__checkins=10, collection__evaluators=0.4, collection__counters=0.4)
+    learner = new_learner(store, task, snapshot_every=1)
+    incoming = arrivals(task, 30)
+    learner.ingest(incoming)
+    told = statistics(learner)
+    assert statistics(reopened(store, task)) == told, "a snapshot keeps what was counted"
+    mechanism = task.terms.mechanism()
+    n = sum(each.answer is not None for each in sent(incoming))
+    for estimate in told.labels:
+        expected = error_estimate(estimate.value * n, n, n, mechanism.label_variance)
+        assert expected == estimate
+    for field, kept in (("wrong", "labels"), ("direction", "labels"), ("answer", "error")):
+        other = []
+        for arrival in incoming:
+            value = getattr(arrival.checkin, field)
+            turned = {} if value is None else {field: 0 if value else 1}
+            other.append(changed(arrival, **turned))
+        assert other != incoming
+        with closing(Store(f"sqlite:///{tmp_path / field}.db")) as fresh:
+            again = new_learner(fresh, task)
+            again.ingest(other)
+            assert getattr(statistics(again), kept) == getattr(told, kept), field

@@ -1,0 +1,105 @@
+"""The model card: read by hubs as YAML, by people as text, and true in both."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from crowdml.errors import Rejected
+from crowdml.protocol import Task, terms_hash
+from crowdml.server import Store
+from crowdml.server.log.learner import Learner
+from crowdml.server.results.card import model_card
+from crowdml.server.results.reports import statistics
+from tests.server.learning import arrivals, new_learner
+from tests.servers import make_directed, make_task
+
+NUMBER: dict[str, Any] = {
+    "model__kind": "ridge", "model__clip": 1.0, "model__tolerance": 0.25, "target__labels": None
+}  # fmt: skip
+
+
+def learner_of(store: Store, task: Task, checkins: int = 9) -> Learner:
+    learner = new_learner(store, task)
+    learner.ingest(arrivals(task, checkins))
+    return learner
+
+
+def parts(card: str) -> tuple[dict[str, Any], str]:
+    """The head, as a hub reads it, and the text."""
+    start, head, text = card.split("---\n", 2)
+    assert start == ""
+    return yaml.safe_load(head), text
+
+
+def test_what_a_hub_reads(store: Store) -> None:
+    task = make_task(__title='Still: "or" walking? # yes', privacy__epsilon=10.0)
+    learner = learner_of(store, task, 300)
+    head, text = parts(model_card(learner))
+    assert head["crowdml"] == {
+        "task": "activity",
+        "version": 300,
+        "devices": 3,
+        "mechanism": "laplace",
+        "epsilon": 10.0,
+        "delta": 0.0,
+        "unit": "sample",
+        "terms_sha256": terms_hash(task.terms.text),
+    }
+    assert (head["license"], head["library_name"]) == ("unknown", "crowdml")
+    assert head["pipeline_tag"] == "tabular-classification" in head["tags"]
+    (index,) = head["model-index"]
+    (result,) = index["results"]
+    assert result["task"]["name"] == task.title
+    (metric,) = result["metrics"]
+    estimate = statistics(learner).recent_error
+    assert estimate is not None
+    assert metric["type"] == head["metrics"][0] == "accuracy"
+    assert metric["value"] == pytest.approx(1 - min(max(estimate.value, 0), 1), abs=1e-4)
+    assert f"± {estimate.margin:.4f}" in metric["name"]
+    assert text.startswith(f"\n# {task.title}\n")
+
+
+def test_what_people_read(store: Store) -> None:
+    task = make_directed(
+        privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
+    )
+    text = parts(model_card(learner_of(store, task, 90)))[1]
+    for told in (
+        "learnt from 90 check-ins of 3 devices.",
+        "Your device sends numbers from which your samples can be worked out.",
+        task.terms.owner, task.terms.contact, task.terms.purpose, "- **Answer**: still, walk, run.",
+        "with 95 % confidence", "That is a wide band.", "ε = 300, for everything that you send",
+        "**ε** = 300.0, **δ** = 0, for one person.", terms_hash(task.terms.text),
+        "## Limits of use", 'load_model("activity.npz")',
+    ):  # fmt: skip
+        assert told in text
+    assert "NOT PRIVATE.** It has ε = 300 for a person" in text
+
+
+def test_numbers_and_no_privacy(store: Store) -> None:
+    task = make_task(privacy__epsilon=float("inf"), **NUMBER)
+    head, text = parts(model_card(learner_of(store, task)))
+    assert head["pipeline_tag"] == "tabular-regression"
+    assert head["metrics"] == ["within-tolerance"]
+    assert head["crowdml"]["epsilon"] == "inf"
+    assert "**NOT PRIVATE.** It sends numbers from which your samples can be worked out" in text
+    assert "never leave" not in text
+    assert "are off by more than 0.25" in text
+    assert "- **Answer**: a number." in text
+
+
+def test_an_error_that_is_not_known(store: Store) -> None:
+    """Nobody has counted, or so few have that the band reaches from all to nothing."""
+    for task in (
+        make_directed(collection__evaluators=0.0, collection__counters=0.0),
+        make_task("noisy"),
+    ):
+        head, text = parts(model_card(learner_of(store, task)))
+        assert not {"metrics", "model-index"} & set(head)
+        assert "Not known: too few check-ins have counted errors" in text
+
+
+def test_no_card_for_what_has_learnt_nothing(store: Store) -> None:
+    with pytest.raises(Rejected, match="activity has learnt nothing yet"):
+        model_card(learner_of(store, make_task(), checkins=0))

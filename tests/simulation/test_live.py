@@ -1,0 +1,103 @@
+"""A planned crowd and a live one: the same check-ins give the same parameters, bit for bit."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from crowdml.models import Minibatch
+from crowdml.optim import OPTIMIZERS
+from crowdml.privacy import Place, SystemChance
+from crowdml.protocol import MECHANISMS, Task, terms_hash
+from crowdml.server.database.entry import LogEntry
+from crowdml.server.log.fold import Fold
+from crowdml.simulation import Learning
+from crowdml.simulation.fold import checkin_step
+from crowdml.simulation.rule import Rule
+from crowdml.simulation.schedule import one_by_one
+from tests.servers import make_task
+from tests.simulation.toy import numbers
+
+NOISY = [name for name in MECHANISMS if name != "direction"]
+CHECKINS, DEVICES, TRAINING, EPSILON = 60, 20, 3, 4.0
+
+
+def task_and_learning(mechanism: str, kind: str) -> tuple[Task, Learning]:
+    """A task, and how one would plan it.
+
+    It predicts numbers, and errors are counted on a sample that does not train: so all of ε is
+    spent on gradients, as in a simulation. What can be planned is planned.
+    """
+    c = None if OPTIMIZERS[kind].has_rate else 0.3
+    heldout = mechanism in NOISY
+    changes: dict[str, Any] = {
+        "features__count": 5,
+        "target__labels": [],
+        "model__kind": "huber",
+        "privacy__mechanism": mechanism,
+        "privacy__epsilon": EPSILON,
+        "collection__batch": TRAINING + heldout,
+        "collection__buffer": None,
+        "collection__heldout": 0.25 if heldout else None,
+        "collection__checkins": None if heldout else CHECKINS // DEVICES,
+        "collection__evaluators": None if heldout else 0.0,
+        "collection__counters": None if heldout else 0.0,
+        "optimizer__kind": kind,
+        "optimizer__c": c,
+        "stop__updates": CHECKINS,
+    }
+    learning = Learning(
+        mechanism=mechanism,
+        epsilon=EPSILON,
+        c=c,
+        optimizer=kind,
+        model="huber",
+        radius=1000.0,
+        clip=None if c is None or mechanism not in NOISY else 1.0,
+        scale=1.0,
+    )
+    return make_task(**changes), learning
+
+
+def lengthened(told: Any) -> Any:
+    """Ten times as long, or the same where all directions have about the same length."""
+    if not hasattr(told, "gradient"):
+        return told
+    g = 10 * np.frombuffer(told.gradient, "<i4").astype(np.int64)
+    return msgspec.structs.replace(told, gradient=g.astype("<i4").tobytes())
+
+
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
+    data = numbers(CHECKINS * TRAINING, n_features=5)
+    task, learning = task_and_learning(mechanism, kind)
+    made, terms = task.terms.mechanism(), terms_hash(task.terms.text)
+    schedule = one_by_one(CHECKINS * TRAINING, TRAINING)._replace(checkins=CHECKINS // DEVICES)
+    step = checkin_step(learning, Rule.of(learning, data, schedule))
+    fold, chance = Fold(task, terms), SystemChance()
+    state, rng = step.start(fold.model.size), np.random.default_rng(0)
+    unlimited = step._replace(limit=None)
+    other = unlimited.start(fold.model.size)
+    x = data.bounded(made.norm).x_train
+    for i in range(CHECKINS):
+        rows = rng.choice(len(x), task.terms.collection.batch, replace=False)
+        minibatch = Minibatch(fold.model, fold.w, x[rows], data.y_train[rows])
+        place = Place(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
+        told: Any = made.make_payload(minibatch, made.event(len(rows), place), place, chance)
+        if i % 15 == 4:  # the first while the first limit holds
+            told = lengthened(told)
+        number, samples = (None, len(rows)) if mechanism in NOISY else (place.number, None)
+        sent = msgspec.msgpack.encode(told)
+        fold.apply(
+            LogEntry(1, i + 1, i % DEVICES, f"{i}", 0, i, number, samples, sent, place.device)
+        )
+        reading = made.read(told, place)
+        state = step(state, reading, i % DEVICES)
+        other = unlimited(other, reading, i % DEVICES)
+        assert state.w.tobytes() == fold.w.tobytes()
+    planned = step.optimizer.model(state.optimizer, state.w)
+    assert planned.tobytes() == fold.learnt.tobytes()
+    assert np.abs(planned).max() > 0
+    assert (other.w.tobytes() != fold.w.tobytes()) == (mechanism in NOISY), "the limit was felt"

@@ -1,0 +1,226 @@
+"""The way to add a mechanism, as CONTRIBUTING.md has it: no other place needs to know it.
+
+Python follows it in this very process and in those of a live server, JavaScript in a folder of
+links with one more module.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import tests.contributed as contributed
+from crowdml import one_file_device as standalone
+from crowdml.checks import check_mechanism
+from crowdml.checks.audit import audit_mechanism
+from crowdml.checks.doors import JavaScript
+from crowdml.checks.pairs import hardest
+from crowdml.device import Device, Outcome
+from crowdml.errors import InvalidTask
+from crowdml.portal import create_portal_app
+from crowdml.portal.words import language
+from crowdml.privacy import Unit
+from crowdml.protocol import MECHANISMS, Task, Terms, openapi, read_event
+from crowdml.server import Settings, Store
+from crowdml.server.http.proxies import Front
+from crowdml.simulation import Crowd, Gathering, Learning, Plan, advise, simulate
+from crowdml.simulation.datasets.synthetic import synthetic
+from tests.contributing import ROOT, overlay, steps
+from tests.portal.calling import call
+from tests.servers import Process, create, make_task, recompute
+
+NEW, SIGN = contributed.NEW, contributed.SIGN
+TASK: dict[str, Any] = {
+    "privacy__mechanism": NEW, "privacy__epsilon": 8.0, "collection__checkins": 2,
+    "features__count": 3, "collection__batch": 4,
+}  # fmt: skip
+SERVE = "import tests.contributed as c, tests.serving as s; c.register(); s.main()"
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """The steps in Python and German, in this process; the end of a test takes them back."""
+    contributed.register()
+    german = contributed.GERMAN
+    path = Path(german.file).relative_to("crowdml/portal/languages")
+    text = german.done((ROOT / german.file).read_text(), "")
+    folder = overlay(tmp_path / "languages", language.FOLDER, {str(path): text})
+    monkeypatch.setattr(language, "FOLDER", folder)
+    language.catalogue.cache_clear()
+    language._spoken.cache_clear()
+    yield
+    del MECHANISMS[NEW]
+    language.catalogue.cache_clear()
+    language._spoken.cache_clear()
+
+
+class Adding(Process):
+    """A server whose process adds the mechanism as it begins."""
+
+    @property
+    def arguments(self) -> list[str]:
+        return ["-c", SERVE, *super().arguments[1:]]
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Path:
+    """The browser's device with one more module."""
+    module, registry = contributed.MODULE, contributed.REGISTRY
+    folder = Path("crowdml/web")
+    changed = {
+        module.file: module.code,
+        registry.file: registry.done((ROOT / registry.file).read_text(), "MECHANISMS"),
+    }
+    files = {str(Path(file).relative_to(folder)): text for file, text in changed.items()}
+    return overlay(tmp_path / "web", ROOT / folder, files)
+
+
+def test_at_most_ten_files_are_touched() -> None:
+    """Those of the steps, two documents, and the tests of its promise and of its audit."""
+    files = {step.file for step in steps("Add a mechanism")}
+    documents = {"docs/tasks.md", "docs/protocol.md"}
+    tests = {"tests/privacy/test_sign.py", "tests/checks/test_audit.py"}
+    assert len(files | documents | tests) == 10
+
+
+def test_before_it_is_registered_nobody_takes_it() -> None:
+    must = "must be direction, gaussian or laplace, found"
+    with pytest.raises(InvalidTask, match=f'privacy.mechanism {must} "{NEW}"'):
+        make_task(**TASK)
+
+
+@pytest.mark.usefixtures("added")
+def test_a_task_of_it() -> None:
+    """Its file, its terms, its promise, and what is refused."""
+    terms = make_task(**TASK).terms
+    assert Terms.parse(terms.text) == terms
+    assert (terms.kind, terms.loss.total) == (SIGN, 4.0)
+    said = [str(sentence) for sentence in terms.promise.what_leaves]
+    assert "It sends one sign: which way one number of the model should move." in said
+    assert terms.promise.epsilon_per_person == 8.0
+    assert "SignedCheckin" in openapi("0")["components"]["schemas"]
+    with pytest.raises(InvalidTask, match="is for the mechanism direction, not for sign"):
+        make_task(**TASK | {"collection__evaluators": 0.1})
+    wrong = json.loads(terms.text)
+    wrong["collection"]["heldout"], wrong["model"]["clip"] = 0.1, 1.0
+    with pytest.raises(InvalidTask) as refused:
+        Terms.parse(json.dumps(wrong))
+    assert {m.field for m in refused.value.mistakes} == {"collection.heldout", "model.clip"}
+    with pytest.raises(standalone.Problem, match="mechanism"):
+        standalone.Terms(terms.text, terms.task)
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+def test_it_keeps_every_promise_but_privacy(epsilon: float) -> None:
+    """A correct mechanism fails with a chance of less than 1e-7: see `check_mechanism`."""
+    terms = make_task(**TASK | {"privacy__epsilon": epsilon}).terms
+    model = terms.make_model()
+    check_mechanism(terms.mechanism(), model.size, model.n_classes, batch=4, buffer=40)
+
+
+@pytest.mark.usefixtures("added")
+def test_it_is_audited_in_both_languages(web: Path) -> None:
+    """More than is claimed is found with a chance of 1e-9 each; less than a third with one far
+    below 1e-9, at 20,000 check-ins."""
+    for door in (None, JavaScript(web)):
+        audit = audit_mechanism(NEW, epsilon=1.0, trials=20_000, door=door)
+        assert audit.passed, audit
+        assert audit.parts[NEW].share > 0.3
+    (pair,) = hardest(NEW, 1.0)
+    assert pair.event.unit is Unit.CHECKIN
+
+
+@pytest.mark.usefixtures("added")
+def test_it_is_simulated_and_planned() -> None:
+    """Without noise it learns what is easy, in plain NumPy, which says so."""
+    data = synthetic(2000, 3, ("a", "b"), "easy", np.random.default_rng(0))
+    plans = [
+        Plan(Crowd(devices=200, batch=2), Learning(mechanism=NEW, epsilon=e)) for e in (np.inf, 40)
+    ]
+    with pytest.warns(UserWarning, match=f"{NEW} is not compiled and runs in plain NumPy"):
+        noiseless, noisy = simulate(data, plans, trials=1)
+    assert noiseless.final < 0.1
+    assert noisy.epsilon_per_person == pytest.approx(40)
+    with pytest.warns(UserWarning, match="is not compiled"):
+        advice = advise(make_task(**TASK), Gathering(50, 8), mechanisms=[NEW], trials=1)
+    assert {option.mechanism for option in advice.options} == {NEW}
+    assert {option.protects for option in advice.options} == {"person"}
+
+
+async def get(app: Any, path: str, tongue: str, cookie: str = "") -> str:
+    more = {"accept-language": tongue, "cookie": f"crowdml={cookie}"}
+    status, body = await call(app, "GET", path, more=more)
+    assert status == 200, body
+    return unescape(body.decode())
+
+
+@pytest.mark.usefixtures("added")
+def test_the_pages_of_it(tmp_path: Path) -> None:
+    """Consent, the worked example, the picture and the owner's form, in both languages."""
+    settings = Settings(database=f"sqlite:///{tmp_path / 'crowdml.db'}")
+    with closing(Store(settings.database)) as store:
+        store.create_task(make_task("signs", **TASK))
+        store.accounts.add("ana", "correct horse battery")
+        cookie = store.accounts.open_session("ana")
+    app = create_portal_app(settings, Front())
+
+    async def visit() -> None:
+        async with app.router.lifespan_context(app):
+            for tongue, sends, about in (
+                ("en", "It sends one sign:", "The sign of number "),
+                ("de", "Es sendet ein Vorzeichen:", "Das Vorzeichen von Zahl "),
+            ):
+                assert await get(app, "/join/signs", tongue)
+                page = await get(app, "/tasks/signs", tongue)
+                assert sends in page
+                assert about in page
+                picture = await get(app, "/tasks/signs/hiding.svg?epsilon=4", tongue)
+                assert "<svg" in picture
+                with language.speaking(tongue):
+                    words = language.say(SIGN.words)
+                assert words in await get(app, "/owner/new", tongue, cookie)
+
+    asyncio.run(visit())
+
+
+@pytest.mark.usefixtures("added")
+def test_a_live_crowd_of_it(tmp_path: Path) -> None:
+    """Ten real devices send what they agreed to, over HTTPS, and the server learns from it."""
+    server = Adding(tmp_path / "server", "self-signed")
+    server.folder.mkdir()
+    create(server.database, make_task("signs", **TASK))
+    with ExitStack() as stack:
+        stack.callback(server.kill)
+        server.start()
+        devices = [
+            stack.enter_context(
+                Device.join(
+                    server.url, "signs", file=tmp_path / f"device-{i}",
+                    fingerprint=server.fingerprint,
+                )
+            )
+            for i in range(10)
+        ]  # fmt: skip
+        outcomes = [[d.add(np.eye(3)[i % 3], i % 3) for i in range(8)] for d in devices]
+        assert [each.count(Outcome.CHECKED_IN) for each in outcomes] == [2] * 10
+        for device in devices:
+            assert device.ledger.epsilon_per_person == pytest.approx(8.0)
+            assert {str(event.phrase) for event in device.ledger.events} == {"one sign"}
+    fold = recompute(server.database, "signs")
+    assert fold.version == 20
+    assert np.count_nonzero(fold.w)
+
+
+@pytest.mark.usefixtures("added")
+def test_a_ledger_reads_its_events() -> None:
+    event = make_task(**TASK).terms.event(4)
+    assert read_event(msgspec.msgpack.encode(event)) == event
+    assert Task.from_json(msgspec.json.encode(make_task(**TASK))) == make_task(**TASK)

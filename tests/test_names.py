@@ -1,0 +1,41 @@
+"""One meaning for each name, and plain words for names."""
+
+import ast
+import io
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import crowdml
+
+PACKAGE = Path(crowdml.__file__).parent
+ALONE = PACKAGE / "one_file_device.py"
+"""Runs without the package, so its names meet nobody else's."""
+
+FILES = sorted(
+    file for file in PACKAGE.rglob("*.py") if file != ALONE and "migrations" not in file.parts
+)
+POETIC = {"audible", "heed", "settled", "standing", "tell", "told", "voice", "wish", "wishes"}
+
+
+def public_classes(file: Path) -> list[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return [name for name in classes if not name.startswith("_")]
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    homes = defaultdict(list)
+    for file in FILES:
+        for name in public_classes(file):
+            homes[name].append(str(file.relative_to(PACKAGE)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+@pytest.mark.parametrize("file", [*FILES, ALONE], ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_names_are_plain(file: Path) -> None:
+    text = io.StringIO(file.read_text(encoding="utf-8"))
+    names = {token.string for token in tokenize.generate_tokens(text.readline)}
+    assert names & POETIC == set()
