@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crowdml.server.operation.serve import free_port
+from crowdml.demo import free_port
 
 __all__ = ["Postgres", "running_postgres"]
 

@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from crowdml.demo import ServerProcess
+from crowdml.demo import ServerProcess, free_port
 from crowdml.demo.launcher import PATIENCE
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
 from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Task, terms_hash
-from crowdml.server import Store, free_port
+from crowdml.server import Store
 from crowdml.server.log.fold import Fold
 from tests.checkins import DirectedCheckin, NoisyCheckin
 

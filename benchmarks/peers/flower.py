@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from crowdml.bench.server import Crowd, bench_server
-from crowdml.server.operation.serve import free_port
+from crowdml.demo import free_port
 
 NODES, ROUNDS, IDLE = 4, 8, 10.0
 PATIENCE = 240.0

@@ -7,16 +7,18 @@ from crowdml.lazy import lazy
 if TYPE_CHECKING:
     from crowdml.demo.demo import Demo, run_demo
     from crowdml.demo.launcher import PATIENCE, ServerProcess
+    from crowdml.demo.ports import free_port
     from crowdml.demo.result import Result
     from crowdml.demo.tasks import demo_task
 
-__all__ = ["PATIENCE", "Demo", "Result", "ServerProcess", "demo_task", "run_demo"]
+__all__ = ["PATIENCE", "Demo", "Result", "ServerProcess", "demo_task", "free_port", "run_demo"]
 
 # The launcher needs none of the libraries that the crowd needs.
 __getattr__ = lazy(
     __name__,
     demo=["Demo", "run_demo"],
     launcher=["PATIENCE", "ServerProcess"],
+    ports=["free_port"],
     result=["Result"],
     tasks=["demo_task"],
 )

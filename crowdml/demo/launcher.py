@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from crowdml.demo.ports import free_port
 from crowdml.errors import CrowdmlError
-from crowdml.server.operation import free_port
 
 __all__ = ["PATIENCE", "ServerProcess"]
 

@@ -7,7 +7,7 @@ from crowdml.lazy import lazy
 if TYPE_CHECKING:
     from crowdml.server.compression import best_coding
     from crowdml.server.database import Store
-    from crowdml.server.operation import Address, free_port
+    from crowdml.server.operation import Address
     from crowdml.server.settings import Settings
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Settings",
     "Store",
     "best_coding",
-    "free_port",
 ]
 
 # The fold is a pure function of the log: whoever imports it gets no database with it.
@@ -23,6 +22,6 @@ __getattr__ = lazy(
     __name__,
     compression=["best_coding"],
     database=["Store"],
-    operation=["Address", "free_port"],
+    operation=["Address"],
     settings=["Settings"],
 )

@@ -168,6 +168,10 @@ class Participant:
     def tap(self, name: str) -> None:
         self.button(name).click()
 
+    def press(self, name: str) -> None:
+        """Press a button by keyboard: it may move while the page changes above it."""
+        self.button(name).press("Enter")
+
     def hide(self, hidden: bool = True) -> None:
         """Another app comes to the front, or goes away."""
         self.page.evaluate(HIDE, hidden)

@@ -112,6 +112,7 @@ def test_without_a_network_the_buffer_fills_and_is_sent_later(
     participant.until(lambda: participant.applied() == 0)
     page.context.set_offline(False)
     participant.until_applied(1)
+    participant.until(lambda: bool(participant.sent))
     assert json.loads(participant.sent[-1])["samples"] >= 5
     participant.says("Collecting: Still.")
 
@@ -161,7 +162,7 @@ def test_two_tabs_do_not_take_one_moment_twice(
     other = running(page, server, "twins", "Walking").reopen()
     other.tap("Walking")
     other.says("Another tab of this browser takes part.")
-    other.tap("Leave and erase everything")
+    other.press("Leave and erase everything")
     other.tap("Leave and erase")
     other.view("bye")
     expect(page.locator("#bye-title")).to_be_visible()

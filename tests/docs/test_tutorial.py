@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.server import free_port
+from crowdml.demo import free_port
 from tests.cli.command import environment, soon
 from tests.docs.pages import ROOT, page
 

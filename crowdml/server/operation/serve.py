@@ -25,7 +25,7 @@ from crowdml.server.operation.logs import Announce, announcer, start_logging
 from crowdml.server.operation.workers import run_workers
 from crowdml.server.settings import Settings
 
-__all__ = ["Address", "free_port", "run_loop", "serve"]
+__all__ = ["Address", "run_loop", "serve"]
 
 T = TypeVar("T")
 ENDING = (signal.SIGTERM, signal.SIGINT)
@@ -213,10 +213,3 @@ async def _announce_when_open(address: Address, announce: Announce) -> None:
             public = f", known as {address.front.url}" if address.front.url else ""
             announce(f"listening on {address.url}{everywhere}{public}")
             return
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens on right now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,0 +1,56 @@
+"""Ports of this machine for servers that are about to start."""
+
+import itertools
+import socket
+from functools import cache
+
+from crowdml.errors import CrowdmlError
+
+__all__ = ["free_port"]
+
+FIRST, LAST = 20_000, 32_000
+"""Below the ports of outgoing connections, which would otherwise take one now and then."""
+
+BLOCK = 100
+
+
+def free_port() -> int:
+    """Return a port on loopback that no other caller gets, in this process or another one.
+
+    The server that is to listen there may start seconds later. Each process therefore claims a
+    block of ports by binding its first one for as long as the process lives, and gives out the
+    other ports in turn.
+    """
+    first = _claim().getsockname()[1]
+    for _ in range(BLOCK):
+        port = first + 1 + next(_turns()) % (BLOCK - 1)
+        if (bound := _bound(port)) is not None:
+            bound.close()
+            return int(port)
+    last = first + BLOCK - 1
+    raise CrowdmlError(f"all ports from {first} to {last} are in use. Stop some servers.")
+
+
+@cache
+def _claim() -> socket.socket:
+    for first in range(FIRST, LAST, BLOCK):
+        claim = _bound(first)
+        if claim is not None:
+            return claim
+    raise CrowdmlError(f"no block of ports from {FIRST} to {LAST} is free. Stop some servers.")
+
+
+@cache
+def _turns() -> "itertools.count[int]":
+    return itertools.count()
+
+
+def _bound(port: int) -> socket.socket | None:
+    """Return a socket that is bound to this port; None if another socket is."""
+    bound = socket.socket()
+    try:
+        bound.bind(("127.0.0.1", port))
+    except OSError:
+        bound.close()
+        return None
+    return bound
