@@ -2,6 +2,7 @@
 
 from crowdml.protocol.codec import decode_parameters, encode_parameters
 from crowdml.protocol.editing import EDITABLE, edited
+from crowdml.protocol.features import MOST_SCALES, Features
 from crowdml.protocol.figures import percent_sure, written_epsilon
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
@@ -35,7 +36,7 @@ from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, SUMMARY, Sensor, fea
 from crowdml.protocol.sensors import SENSORS, SensorKind
 from crowdml.protocol.task import Task
 from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
-from crowdml.protocol.terms import CollectionTerms, Features, ModelTerms, Target, Terms, terms_hash
+from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
 from crowdml.protocol.toml import TomlValue, recommended_fields, set_fields
 from crowdml.protocol.wording import listed
 
@@ -49,6 +50,7 @@ __all__ = [
     "MECHANISMS",
     "MEDIA_TYPE",
     "MISSING",
+    "MOST_SCALES",
     "PROBLEMS",
     "SENSORS",
     "SUMMARY",

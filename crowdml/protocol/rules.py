@@ -57,6 +57,45 @@ def _count_is_what_is_made(
         yield Mistake("features.count", must, count)
 
 
+@rule("features.count", "features.names", "features.center", "features.scale")
+def _each_column_has_one(
+    count: int, names: tuple[str, ...], center: tuple[float, ...], scale: tuple[float, ...]
+) -> Iterator[Mistake]:
+    """Names and constants are given for all columns or for none."""
+    for field, values in (("names", names), ("center", center), ("scale", scale)):
+        if values and len(values) != count:
+            must = Phrase("must have one entry for each of the {n} features", n=count)
+            yield Mistake(f"features.{field}", must, Phrase("{n} entries", n=len(values)))
+
+
+@rule("features.names")
+def _names_differ(names: tuple[str, ...]) -> Iterator[Mistake]:
+    for name in names:
+        if name != name.strip():
+            must = Phrase("must not begin or end with a space")
+            yield Mistake("features.names", must, shown(name))
+            return
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            found = Phrase("{value} twice", value=shown(name))
+            yield Mistake("features.names", Phrase("must differ from each other"), found)
+
+
+@rule("features.names", "features.sensor.kind")
+def _sensors_name_their_own(names: tuple[str, ...], kind: str) -> Iterator[Mistake]:
+    if names:
+        must = Phrase("must be left out where a sensor makes the features")
+        yield Mistake("features.names", must, Phrase("{n} entries", n=len(names)))
+
+
+@rule("features.missing", "features.center")
+def _missing_has_a_center(missing: str, center: tuple[float, ...]) -> Iterator[Mistake]:
+    if missing == "center" and not center:
+        must = Phrase("must be reject where columns have no center")
+        remedy = Phrase("Give features.center, or remove it.")
+        yield Mistake("features.missing", must, shown(missing), remedy)
+
+
 @rule("target.labels")
 def _labels_differ(labels: tuple[str, ...]) -> Iterator[Mistake]:
     if len(labels) == 1:
@@ -156,6 +195,10 @@ RULES = (
     _values_are_typed_in,
     _fields_are_typed_in,
     _count_is_what_is_made,
+    _each_column_has_one,
+    _names_differ,
+    _sensors_name_their_own,
+    _missing_has_a_center,
     _labels_differ,
     _buffer_holds_a_batch,
     _model_suits,

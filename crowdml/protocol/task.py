@@ -12,7 +12,7 @@ from crowdml.privacy import Role, Unit
 from crowdml.protocol.mechanisms import MECHANISMS, Wanted, kind_in
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
-from crowdml.protocol.task_file import FILE, Enrolment, OptimizerSpec, Stop, TaskFile
+from crowdml.protocol.task_file import FILE, Enrolment, OptimizerSpec, Stop, TaskFile, with_derived
 from crowdml.protocol.task_rules import TASK_RULES
 from crowdml.protocol.terms import Terms, make_model
 
@@ -79,7 +79,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def from_toml(cls, text: str, *rules: FieldRule) -> "Task":
         """Parse a task file; `InvalidTask` has every wrong field, by these further rules too."""
         try:
-            document = tomllib.loads(text, parse_float=_finite)
+            document = with_derived(tomllib.loads(text, parse_float=_finite))
         except (ValueError, RecursionError) as error:
             must = Phrase("must be valid TOML: {why}", why=str(error))
             raise InvalidTask(Mistake(FILE, must)) from error

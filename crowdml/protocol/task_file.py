@@ -1,7 +1,7 @@
 """The task file: what a person writes about a task, table by table."""
 
 import math
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -15,18 +15,16 @@ from crowdml.protocol.mechanisms import (
     USUAL_MECHANISM,
     Epsilon,
 )
+from crowdml.protocol.features import Features, Positive, Text
 from crowdml.protocol.messages import in_own_words
 from crowdml.protocol.names import TaskName
 from crowdml.protocol.terms import (
     CheckinShare,
     CollectionTerms,
-    Features,
     LineText,
     ModelTerms,
-    Positive,
     Purpose,
     Target,
-    Text,
 )
 from crowdml.protocol.wording import number
 
@@ -40,6 +38,7 @@ __all__ = [
     "OptimizerSpec",
     "Stop",
     "TaskFile",
+    "with_derived",
 ]
 
 OptimizerName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": OPTIMIZERS})]
@@ -182,3 +181,18 @@ class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     optimizer: OptimizerSpec = OptimizerSpec()
     stop: Stop = Stop()
     enrolment: Enrolment = Enrolment()
+
+
+def with_derived(document: dict[str, Any]) -> dict[str, Any]:
+    """Add the fields of a task file that follow from others, where the file leaves them out.
+
+    `features.count` is the number of names; `model.intercept` is true where columns have a center,
+    because a model that sees differences from the center needs a constant.
+    """
+    features, model = document.get("features"), document.get("model")
+    if isinstance(features, dict):
+        if features.get("names") and isinstance(features["names"], list):
+            document = document | {"features": {"count": len(features["names"])} | features}
+        if isinstance(model, dict) and features.get("center"):
+            document = document | {"model": {"intercept": True} | model}
+    return document

@@ -13,6 +13,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles
+from crowdml.protocol.features import Features, Positive, Text
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
     Conditions,
@@ -24,21 +25,17 @@ from crowdml.protocol.mechanisms import (
 from crowdml.protocol.promise import Promise
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
-from crowdml.protocol.sensor import Sensor
 
 __all__ = [
     "CheckinShare",
     "CollectionTerms",
-    "Features",
     "LineText",
     "ModelName",
     "ModelTerms",
-    "Positive",
     "PrivacyTerms",
     "Purpose",
     "Target",
     "Terms",
-    "Text",
     "make_model",
     "terms_hash",
 ]
@@ -47,20 +44,10 @@ ModelName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": MODELS})]
 MOST_CHECKINS = 1_000_000
 NOT_TERMS = "the server's terms make no sense: "
 
-Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
-Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 LineText: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Purpose: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
 CheckinShare: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
 """The share of the check-ins that have a role other than training."""
-
-
-class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """x: how many numbers, in plain words what they are, and if devices make them, how."""
-
-    count: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-    description: Text = ""
-    sensor: Sensor | None = None
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -131,7 +131,8 @@ def in_cells(kind: Any) -> tuple[str, str]:
     if meta.extra and meta.extra.get("names") is MODELS:
         return "word", ", ".join(f"`{name}`" for name in MODELS)
     if get_origin(kind) is tuple:
-        return "list", f"0 … {meta.max_length:,} texts of {in_cells(parts[0])[1]}"
+        what, within = in_cells(parts[0])
+        return "list", f"0 … {meta.max_length:,} {what}s of {within}"
     if kind is str:
         return "text", f"{meta.min_length or 0} … {meta.max_length or 0:,} characters"
     if kind is bool:

@@ -65,6 +65,21 @@ WRONG: dict[str, tuple[str, list[str]]] = {
         "must be a list of at most 200 entries, each a text of 1 to 80 characters",
         ['"a"', '[""]', "[1]", str(["a"] * 201)],
     ),
+    "features.names": (
+        "must be a list of at most 100,000 entries, each a text of 1 to 80 characters",
+        ['"a"', '["", "b", "c", "d"]', "[1, 2, 3, 4]", '["' + "a" * 81 + '", "b", "c", "d"]'],
+    ),
+    "features.center": (
+        "must be a list of at most 100,000 entries, each a number from -1,000,000,000,000,000 to "
+        "1,000,000,000,000,000",
+        ["1.0", '["a", 0, 0, 0]', "[inf, 0, 0, 0]", "[nan, 0, 0, 0]", "[1e16, 0, 0, 0]"],
+    ),
+    "features.scale": (
+        f"must be a list of at most 100,000 entries, each {BILLION.removeprefix('must be ')}",
+        ["1.0", "[0, 1, 1, 1]", "[1, -1.0, 1, 1]", "[inf, 1, 1, 1]", "[nan, 1, 1, 1]"],
+    ),
+    "features.length": (BILLION, ["0", "-1", "inf", "nan", "[1.0]"]),
+    "features.missing": ("must be reject or center", ['"drop"', "0"]),
     "target.labels": (
         LABELS,
         ['["a", ""]', '["a", 2]', '["a", "' + "b" * 81 + '"]', '"a"', str(["a"] * 1001)],

@@ -99,6 +99,28 @@ CASES: list[tuple[dict[str, str | None], str]] = [
         "features.count must make a model of at most 1,000,000 parameters, found 1,100,000. Use",
     ),
     (
+        {"features.names": '["a", "b", "c"]'},
+        "features.names must have one entry for each of the 4 features, found 3 entries.",
+    ),
+    ({"features.center": "[1.0]"}, "features.center must have one entry for each of the 4"),
+    ({"features.scale": "[1, 1, 1, 1, 1]"}, "features.scale must have one entry for each of the 4"),
+    (
+        {"features.names": '["a", "b", "a", "c"]'},
+        'features.names must differ from each other, found "a" twice.',
+    ),
+    (
+        {"features.names": '["a", "b ", "c", "d"]'},
+        'features.names must not begin or end with a space, found "b ".',
+    ),
+    (
+        {"features.names": '["a", "b", "c", "d"]', SENSOR: '{kind = "motion"}'},
+        "features.names must be left out where a sensor makes the features, found 4 entries.",
+    ),
+    (
+        {"features.missing": '"center"'},
+        'features.missing must be reject where columns have no center, found "center". Give',
+    ),
+    (
         {SENSOR: '{kind = "motion", window = 3}'},
         "features.count must be at most 3, the readings in the sensor's window, found 4.",
     ),

@@ -245,3 +245,19 @@ def test_a_number_that_is_too_large_is_not_infinity() -> None:
     """It would mean no noise at all."""
     with pytest.raises(InvalidTask, match="1e400 is too large"):
         Task.from_toml(task_file({"privacy.epsilon": "1e400"}))
+
+
+ROOM: dict[str, str | None] = {
+    "features.count": None,
+    "features.names": '["light", "warmth"]',
+    "features.center": "[300, 21.5]",
+}
+
+
+def test_what_follows_from_names_and_centers() -> None:
+    terms = Task.from_toml(task_file(ROOM)).terms
+    assert terms.features.count == 2
+    assert terms.model.intercept, "differences from a center need a constant"
+    assert Terms.parse(terms.text) == terms
+    assert not Task.from_toml(task_file(ROOM | {"model.intercept": "false"})).terms.model.intercept
+    assert not Task.from_toml(task_file(ROOM | {"features.center": None})).terms.model.intercept

@@ -67,7 +67,44 @@ def features() -> list[Case]:
             [1e308, -1e308, 1e308, 1e308],
             [5e-324, 1.0],
         )
-    ]
+    ] + [
+        {"x": x, "norm": norm, "features": constants}
+        for norm in (1, 2)
+        for x, constants in (
+            *((x, ROOM) for x in ROOM_READINGS),
+            *((x, ROOM | {"missing": "center"}) for x in ROOM_READINGS),
+            ([21.5, 40.0], {"count": 2, "center": [21.0, 45.0]}),
+            ([1e308, 40.0], {"count": 2, "center": [21.0, 45.0]}),
+            ([21.5, 40.0], {"count": 2, "scale": [3.0, 12.0]}),
+            ([-1e308, 1e308], {"count": 2, "scale": [1e-9, 1e9]}),
+            ([21.5, 40.0], {"count": 2, "length": 70.0}),
+            ([0.1, -0.7], {"count": 2, "length": 3.0}),
+            ([1e308, 1.0], {"count": 2, "length": 1e-9}),
+            ([0.1, None], {"count": 2, "center": [0.3, 0.0], "missing": "center"}),
+            ([0.1, None], {"count": 2}),
+            ([9.0, 1.0, 0.2, 12.0], {
+                "count": 4, "scale": [1.0, 0.3, 0.1, 7.0], "length": 2.0,
+                "sensor": {"kind": "light", "window": 20, "transform": "summary", "scale": 20.0},
+            }),
+        )
+    ]  # fmt: skip
+
+
+ROOM: Case = {
+    "count": 4, "names": ["humidity", "temperature", "light", "hours"],
+    "center": [45.0, 21.0, 300.0, 6.0], "scale": [12.0, 3.0, 250.0, 3.0], "length": 2.9,
+}  # fmt: skip
+ROOM_READINGS: list[list[float | None]] = [
+    [45.0, 21.0, 300.0, 6.0],
+    [40.0, 21.5, 320.0, 7.25],
+    [71.3, 17.9, 12.0, 0.1],
+    [63.1, 39.0, 3e4, -12.0],
+    [63.1, 39.000001, 3e4, -12.000001],
+    [117.0, 3.0, 1800.0, 24.0],
+    [1e308, -1e308, 0.0, 6.0],
+    [40.0, None, 300.0, 6.5],
+    [None, None, None, None],
+]
 
 
 def gradients() -> list[Case]:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from crowdml.device.sources.sensing import Sensing
-from crowdml.errors import LimitReached
+from crowdml.errors import InvalidSample, LimitReached
 from crowdml.models import MODELS, Minibatch, Model
 from crowdml.phrase import Phrase
 from crowdml.portal.words.language import numbers as language_numbers
@@ -41,6 +41,7 @@ from crowdml.privacy import (
 )
 from crowdml.protocol import (
     Checkout,
+    Features,
     Promise,
     Sensor,
     State,
@@ -91,7 +92,12 @@ def quantisation(case: Case) -> Case:
 
 
 def features(case: Case) -> Case:
-    return {"bounded": bound_features(case["x"], len(case["x"]), case["norm"]).tolist()}
+    made = msgspec.convert(case.get("features", {"count": len(case["x"])}), Features)
+    try:
+        x = made.scaled(made.values(case["x"]))
+        return {"bounded": bound_features(x, len(x), case["norm"]).tolist()}
+    except InvalidSample:
+        return {"bounded": None}
 
 
 def gradients(case: Case) -> Case:

@@ -93,6 +93,13 @@ ENTERED = """\
 count = 2
 sensor = { kind = "manual", transform = "values", fields = ["weight", "height"], scale = 200 }"""
 
+ROOM = """\
+names = ["temperature", "light"]
+center = [21.0, 300.0]
+scale = [3.0, 250.0]
+length = 2.1
+missing = "center\""""
+
 DIRECTION = LEAST.replace('mechanism = "laplace"\nepsilon = 1.0', "epsilon = 4.0")
 GAUSSIAN = LEAST.replace('"laplace"', '"gaussian"')
 
@@ -102,6 +109,8 @@ TASKS = [
     LEAST.replace("epsilon = 1.0", "epsilon = inf"),
     LEAST.replace("[target]", SENSOR),
     LEAST.replace("count = 64", ENTERED),
+    LEAST.replace("count = 64", ROOM),
+    LEAST.replace("count = 64", "count = 2\nlength = 70.0\nscale = [1, 3]"),
     DIRECTION,
     DIRECTION.replace("epsilon = 4.0", "epsilon = 6.5\ndirections = 256").replace(
         "batch = 20", "batch = 20\ncheckins = 4\nevaluators = 0.3\ncounters = 0.2"

@@ -1,0 +1,155 @@
+"""[features]: x, from readings in their own units to the numbers that a model sees."""
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from crowdml.errors import InvalidSample
+from crowdml.protocol.sensor import SUMMARY, Sensor
+from crowdml.tables import check_columns, quoted
+from crowdml.types import Array
+
+__all__ = ["MOST_SCALES", "FeatureName", "Features", "Positive", "Text"]
+
+MOST_SCALES = 6.0
+"""A reading is cut at this number of scales on either side of its column's center."""
+
+MOST_FEATURES = 100_000
+
+Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
+Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
+FeatureName: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+Center: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
+
+Readings: TypeAlias = Mapping[str, object] | npt.ArrayLike
+"""The readings of one sample: by name, or in the order of the names. None or NaN is missing."""
+
+
+class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """x: how many numbers, in plain words what they are, and how they are made of readings.
+
+    A reading x_j becomes z_j = (x_j − center_j) / scale_j, cut at ±6 where a scale is given, and is
+    divided by `length`. The mechanism then bounds ‖z‖. All constants are public, in the terms.
+
+    Args:
+        count: D.
+        description: What the numbers are, in plain words.
+        sensor: How devices make x of a sensor's readings, if they do.
+        names: The name of each column; none if empty.
+        center: A usual value of each column; zeros if empty.
+        scale: How much each column usually differs from its center; ones if empty.
+        length: A common divisor.
+        missing: Whether a sample with a missing value is rejected, or has the center there.
+
+    >>> room = Features(2, names=("light", "warmth"), center=(300.0, 21.0), scale=(250.0, 3.0))
+    >>> room.scaled(room.values({"warmth": 24.0, "light": 175})).tolist()
+    [-0.5, 1.0]
+    """
+
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_FEATURES)]
+    description: Text = ""
+    sensor: Sensor | None = None
+    names: Annotated[tuple[FeatureName, ...], msgspec.Meta(max_length=MOST_FEATURES)] = ()
+    center: Annotated[tuple[Center, ...], msgspec.Meta(max_length=MOST_FEATURES)] = ()
+    scale: Annotated[tuple[Positive, ...], msgspec.Meta(max_length=MOST_FEATURES)] = ()
+    length: Positive = 1.0
+    missing: Literal["reject", "center"] = "reject"
+
+    @property
+    def transforms(self) -> bool:
+        """Whether readings become other numbers before their length is bounded."""
+        return bool(self.center or self.scale or self.length != 1.0)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """What is known of each number in x; x0, x1, … where nothing is.
+
+        >>> typed = Sensor("manual", transform="values", scale=100, fields=("height", "weight"))
+        >>> Features(2, sensor=typed).column_names
+        ('height/100', 'weight/100')
+        """
+        if self.names:
+            return self.names
+        sensor = self.sensor
+        if sensor is None:
+            return tuple(f"x{k}" for k in range(self.count))
+        divisor = "" if sensor.scale == 1 else f"/{sensor.scale:g}"
+        match sensor.transform:
+            case "values":
+                return tuple(f"{field}{divisor}" for field in sensor.fields)
+            case "summary":
+                return tuple(f"{what}{divisor}" for what in SUMMARY)
+            case "amplitudes":
+                return tuple(f"bin {k}{divisor}" for k in range(self.count))
+            case "spectrum":
+                return tuple(f"bin {k}" for k in range(self.count))
+
+    def values(self, readings: Readings) -> list[float | None]:
+        """Return the readings of one sample in the order of the columns, None where one is missing.
+
+        Raises:
+            InvalidSample: A name is missing or unknown, there are too few or too many readings, or
+                one is not a number.
+        """
+        if isinstance(readings, Mapping):
+            wrong = check_columns(self.column_names, readings, extra=False)
+            if wrong:
+                raise InvalidSample(f"readings must have the names of the task: {wrong}")
+            cells: Sequence[object] = [readings[name] for name in self.column_names]
+        else:
+            cells = self._in_order(readings)
+        return [_number(*cell) for cell in zip(self.column_names, cells, strict=True)]
+
+    def scaled(self, values: Sequence[float | None]) -> Array:
+        """Return the numbers that the mechanism bounds, for one sample."""
+        row = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        scaled: Array = self.scaled_rows(row[None])[0]
+        return scaled
+
+    def scaled_rows(self, x: Array) -> Array:
+        """Return the numbers that the mechanism bounds, for many samples; NaN is missing."""
+        missing = np.isnan(x)
+        if missing.any() and self.missing == "reject":
+            name = self.column_names[int(missing.any(axis=0).argmax())]
+            raise InvalidSample(f"{quoted(name)} must have a number in every sample, found none.")
+        if not self.transforms:
+            return x
+        # What is too large for a float becomes infinite: it is cut, or rejected with the bound.
+        with np.errstate(over="ignore"):
+            if self.center:
+                x = x - np.array(self.center)
+            if self.scale:
+                x = np.clip(x / np.array(self.scale), -MOST_SCALES, MOST_SCALES)
+            return np.where(missing, 0.0, x / self.length)
+
+    def _in_order(self, readings: npt.ArrayLike) -> Sequence[object]:
+        try:
+            row = np.asarray(readings)
+            if row.dtype.kind not in "biuf":
+                row = np.array(readings, dtype=object)
+        except (TypeError, ValueError) as error:
+            raise InvalidSample(f"x must be {self.count} numbers: {error}.") from error
+        if row.shape != (self.count,):
+            found = len(row) if row.ndim == 1 else f"an array of shape {row.shape}"
+            raise InvalidSample(f"x must be {self.count} numbers, found {found}.")
+        in_order: list[object] = row.tolist()
+        return in_order
+
+
+def _number(name: str, value: object) -> float | None:
+    """A finite number, or None for a missing one."""
+    if value is None:
+        return None
+    if isinstance(value, int | float | np.number | np.bool_):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+            if math.isnan(number):
+                return None
+            if math.isfinite(number):
+                return number
+    raise InvalidSample(f"{quoted(name)} must be a finite number, found {quoted(value)}.")

@@ -1,0 +1,69 @@
+"""Columns by name, and what to say when one is missing or misspelt."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from crowdml.visible import visible
+
+__all__ = ["check_columns", "missing_column", "quoted"]
+
+LONGEST_QUOTE = 40
+"""Characters of a value that an error shows."""
+
+MOST_NAMES = 10
+"""Names that an error lists."""
+
+
+def check_columns(names: Sequence[str], found: Iterable[object], extra: bool = True) -> str | None:
+    """Return what is wrong with the names found, or None if nothing is.
+
+    Args:
+        names: The names of the columns that are needed.
+        extra: Whether columns with other names may be there as well.
+
+    >>> check_columns(["light", "temperature"], ["temprature", "light", "hour"])
+    "'temperature' is missing, found 'temprature'. Did you mean 'temperature'?"
+    >>> check_columns(["light"], ["light", "hour"], extra=False)
+    "'hour' is not known. Known are 'light'."
+    """
+    present = [str(name) for name in found]
+    missing = set(names).difference(present)
+    first = next((name for name in names if name in missing), None)
+    if first is not None:
+        known = set(names)
+        return missing_column(first, [name for name in present if name not in known])
+    unknown = [] if extra else sorted(set(present).difference(names))
+    if unknown:
+        return f"{quoted(unknown[0])} is not known.{_nearest(unknown[0], names)}"
+    return None
+
+
+def missing_column(name: str, others: Sequence[str]) -> str:
+    """Say that a column is missing, and which of the others may be meant.
+
+    >>> missing_column("hours", [])
+    "'hours' is missing."
+    """
+    meant = difflib.get_close_matches(name, others, n=1)
+    if meant:
+        said = f"{quoted(name)} is missing, found {quoted(meant[0])}. Did you mean {quoted(name)}?"
+    else:
+        said = f"{quoted(name)} is missing"
+        said += f", found {_list(others)}." if others else "."
+    return said
+
+
+def quoted(value: object) -> str:
+    """A value as errors show it, which is never longer than a few words."""
+    text = visible(repr(value))
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    meant = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean {quoted(meant[0])}?" if meant else f" Known are {_list(names)}."
+
+
+def _list(names: Sequence[str]) -> str:
+    more = ["…"] if len(names) > MOST_NAMES else []
+    return ", ".join([*map(quoted, names[:MOST_NAMES]), *more])
