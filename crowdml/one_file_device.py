@@ -6,7 +6,7 @@
     python3 device.py ledger                         all that was ever told, and what it cost
     python3 device.py leave                          end it, and erase the samples
 
-Where the task names its columns, the first line of a CSV names them, too, and the label's is "y" or
+Where the task names its columns, the first line of a CSV names them, too; the label's is "y" or
 "label", or else the last. Lines of JSON have them by key.
 
 It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in tells one small
@@ -114,6 +114,7 @@ TERMS = {
 }  # fmt: skip
 """A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
 COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
+LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
 CUT = 6.0  # a value counts as at most this many scales from its center
 
 
@@ -325,26 +326,31 @@ def mean_gradient(terms: Terms, w: list[float], samples: list[Sample]) -> list[f
 class Layout:
     """How a source is written, as its first line shows: lines of JSON, or CSV with a header or not.
 
-    A header that has more semicolons or tabs than commas is one of a CSV with decimal commas.
+    A header with more semicolons or tabs than commas is one of a CSV that may have decimal commas.
     """
 
     def __init__(self, terms: Terms, source: str, first: str) -> None:
         self.terms, self.json = terms, first.lstrip().startswith("{")
         self.delimiter = "," if self.json else max(",;\t", key=first.count)
-        self.header: list[str] = []
+        self.header = [cell.strip() for cell in self.cells(first)]
         self.ignored: set[str] = set()
-        how = {",": "commas", ";": "semicolons and decimal commas", "\t": "tabs and decimal commas"}
-        said = "lines of JSON" if self.json else f"CSV with {how[self.delimiter]}"
+        if self.json or any(is_number(self.decimal(cell)) for cell in self.header[:-1]):
+            self.delimiter, self.header = ",", []
+        how = {
+            ",": "commas",
+            ";": "semicolons, decimals by commas",
+            "\t": "tabs, decimals by commas",
+        }
+        said = "lines of JSON" if self.json else f"CSV, columns separated by {how[self.delimiter]}"
         if terms.names and not self.json:
-            cells = [cell.strip() for cell in self.cells(first)]
-            if set(cells) & set(terms.names) or not any(map(is_number, cells[:-1])):
-                self.header = cells
-                wrong = wrong_names(terms.names, cells)
-                if wrong:
-                    raise Problem(f"the header of {source}: {wrong}")
-            said += ", columns " + ("by name" if self.header else "in the order of the task")
+            said += "; columns by name" if self.header else "; columns in the order of the task"
         if terms.names or self.json or self.delimiter != ",":
             print(visible(f"{source} is read as {said}."), file=sys.stderr)
+        if terms.names and self.header:
+            try:
+                self.keys(self.header)
+            except ValueError as error:
+                raise Problem(f"the header of {source}: {error}.") from error
 
     def cells(self, line: str) -> list[str]:
         return next(csv.reader([line], delimiter=self.delimiter))
@@ -352,7 +358,7 @@ class Layout:
     def sample(self, line: str) -> Sample:
         """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by name or number, or a target."""
         terms, row = self.terms, json.loads(line) if self.json else self.cells(line)
-        if self.header:
+        if self.header and terms.names:
             if len(row) != len(self.header):
                 raise ValueError(f"expected {len(self.header)} cells, found {len(row)}")
             row = dict(zip(self.header, row))
@@ -367,19 +373,32 @@ class Layout:
             raise ValueError("expected a label, or a target within ±1e12, at the end")
         return x, y
 
+    def keys(self, found: list[str]) -> list[str]:
+        """The names of the columns to read, in the order of the task, then that of the label."""
+        names, others = self.terms.names, [name for name in found if name not in self.terms.names]
+        for name in names:
+            if name not in found:
+                near = difflib.get_close_matches(name, others, 1, 0)
+                about = f", found {near[0]!r}" if near else ""
+                raise ValueError(f"the column {name!r} is missing{about}")
+            if found.count(name) > 1:
+                raise ValueError(f"the column {name!r} is there twice")
+        usual = {name.lower(): name for name in reversed(others)}
+        last = others[-1:] if self.header and found[-1:] == others[-1:] else []
+        for label in [*(usual[name] for name in LABELS if name in usual), *last]:
+            return [*names, label]
+        raise ValueError("the column 'y' with the label is missing")
+
     def by_name(self, row: dict[str, Any]) -> list[Any]:
         """The values in the order of the task, then the label. Other columns are named once."""
-        names = self.terms.names
-        wrong = wrong_names(names, list(row)) if names else 'expected {"x": [numbers], "y": label}'
-        if wrong:
-            raise ValueError(wrong)
-        others = [key for key in row if key not in names]
-        label = next(key for key in ("y", "label", others[-1]) if key in others)
-        extra = [key for key in others if key != label and key not in self.ignored]
+        if not self.terms.names:
+            raise ValueError('expected {"x": [numbers], "y": label}')
+        keys = self.keys(list(row))
+        extra = [key for key in row if key not in keys and key not in self.ignored]
         if extra:
             self.ignored.update(extra)
             print(visible(f"ignored columns: {', '.join(extra)}"), file=sys.stderr)
-        return [*(row[name] for name in names), row[label]]
+        return [row[key] for key in keys]
 
     def decimal(self, cell: Any) -> Any:
         return cell.replace(",", ".") if type(cell) is str and self.delimiter != "," else cell
@@ -400,17 +419,6 @@ def is_number(cell: Any) -> bool:
         return not math.isinf(float(cell))
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def wrong_names(names: list[str], found: list[str]) -> str:
-    """Say which column is missing, and the nearest name that was found; or which is there twice."""
-    for name in names:
-        if found.count(name) > 1:
-            return f"the column {name!r} is there twice"
-        if name not in found:
-            near = difflib.get_close_matches(name, [n for n in found if n not in names], 1, 0)
-            return f"the column {name!r} is missing" + (f", found {near[0]!r}" if near else "")
-    return "" if set(found) - set(names) else "the column 'y' with the label is missing"
 
 
 def features(terms: Terms, values: list[float | None]) -> list[float]:
@@ -445,7 +453,7 @@ def read_lines(
                 continue
             if layout is None:
                 layout = Layout(terms, source, line)
-                if layout.header:
+                if layout.header and terms.names:
                     continue
             if n > taken:
                 place = {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}

@@ -18,6 +18,7 @@ ROOM: dict[str, Any] = {
     "count": 3, "names": NAMES, "center": [45.0, 21.0, 300.0], "scale": [12.0, 3.0, 250.0],
     "length": 4.0,
 }  # fmt: skip
+COMMAS = "CSV, columns separated by commas"
 SAMPLE = ([0.125, -0.25, 0.25], 1.0)
 """Humidity 51, temperature 18, light 550, and the second label."""
 
@@ -49,16 +50,24 @@ def read(path: Path, text: str, terms: standalone.Terms) -> list[Any]:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("51,18,550,walk\n", "CSV with commas, columns in the order of the task."),
-        ("light,y,humidity,temperature\n550,walk,51,18\n", "CSV with commas, columns by name."),
-        ("temperature,light,humidity,answer\n18,550,51,1\n", "CSV with commas, columns by name."),
+        ("51,18,550,walk\n", f"{COMMAS}; columns in the order of the task."),
+        ("light,y,humidity,temperature\n550,walk,51,18\n", f"{COMMAS}; columns by name."),
+        (
+            "temperature,Label,light,humidity,id\n18,walk,550,51,7\n",
+            f"{COMMAS}; columns by name.\nignored columns: id",
+        ),
+        (
+            "temperature,id,light,humidity,what\n18,7,550,51,1\n",
+            f"{COMMAS}; columns by name.\nignored columns: id",
+        ),
         (
             "Zeit;light;temperature;humidity;label\n1;550,0;18;5,1e1;walk\n",
-            "CSV with semicolons and decimal commas, columns by name.\nignored columns: Zeit",
+            "CSV, columns separated by semicolons, decimals by commas; columns by name.\n"
+            "ignored columns: Zeit",
         ),
         (
             "temperature\tlight\thumidity\ty\n18,0\t550\t51\twalk\n",
-            "CSV with tabs and decimal commas, columns by name.",
+            "CSV, columns separated by tabs, decimals by commas; columns by name.",
         ),
         (
             '{"y": "walk", "light": 550, "id": 7, "humidity": 51, "temperature": 18.0}\n',
@@ -83,6 +92,7 @@ def test_by_name_whatever_the_order(
         ("a,b,c,d", "the column 'humidity' is missing, found "),
         ("humidity,light,humidity,temperature,y", "the column 'humidity' is there twice"),
         ("humidity,light,temperature", "the column 'y' with the label is missing"),
+        ("id,humidity,light,temperature", "the column 'y' with the label is missing"),
     ],
 )
 def test_a_header_that_does_not_fit_ends_it(tmp_path: Path, header: str, said: str) -> None:
@@ -100,7 +110,7 @@ WRONG = {
     '{"humidity": 51, "temperature": null, "light": 550, "y": 1}': "temperature: expected",
     '{"humidity": 51, "temperature": "18", "light": 550, "y": 1}': "temperature: expected",
     '{"humidity": 51, "light": 550, "y": 1, "temprature": 1}': "is missing, found 'temprature'",
-    '{"humidity": 51, "light": 550, "temperature": 18}': "'y' with the label is missing",
+    '{"humidity": 51, "light": 550, "temperature": 18, "id": 1}': "'y' with the label is missing",
     '{"x": [1, 2], "y": 1}': "expected 3 finite numbers",
     '{"humidity": ': "Expecting value",
 }
