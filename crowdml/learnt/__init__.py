@@ -1,7 +1,6 @@
 """The model that was learnt, as a file and as an estimator: all the way from features to answer."""
 
 from crowdml.learnt.about import About
-from crowdml.learnt.arrays import read_arrays
 from crowdml.learnt.estimator import (
     LearntClassifier,
     LearntModel,
@@ -19,7 +18,6 @@ __all__ = [
     "LearntRegressor",
     "LearntSoftmax",
     "estimator",
-    "read_arrays",
     "read_model",
     "write_model",
 ]
