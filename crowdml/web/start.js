@@ -15,7 +15,7 @@ export const START = section({
     typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
       ? value
       : fail("64 lower-case hexadecimal digits", path, value),
-  rows: integer(1, MOST),
+  rows: otherwise(null, integer(1, MOST)),
   people: otherwise(null, integer(1, MOST)),
   words: text(0, 2000),
 });
@@ -26,6 +26,11 @@ export const START = section({
  * @param {Start} start
  */
 export function startPhrase({ rows, people, words }) {
+  if (rows === null) {
+    return words
+      ? phrase("The model starts from one that was learnt before ({words}).", { words })
+      : phrase("The model starts from one that was learnt before.");
+  }
   const samples = counted("sample", rows);
   const from = people === null ? undefined : counted("person", people);
   const pilot = from ? phrase("{samples} of {people}", { samples, people: from }) : samples;

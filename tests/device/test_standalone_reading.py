@@ -170,15 +170,16 @@ def started(w: bytes, **changes: Any) -> standalone.Terms:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "of 200 samples of 4 people (rooms)."),
-        ({"people": None}, "of 200 samples (rooms)."),
-        ({"rows": 1, "people": 1, "words": ""}, "of 1 sample of 1 person."),
-        ({"words": "\x1b[8m"}, r"of 200 samples of 4 people (\x1b[8m)."),
+        ({}, "a pilot of 200 samples of 4 people (rooms)."),
+        ({"people": None}, "a pilot of 200 samples (rooms)."),
+        ({"rows": 1, "people": 1, "words": ""}, "a pilot of 1 sample of 1 person."),
+        ({"words": "\x1b[8m"}, r"a pilot of 200 samples of 4 people (\x1b[8m)."),
+        ({"rows": None, "people": None}, "one that was learnt before (rooms)."),
     ],
 )
 def test_where_the_model_starts_from_is_said(changes: dict[str, Any], said: str) -> None:
     line = standalone.start_said(started(b"", **changes))
-    assert line == f"\nStarts with:   The model starts from a pilot {said}"
+    assert line == f"\nStarts with:   The model starts from {said}"
 
 
 @pytest.mark.parametrize(
