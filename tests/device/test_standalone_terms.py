@@ -26,6 +26,7 @@ DOCUMENT: dict[str, Any] = json.loads(
     make_task(privacy__mechanism="direction", privacy__epsilon=4.0).terms.text
 )
 DOCUMENT["features"]["sensor"] = SENSOR
+DOCUMENT["model"]["start"] = {"sha256": "0" * 64, "rows": 200, "people": 4, "words": "a pilot"}
 NAMED: dict[str, Any] = {
     "count": 2, "description": "", "sensor": None, "names": ["a", "b"], "center": [0.5, -3],
     "scale": [1, 2], "length": 2.9, "missing": "center",
@@ -106,8 +107,8 @@ OPTIONAL = [("features", name) for name in standalone.COLUMNS] + [("model", "sta
 
 def test_the_terms_that_are_changed_below() -> None:
     assert accepts(DOCUMENT)
-    assert len(RANGES) == 22
-    assert len(PATHS) == 47
+    assert len(RANGES) == 24
+    assert len(PATHS) == 52
 
 
 @pytest.mark.parametrize(("path", "least", "most", "whole"), RANGES)
