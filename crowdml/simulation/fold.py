@@ -70,7 +70,8 @@ class Ready(NamedTuple):
         draws = stand_in.draws(schedule.n_checkins, rng).astype(np.float32)
         order = schedule.start, schedule.version
         checkins = Checkins(self.x, self.lengths, self.y, *order, draws)
-        w = fold(checkins, self._setting(), streams, stops, wrong)
+        w0 = _in_kernel_order(self.rule.w0, self._model).astype(np.float32)
+        w = fold(checkins, self._setting(), w0, streams, stops, wrong)
         return _in_model_order(w.astype(np.float64), self._model), wrong
 
     @property
@@ -115,10 +116,10 @@ def fold_slowly(
     rule = Rule.of(learning, data, schedule)
     model, stand_in, step = rule.model, rule.stand_in, checkin_step(learning, rule)
     seen, draws = data.bounded(stand_in.norm), stand_in.draws(schedule.n_checkins, rng)
-    state = step.start(model.size)
+    state = step.start(model.size, w0=rule.w0)
     versions = [state.w]
     oldest, depth = 0, int(schedule.staleness.max(initial=0)) + 1
-    out, wrong = np.zeros((len(stops), model.size)), np.zeros(schedule.n_checkins, np.int64)
+    out, wrong = np.tile(rule.w0, (len(stops), 1)), np.zeros(schedule.n_checkins, np.int64)
     for i in range(schedule.n_checkins):
         rows = schedule.used[schedule.start[i] : schedule.start[i + 1]]
         x, y, then = seen.x_train[rows], seen.y_train[rows], versions[schedule.version[i] - oldest]
@@ -141,6 +142,13 @@ def _scales(stand_in: StandIn, schedule: Schedule) -> Float32s:
     for n in sizes.tolist():
         scales[n] = stand_in.scale(n)
     return scales
+
+
+def _in_kernel_order(w: Array, model: LinearModel) -> Array:
+    """From K×D, then the K intercepts, to the kernel's (D+1)×K, a feature after the other."""
+    split = model.n_scores * model.n_features
+    weights = w[:split].reshape(model.n_scores, model.n_features)
+    return np.hstack([weights.T.ravel(), w[split:]])
 
 
 def _in_model_order(w: Array, model: LinearModel) -> Array:

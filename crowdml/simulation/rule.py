@@ -3,14 +3,19 @@
 import math
 from typing import NamedTuple
 
+import msgspec
+import numpy as np
+
 from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
-from crowdml.optim import Optimizer
+from crowdml.optim import Optimizer, signal_ratio
 from crowdml.privacy import UNLIMITED, StandIn
 from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, Wanted
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Learning
+from crowdml.simulation.start import StartPoint
+from crowdml.types import Array
 
 __all__ = ["Rule", "make_model", "make_stand_in", "model_for", "scale_of"]
 
@@ -22,12 +27,14 @@ class Rule(NamedTuple):
         stand_in: How its gradients reach the server.
         step: How the server steps, with nothing left to plan.
         optimizer: The same, ready to step.
+        w0: Where w starts.
     """
 
     model: Model
     stand_in: StandIn
     step: OptimizerSpec
     optimizer: Optimizer
+    w0: Array
 
     @classmethod
     def of(cls, learning: Learning, data: Dataset, schedule: Schedule) -> "Rule":
@@ -37,9 +44,23 @@ class Rule(NamedTuple):
             raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
         stand_in = make_stand_in(learning, model, schedule.batch, schedule.checkins, scale)
         reach = MECHANISMS[learning.mechanism].reach_of(model.n_classes, scale)
-        step = learning.spec.with_plan(max(1, schedule.n_checkins), stand_in, reach)
+        updates, spec, w0 = max(1, schedule.n_checkins), learning.spec, np.zeros(model.size)
+        if learning.start is not None:
+            w0 = _start(learning.start, model)
+            ratio = signal_ratio(updates, stand_in.length, stand_in.noise_energy)
+            own = spec.reach or learning.start.reach(ratio, scale)
+            spec = msgspec.structs.replace(spec, reach=own)
+        step = spec.with_plan(updates, stand_in, reach)
         optimizer = learning.own_optimizer or step.make(learning.radius)
-        return cls(model, stand_in, step, optimizer)
+        return cls(model, stand_in, step, optimizer, w0)
+
+
+def _start(start: StartPoint, model: Model) -> Array:
+    if len(start.w) != model.size:
+        raise InvalidInput(
+            f"the model has {model.size} parameters, found a start with {len(start.w)}."
+        )
+    return np.asarray(start.w, np.float64)
 
 
 def make_model(learning: Learning, n_features: int, n_classes: int, scale: float = 1.0) -> Model:

@@ -12,6 +12,7 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec
 from crowdml.simulation import compiled
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
+from crowdml.simulation.start import StartPoint
 
 __all__ = ["Crowd", "Learning"]
 
@@ -86,7 +87,7 @@ class Learning:
         optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
         clip: S; by default what suits the planned rate, or the model's own bound with another.
-        reach: D of the planned rate; by default the mechanism's.
+        reach: D of the planned rate; by default that of the start's pilot, or the mechanism's.
         radius: R.
         averaging: The power of an average of iterates; by default 3 for the planned rate, and
             none for another.
@@ -100,6 +101,7 @@ class Learning:
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
             NumPy, slowly, and a warning says so.
         own_optimizer: An optimizer of one's own, likewise.
+        start: Where w starts; zero by default.
     """
 
     mechanism: str = USUAL_MECHANISM
@@ -120,6 +122,7 @@ class Learning:
     limits_length: bool = True
     own_model: Callable[[int, int], Model] | None = None
     own_optimizer: Optimizer | None = None
+    start: StartPoint | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
