@@ -34,6 +34,7 @@ from crowdml.protocol.review import MISSING, FieldRule, Review, fields_of, rule
 from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, SUMMARY, Sensor, features_made
 from crowdml.protocol.sensors import SENSORS, SensorKind
+from crowdml.protocol.start import StartReach, StartSpec, StartTerms
 from crowdml.protocol.task import Task
 from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
 from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
@@ -74,6 +75,9 @@ __all__ = [
     "Review",
     "Sensor",
     "SensorKind",
+    "StartReach",
+    "StartSpec",
+    "StartTerms",
     "State",
     "Statistics",
     "Target",
