@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
-    from crowdml.simulation.datasets import Dataset, load_activity, load_dataset, load_digits
+    from crowdml.simulation.datasets import (
+        Dataset,
+        load_activity,
+        load_dataset,
+        load_digits,
+        set_aside,
+    )
     from crowdml.simulation.delays import (
         Delay,
         constant_delay,
@@ -19,7 +25,6 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.fold import Ready, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
-    from crowdml.simulation.pilot import set_aside
     from crowdml.simulation.plan import APPROACHES, Plan
     from crowdml.simulation.plot import (
         COLOURS,
@@ -103,11 +108,10 @@ __getattr__ = lazy(
     arrivals=["Arrivals", "Presence"],
     baselines=["central_batch", "error_rate", "guess_error", "perturb"],
     curve=["Curve"],
-    datasets=["Dataset", "load_activity", "load_dataset", "load_digits"],
+    datasets=["Dataset", "load_activity", "load_dataset", "load_digits", "set_aside"],
     delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
     fold=["Ready", "fold_slowly", "learn"],
     notebook=["ProgressBar"],
-    pilot=["set_aside"],
     plan=["APPROACHES", "Plan"],
     plot=["COLOURS", "NotebookFigure", "check_format", "draw_curves", "draw_options", "save"],
     results=["Results"],
