@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
-    from crowdml.simulation.datasets import Dataset, load_activity, load_dataset, load_digits
+    from crowdml.simulation.datasets import (
+        Dataset,
+        load_activity,
+        load_dataset,
+        load_digits,
+        set_aside,
+    )
     from crowdml.simulation.delays import (
         Delay,
         constant_delay,
@@ -87,6 +93,7 @@ __all__ = [
     "read_settings",
     "save",
     "scale_of",
+    "set_aside",
     "simulate",
     "spent",
     "tune",
@@ -101,7 +108,7 @@ __getattr__ = lazy(
     arrivals=["Arrivals", "Presence"],
     baselines=["central_batch", "error_rate", "guess_error", "perturb"],
     curve=["Curve"],
-    datasets=["Dataset", "load_activity", "load_dataset", "load_digits"],
+    datasets=["Dataset", "load_activity", "load_dataset", "load_digits", "set_aside"],
     delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
     fold=["Ready", "fold_slowly", "learn"],
     notebook=["ProgressBar"],

@@ -2,6 +2,7 @@
 
 from crowdml.simulation.datasets.activity import load_activity, load_extrasensory, on_label_change
 from crowdml.simulation.datasets.air import load_air
+from crowdml.simulation.datasets.aside import set_aside
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_mnist
 from crowdml.simulation.datasets.loading import DATASET_NAMES, load_dataset
@@ -22,5 +23,6 @@ __all__ = [
     "load_mnist",
     "load_npz",
     "on_label_change",
+    "set_aside",
     "synthetic",
 ]

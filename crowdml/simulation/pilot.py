@@ -1,0 +1,68 @@
+"""The pilot of a simulated trial, and the starts that are fitted to it."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from crowdml.models import Model
+from crowdml.pilot import fit_start
+from crowdml.simulation.baselines import error_rate
+from crowdml.simulation.datasets import Dataset, set_aside
+from crowdml.simulation.plan import Plan
+from crowdml.simulation.rule import model_for
+from crowdml.simulation.settings import Crowd, StartPoint
+from crowdml.types import Ints
+
+__all__ = ["TrialPilot"]
+
+
+@dataclass(frozen=True)
+class TrialPilot:
+    """The pilot of one trial. A start is fitted once for all plans with one norm and one model.
+
+    Args:
+        data: The pilot's samples, as training samples.
+        people: Whose samples they are; None where that is not known.
+        seed: Of the fits.
+    """
+
+    data: Dataset
+    people: Ints | None
+    seed: int
+    starts: dict[tuple[int, Model], StartPoint] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, data: Dataset, crowd: Crowd, rng: np.random.Generator
+    ) -> tuple["TrialPilot", Dataset]:
+        """Draw the pilot that the crowd wants, and what is left for the crowd."""
+        assert crowd.pilot is not None
+        pilot, rest = set_aside(data, crowd.pilot, crowd.pilot_people, rng)
+        known = len(np.unique(data.person)) > 1
+        people = pilot.person if known else None
+        return cls(pilot, people, int(rng.integers(2**32))), rest
+
+    def start(self, plan: Plan) -> StartPoint:
+        """The start of this plan."""
+        model = model_for(plan.learning, self.data)
+        if (plan.norm, model) not in self.starts:
+            seen = self.data.bounded(plan.norm)
+            fitted = fit_start(model, seen.x_train, seen.y_train, self.people, seed=self.seed)
+            n_people = None if self.people is None else len(np.unique(self.people))
+            w, n = tuple(fitted.w.tolist()), len(seen.y_train)
+            start = StartPoint(w, fitted.distance or None, n, n_people)
+            self.starts[plan.norm, model] = start
+        return self.starts[plan.norm, model]
+
+    def started(self, plan: Plan) -> Plan:
+        """The plan with its start in the pilot's place; a central server has no use for one."""
+        if plan.central:
+            return plan
+        crowd = replace(plan.crowd, pilot=None, pilot_people=None)
+        return replace(plan, crowd=crowd, learning=replace(plan.learning, start=self.start(plan)))
+
+    def error(self, plan: Plan) -> float:
+        """The error of the start alone on the test samples."""
+        model = model_for(plan.learning, self.data)
+        w = np.array(self.start(plan).w)
+        return error_rate(model, w, *self.data.bounded_test(plan.norm))
