@@ -1,5 +1,6 @@
 """What both estimators share: rows belong to people, who learn as a simulated crowd."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,6 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
                 f"checkins must be a whole number from 1 on, found {self.checkins!r}."
             )
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        bounds, norm = self._bounds, MECHANISMS[self.mechanism].terms.norm
         learning = Learning(
             mechanism=self.mechanism,
             epsilon=self.epsilon,
@@ -59,8 +59,10 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
             regularization=self.regularization,
             intercept=self.fit_intercept,
             scale=None if labels else 1.0,
-            start=None if start is None else self._start_point(*start, bounds, norm),
         )
+        bounds, norm = self._bounds, MECHANISMS[self.mechanism].terms.norm
+        if start is not None:
+            learning = replace(learning, start=self._start_point(*start, bounds, norm))
         bounds.warn(X, "bounds")
         x = bounds.rows(X, norm)
         data = Dataset("X", labels, x, y, _people(groups, X), x[:0], y[:0])

@@ -190,33 +190,33 @@ def test_a_classifier_starts_where_a_fitted_model_is(
     samples: tuple[Array, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("crowdml.sklearn.crowd.learn", stay)
-    X, y = samples
-    fitted = LogisticRegression(max_iter=1000).fit(X, y)
+    x, y = samples
+    fitted = LogisticRegression(max_iter=1000).fit(x, y)
     for mechanism in ("direction", "laplace"):
-        crowd = CrowdClassifier(start=fitted, bounds=(0, 8), mechanism=mechanism).fit(X, y)
+        crowd = CrowdClassifier(start=fitted, bounds=(0, 8), mechanism=mechanism).fit(x, y)
         assert crowd.coef_ == pytest.approx(fitted.coef_)
         assert crowd.intercept_ == pytest.approx(fitted.intercept_)
-    bare = LogisticRegression(max_iter=1000, fit_intercept=False).fit(X - 4, y)
-    crowd = CrowdClassifier(start=bare, bounds=(-4, 4), fit_intercept=False).fit(X - 4, y)
+    bare = LogisticRegression(max_iter=1000, fit_intercept=False).fit(x - 4, y)
+    crowd = CrowdClassifier(start=bare, bounds=(-4, 4), fit_intercept=False).fit(x - 4, y)
     assert crowd.coef_ == pytest.approx(bare.coef_)
 
 
 def test_a_regressor_starts_where_a_fitted_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crowdml.sklearn.crowd.learn", stay)
-    X, y = load_diabetes(return_X_y=True)
-    fitted = LinearRegression().fit(X, y)
-    crowd = CrowdRegressor(start=fitted, bounds=(-0.2, 0.2), y_bounds=(0, 350)).fit(X, y)
+    x, y = load_diabetes(return_X_y=True)
+    fitted = LinearRegression().fit(x, y)
+    crowd = CrowdRegressor(start=fitted, bounds=(-0.2, 0.2), y_bounds=(0, 350)).fit(x, y)
     assert crowd.coef_ == pytest.approx(fitted.coef_)
     assert crowd.intercept_ == pytest.approx(fitted.intercept_)
 
 
 def test_a_crowd_goes_on_from_a_fitted_model() -> None:
     """Also where estimators are cloned."""
-    X, y = IRIS
-    fitted = FrozenEstimator(LogisticRegression(max_iter=1000).fit(X, y))
+    x, y = IRIS
+    fitted = FrozenEstimator(LogisticRegression(max_iter=1000).fit(x, y))
     scores = {
         start: cross_val_score(
-            CrowdClassifier(4.0, bounds=(0, 8), start=start, random_state=0), X, y
+            CrowdClassifier(4.0, bounds=(0, 8), start=start, random_state=0), x, y
         ).mean()
         for start in (None, fitted)
     }
