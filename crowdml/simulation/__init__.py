@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         load_activity,
         load_dataset,
         load_digits,
+        row_notes,
         set_aside,
     )
     from crowdml.simulation.delays import (
@@ -91,6 +92,7 @@ __all__ = [
     "perturb",
     "read_plan",
     "read_settings",
+    "row_notes",
     "save",
     "scale_of",
     "set_aside",
@@ -108,7 +110,14 @@ __getattr__ = lazy(
     arrivals=["Arrivals", "Presence"],
     baselines=["central_batch", "error_rate", "guess_error", "perturb"],
     curve=["Curve"],
-    datasets=["Dataset", "load_activity", "load_dataset", "load_digits", "set_aside"],
+    datasets=[
+        "Dataset",
+        "load_activity",
+        "load_dataset",
+        "load_digits",
+        "row_notes",
+        "set_aside",
+    ],
     delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
     fold=["Ready", "fold_slowly", "learn"],
     notebook=["ProgressBar"],

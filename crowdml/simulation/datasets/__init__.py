@@ -8,6 +8,7 @@ from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_m
 from crowdml.simulation.datasets.loading import DATASET_NAMES, load_dataset
 from crowdml.simulation.datasets.own import load_csv, load_npz
 from crowdml.simulation.datasets.synthetic import DIFFICULTIES, synthetic
+from crowdml.simulation.datasets.units import row_notes
 
 __all__ = [
     "DATASET_NAMES",
@@ -23,6 +24,7 @@ __all__ = [
     "load_mnist",
     "load_npz",
     "on_label_change",
+    "row_notes",
     "set_aside",
     "synthetic",
 ]
