@@ -7,7 +7,16 @@ from crowdml.optim.dual_averaging import dual_averaging
 from crowdml.optim.kinds import OPTIMIZERS, RATES, make_optimizer
 from crowdml.optim.optimizer import Optimizer, OptimizerState, read_state
 from crowdml.optim.projection import project
-from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt, planned_rate, signal_share
+from crowdml.optim.rates import (
+    Rate,
+    constant,
+    inverse,
+    inverse_sqrt,
+    pilot_reach,
+    planned_rate,
+    signal_ratio,
+    signal_share,
+)
 from crowdml.optim.sgd import sgd
 
 __all__ = [
@@ -24,9 +33,11 @@ __all__ = [
     "inverse",
     "inverse_sqrt",
     "make_optimizer",
+    "pilot_reach",
     "planned_rate",
     "project",
     "read_state",
     "sgd",
+    "signal_ratio",
     "signal_share",
 ]

@@ -12,7 +12,9 @@ __all__ = [
     "constant",
     "inverse",
     "inverse_sqrt",
+    "pilot_reach",
     "planned_rate",
+    "signal_ratio",
     "signal_share",
 ]
 
@@ -66,8 +68,17 @@ def planned_rate(reach: float, updates: float, length: float, noise_energy: floa
     return reach / math.sqrt(updates * (length**2 / 2 + noise_energy))
 
 
+def signal_ratio(updates: float, length: float, noise_energy: float) -> float:
+    """ρ = S·√(T/E‖noise‖²): how much all T gradients together say against their noise.
+
+    >>> signal_ratio(updates=100, length=4.0, noise_energy=400.0)
+    2.0
+    """
+    return math.inf if noise_energy == 0 else length * math.sqrt(updates / noise_energy)
+
+
 def signal_share(updates: float, length: float, noise_energy: float) -> float:
-    """min(1, S·√(T/E‖noise‖²)): less than 1 where all T gradients together are less than their
+    """min(1, ρ): less than 1 where all T gradients together are less than their
     noise. Then w should not go as far, and the last steps should count for more of the average,
     since they hold all that was heard.
 
@@ -76,7 +87,33 @@ def signal_share(updates: float, length: float, noise_energy: float) -> float:
     >>> signal_share(updates=100, length=1.0, noise_energy=0.0)
     1.0
     """
-    return 1.0 if noise_energy == 0 else min(1.0, length * math.sqrt(updates / noise_energy))
+    return min(1.0, signal_ratio(updates, length, noise_energy))
+
+
+def pilot_reach(
+    distance: float, rows: int, people: int | None, ratio: float, size: int, scale: float = 1.0
+) -> float:
+    """D = min(d_boot·(1 + 50/n)·(1 + 6/P)·min(1, ρ), ρ·√d): how far w goes from a pilot's start.
+
+    The fewer rows and people a pilot has, the further the crowd must be able to walk away from
+    its start. The second bound keeps the noise, which moves w by about D in d directions, from
+    spoiling a good start.
+
+    Args:
+        distance: d_boot, how far w₀ moves when it is fitted to rows drawn with replacement.
+        rows: n, the rows of the pilot.
+        people: P; None where rows are not known to belong to people, which leaves out its factor.
+        ratio: ρ, the `signal_ratio` of the crowd.
+        size: d, the number of parameters.
+        scale: The typical size of a real target, in whose units w is; 1 for labels.
+
+    >>> pilot_reach(distance=3.0, rows=100, people=2, ratio=0.5, size=10_000)
+    9.0
+    >>> pilot_reach(distance=3.0, rows=100, people=2, ratio=0.5, size=16)
+    2.0
+    """
+    doubt = (1 + 50 / rows) * (1.0 if people is None else 1 + 6 / people)
+    return min(distance * doubt * min(1.0, ratio), ratio * math.sqrt(size) * scale)
 
 
 def check_constant(c: float) -> None:

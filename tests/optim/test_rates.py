@@ -14,6 +14,7 @@ from crowdml.optim import (
     dual_averaging,
     inverse,
     inverse_sqrt,
+    pilot_reach,
     planned_rate,
 )
 
@@ -41,3 +42,11 @@ def test_planned_rate() -> None:
 def test_refuses(make: Callable[[float], Rate | Optimizer], c: float) -> None:
     with pytest.raises(InvalidInput, match=f"c must be positive and finite, found {c}"):
         make(c)
+
+
+def test_a_reach_from_a_pilot() -> None:
+    """The rule's numbers, and its limits: no noise, nothing but noise."""
+    assert pilot_reach(4.0, 120, 2, 0.5, 10_000) == pytest.approx(4 * (1 + 50 / 120) * 4 * 0.5)
+    assert pilot_reach(4.0, 200, None, math.inf, 9) == pytest.approx(4 * 1.25)
+    assert pilot_reach(4.0, 200, None, 0.01, 9) == pytest.approx(0.03)
+    assert pilot_reach(400.0, 200, None, 0.01, 9, scale=100.0) == pytest.approx(3.0)

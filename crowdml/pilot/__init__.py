@@ -1,0 +1,6 @@
+"""A pilot: samples that the owner may use openly, and the start that is fitted to them."""
+
+from crowdml.pilot.fit import Fitted, choose_intercept, fit_start
+from crowdml.pilot.minimize import minimize
+
+__all__ = ["Fitted", "choose_intercept", "fit_start", "minimize"]
