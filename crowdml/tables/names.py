@@ -1,17 +1,20 @@
 """Columns by name, and what to say when one is missing or misspelt."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 from crowdml.visible import visible
 
-__all__ = ["check_columns", "missing_column", "quoted"]
+__all__ = ["check_columns", "missing_column", "quoted", "split_unit"]
 
 LONGEST_QUOTE = 40
 """Characters of a value that an error shows."""
 
 MOST_NAMES = 10
 """Names that an error lists."""
+
+UNIT = re.compile(r"(.*\S)\s*[\[(]([^\[\]()]*)[\])]")
 
 
 def check_columns(names: Sequence[str], found: Iterable[object], extra: bool = True) -> str | None:
@@ -51,6 +54,16 @@ def missing_column(name: str, others: Sequence[str]) -> str:
         said = f"{quoted(name)} is missing"
         said += f", found {_list(others)}." if others else "."
     return said
+
+
+def split_unit(header: str) -> tuple[str, str]:
+    """Return the name and the unit in a column's header; the unit is empty where there is none.
+
+    >>> split_unit("temperature [°C]"), split_unit("light (lux)"), split_unit("hour")
+    (('temperature', '°C'), ('light', 'lux'), ('hour', ''))
+    """
+    found = UNIT.fullmatch(header.strip())
+    return (found[1], found[2].strip()) if found else (header.strip(), "")
 
 
 def quoted(value: object) -> str:
