@@ -10,6 +10,7 @@ from crowdml.learnt.estimator import (
     estimator,
 )
 from crowdml.learnt.file import FORMATS, read_model, write_model
+from crowdml.learnt.start import Start, read_start, write_start
 
 __all__ = [
     "FORMATS",
@@ -18,8 +19,11 @@ __all__ = [
     "LearntModel",
     "LearntRegressor",
     "LearntSoftmax",
+    "Start",
     "estimator",
     "read_arrays",
     "read_model",
+    "read_start",
     "write_model",
+    "write_start",
 ]

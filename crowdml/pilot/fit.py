@@ -66,12 +66,15 @@ def fit_start(
     _check(model, x, y, people)
     rng = np.random.default_rng(seed)
     choices = [each * float(np.square(x).sum(axis=1).mean()) for each in REGULARIZATIONS]
-    losses, mistakes = _cross_validate(model, x, y, _folds(y, people, model, rng), choices)
+    # Not at zero, nor at another fit: the hinge loss has corners there, where a search is stuck.
+    apart = rng.normal(0, 0.1, model.size)
+    folds = _folds(y, people, model, rng)
+    losses, mistakes = _cross_validate(model, x, y, folds, choices, apart)
     # By the loss: with few rows, many λ have the same number of mistakes.
     best = int(losses.mean(axis=1).argmin())
-    w = _fit(model, x, y, choices[best], np.zeros(model.size))
+    w = _fit(model, x, y, choices[best], apart)
     draws = (rng.integers(0, len(x), len(x)) for _ in range(REFITS))
-    refits = [_fit(model, x[rows], y[rows], choices[best], w) for rows in draws]
+    refits = [_fit(model, x[rows], y[rows], choices[best], w + apart) for rows in draws]
     return Fitted(
         w,
         choices[best],
@@ -129,7 +132,7 @@ def _folds(y: Array, people: Ints | None, model: Model, rng: np.random.Generator
 
 
 def _cross_validate(
-    model: Model, x: Array, y: Array, folds: Ints, choices: list[float]
+    model: Model, x: Array, y: Array, folds: Ints, choices: list[float], apart: Array
 ) -> tuple[Array, Flags]:
     """The loss and the mistake of each row under each λ, by a model that did not see the row."""
     losses, mistakes = np.zeros((len(choices), len(y))), np.zeros((len(choices), len(y)), np.bool_)
@@ -137,7 +140,7 @@ def _cross_validate(
         seen, left = folds != fold, folds == fold
         w = np.zeros(model.size)
         for number, regularization in enumerate(choices):
-            w = _fit(model, x[seen], y[seen], regularization, w)
+            w = _fit(model, x[seen], y[seen], regularization, w + apart)
             losses[number, left] = model.losses(w, x[left], y[left])
             mistakes[number, left] = model.mistakes(w, x[left], y[left])
     return losses, mistakes

