@@ -2,17 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.pilot.columns import empty, number_in
-from crowdml.privacy import LARGEST_TARGET
+from crowdml.pilot.columns import cell_mistake, empty, number_in
 from crowdml.protocol import listed
-from crowdml.tables import quoted
+from crowdml.tables import Table, quoted
 from crowdml.types import Array, Flags
 
 __all__ = ["Answers", "read_answers"]
@@ -22,6 +20,9 @@ FEWEST_ROWS = 5
 
 MOST_NUMBERED = 20
 """Whole numbers that differ more often than this are a quantity, not labels."""
+
+MOST_NUMBER = 1_000_000_000
+"""The largest `scale` of a target."""
 
 WHOLE = re.compile(r"[+-]?\d+")
 
@@ -62,45 +63,53 @@ class Answers:
         return float((np.abs(self.y - np.median(self.y)) > self.scale / 2).mean())
 
 
-def read_answers(header: str, cells: Sequence[object], lines: Sequence[int]) -> Answers:
+def read_answers(table: Table, header: str) -> Answers:
     """Read the answers: labels if they are texts or a few whole numbers, otherwise numbers.
 
     Raises:
         InvalidInput: An answer is missing, labels differ in case alone, or fewer than two labels
             have five rows.
 
-    >>> answers = read_answers("vote", ["no", *["yes", "no"] * 5, "?"], range(2, 14))
+    >>> votes = {"vote": ["no", *["yes", "no"] * 5, "?"], "height": ["1.5", *["1.75", "2"] * 5, "1"]}
+    >>> pilot = Table("a.csv", votes, list(range(2, 14)))
+    >>> answers = read_answers(pilot, "vote")
     >>> answers.labels, answers.y[:3], answers.rare
     (('no', 'yes'), array([0., 1., 0.]), (('?', 1),))
-    >>> read_answers("height", ["1.5", "1.75", "1.8"], [2, 3, 4]).scale
-    0.15
+    >>> read_answers(pilot, "height").scale
+    0.29
     """
+    cells = table[header]
     missing = next((row for row, cell in enumerate(cells) if empty(cell)), None)
     if missing is not None:
-        raise _at(lines[missing], header, Phrase("must have an answer in every row, found none"))
-    texts = [_text(cell) for cell in cells]
-    numbers = [number_in(cell) for cell in cells]
+        raise cell_mistake(table, missing, header, Phrase("must have an answer in every row"))
+    texts = [str(cell).strip() for cell in cells]
+    numbers = [number_in(table, cell) for cell in cells]
     whole = all(map(WHOLE.fullmatch, texts))
     if None not in numbers and not (whole and len(set(texts)) <= MOST_NUMBERED):
-        return _numbers(header, np.array(numbers, dtype=np.float64), lines)
-    return _labels(header, texts, lines)
+        return _numbers(table, header, np.array(numbers, dtype=np.float64))
+    return _labels(table, header, texts)
 
 
-def _numbers(header: str, y: Array, lines: Sequence[int]) -> Answers:
+def _numbers(table: Table, header: str, y: Array) -> Answers:
     row = int(np.abs(y).argmax())
-    if abs(y[row]) > LARGEST_TARGET:
-        must = Phrase("must be a number of at most {n}", n=LARGEST_TARGET)
-        raise _at(lines[row], header, must)
-    if np.median(y) == y.min() == y.max():
+    if abs(y[row]) > MOST_NUMBER:
+        must = Phrase("must be a number of at most {n}", n=MOST_NUMBER)
+        raise cell_mistake(table, row, header, must)
+    if y.min() == y.max():
         raise InvalidInput(
-            Phrase("a pilot must have more than one answer, found {found} only.", found=y[0])
+            Phrase(
+                "a pilot must have more than one answer in the column {column}, found {found} only."
+                " Name another column by --label.",
+                column=quoted(header),
+                found=float(y[0]),
+            )
         )
     return Answers((), y)
 
 
-def _labels(header: str, texts: list[str], lines: Sequence[int]) -> Answers:
+def _labels(table: Table, header: str, texts: list[str]) -> Answers:
     counts = Counter(texts)
-    _check_case(header, texts, lines)
+    _check_case(table, header, texts)
     common = [label for label, rows in counts.items() if rows >= FEWEST_ROWS]
     rare = tuple((label, rows) for label, rows in counts.items() if rows < FEWEST_ROWS)
     if len(common) < 2:
@@ -122,26 +131,14 @@ def _labels(header: str, texts: list[str], lines: Sequence[int]) -> Answers:
     return Answers(tuple(labels), np.array([place.get(text, np.nan) for text in texts]), rare)
 
 
-def _check_case(header: str, texts: list[str], lines: Sequence[int]) -> None:
+def _check_case(table: Table, header: str, texts: list[str]) -> None:
     first: dict[str, int] = {}
     for row, text in enumerate(texts):
         before = first.setdefault(text.casefold(), row)
         if texts[before] != text:
             must = Phrase(
-                "must not differ from another label in case alone, found {found}, and {other} on "
-                "line {line}",
-                found=quoted(text),
+                "must not differ in case alone from the label {other} on line {line}",
                 other=quoted(texts[before]),
-                line=lines[before],
+                line=table.lines[before],
             )
-            raise _at(lines[row], header, must)
-
-
-def _text(cell: object) -> str:
-    return str(cell).strip()
-
-
-def _at(line: int, header: str, must: Phrase) -> InvalidInput:
-    return InvalidInput(
-        Phrase("line {line}, column {column}: {must}.", line=line, column=quoted(header), must=must)
-    )
+            raise cell_mistake(table, row, header, must)

@@ -9,10 +9,18 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.tables import quoted, split_unit
+from crowdml.tables import Table, is_number, quoted, split_unit
 from crowdml.types import Array
+from crowdml.visible import visible
 
-__all__ = ["DroppedColumn", "PilotColumn", "empty", "number_in", "read_column"]
+__all__ = [
+    "DroppedColumn",
+    "PilotColumn",
+    "cell_mistake",
+    "empty",
+    "number_in",
+    "read_column",
+]
 
 IDS = {"id", "uuid", "guid"}
 COUNTERS = {"", "index", "row", "nr", "unnamed"}
@@ -41,26 +49,26 @@ class DroppedColumn(NamedTuple):
     reason: Phrase
 
 
-def read_column(
-    header: str, cells: Sequence[object], lines: Sequence[int]
-) -> PilotColumn | DroppedColumn:
+def read_column(table: Table, header: str, rows: Sequence[int]) -> PilotColumn | DroppedColumn:
     """Read the numbers of a column, or say why the column is dropped.
 
     Args:
+        table: The pilot.
         header: The column's name, with its unit if there is one: `light [lux]`.
-        cells: Texts or numbers; an empty cell is missing.
-        lines: Where each cell stands in the file.
+        rows: The rows to read.
 
     Raises:
         InvalidInput: A cell is neither empty nor a finite number.
 
-    >>> read_column("light [lux]", ["300", "", "75"], [2, 3, 4])
+    >>> pilot = Table("a.csv", {"light [lux]": ["300", "", "75"], "floor": ["2"] * 3}, [2, 3, 4])
+    >>> read_column(pilot, "light [lux]", range(3))
     PilotColumn(name='light', unit='lux', values=array([300.,  nan,  75.]))
-    >>> str(read_column("floor", ["2", "2"], [2, 3]).reason)
+    >>> str(read_column(pilot, "floor", range(3)).reason)
     'always 2'
     """
     name, unit = split_unit(header)
-    numbers = [number_in(cell) for cell in cells]
+    cells = [table[header][row] for row in rows]
+    numbers = [number_in(table, cell) for cell in cells]
     words = [word.lower() for word in WORDS.findall(name)] or [""]
     wrong = next((row for row, number in enumerate(numbers) if number is None), None)
     values = np.array([math.nan if number is None else number for number in numbers])
@@ -68,35 +76,40 @@ def read_column(
     if reason is not None:
         return DroppedColumn(header, reason)
     if wrong is not None:
-        raise InvalidInput(
-            Phrase(
-                "line {line}, column {column}: must be a finite number, or empty, found {found}.",
-                line=lines[wrong],
-                column=quoted(header),
-                found=quoted(cells[wrong]),
-            )
-        )
+        must = Phrase("must be a finite number, or empty")
+        raise cell_mistake(table, rows[wrong], header, must)
     return PilotColumn(name, unit, values)
 
 
-def number_in(cell: object) -> float | None:
-    """Return the finite number in a cell, NaN for an empty cell, None for anything else.
-
-    >>> number_in(" 2.5"), number_in(""), number_in("warm"), number_in("nan")
-    (2.5, nan, None, None)
-    """
+def number_in(table: Table, cell: object) -> float | None:
+    """Return the finite number in a cell, NaN for an empty cell, None for anything else."""
     if empty(cell):
         return math.nan
     try:
-        number = float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        return table.value(cell)
+    except (ValueError, OverflowError):
         return None
-    return number if math.isfinite(number) else None
 
 
 def empty(cell: object) -> bool:
     """Tell whether a cell has no value."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def cell_mistake(table: Table, row: int, header: str, must: Phrase) -> InvalidInput:
+    """Return the error that a cell breaks a rule, with its line and column."""
+    said = "{file}, line {line}, column {column}: {must}, found {found}."
+    cell = table[header][row]
+    return InvalidInput(
+        Phrase(
+            said,
+            file=visible(table.name),
+            line=table.lines[row],
+            column=quoted(header),
+            must=must,
+            found=Phrase("none") if empty(cell) else quoted(cell),
+        )
+    )
 
 
 def _reason(words: list[str], cells: Sequence[object], values: Array | None) -> Phrase | None:
@@ -109,7 +122,7 @@ def _reason(words: list[str], cells: Sequence[object], values: Array | None) -> 
         return Phrase("always {value}", value=given[0])
     if values is None and all(TIME_STAMP.fullmatch(text) for text in given):
         return Phrase("time stamps")
-    if values is None and different == len(given) and not any(map(_is_number, given)):
+    if values is None and different == len(given) and not any(map(is_number, given)):
         return Phrase("an id: a text that no two rows share")
     if words[-1] in IDS and (values is None or _whole(values)):
         return Phrase("an id")
@@ -125,10 +138,6 @@ def _reason_of_numbers(words: list[str], values: Array) -> Phrase | None:
     if TIMES.intersection(words) and (np.nanmin(values) >= LEAST_TIME or (steps > 0).all()):
         return Phrase("time stamps")
     return None
-
-
-def _is_number(text: str) -> bool:
-    return number_in(text) is not None
 
 
 def _whole(values: Array) -> bool:
