@@ -15,7 +15,7 @@ from crowdml.protocol.sensor import SUMMARY, Sensor
 from crowdml.tables import check_columns, quoted
 from crowdml.types import Array
 
-__all__ = ["MOST_SCALES", "FeatureName", "Features", "Positive", "Text"]
+__all__ = ["MOST_SCALES", "FeatureName", "Features", "Positive", "Readings", "Text"]
 
 MOST_SCALES = 6.0
 """A reading is cut at this number of scales on either side of its column's center."""
@@ -119,15 +119,19 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             said.append(Phrase("All results are divided by {length}.", length=self.length))
         return (*said, FILLED_IN) if self.missing == "center" else tuple(said)
 
-    def values(self, readings: Readings) -> list[float | None]:
+    def values(self, readings: Readings, extra: bool = False) -> list[float | None]:
         """Return the readings of one sample in the order of the columns, None where one is missing.
+
+        Args:
+            readings: By name, or in the order of the columns.
+            extra: Whether further names are ignored, and not a mistake.
 
         Raises:
             InvalidSample: A name is missing or unknown, there are too few or too many readings, or
                 one is not a number.
         """
         if isinstance(readings, Mapping):
-            wrong = check_columns(self.column_names, readings, extra=False)
+            wrong = check_columns(self.column_names, readings, extra)
             if wrong:
                 raise InvalidSample(f"readings must have the names of the task: {wrong}")
             cells: Sequence[object] = [readings[name] for name in self.column_names]

@@ -8,6 +8,7 @@ import msgspec
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer, planned_rate, signal_share
 from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE, Mechanism, StandIn
+from crowdml.protocol.features import Features, Positive, Text
 from crowdml.protocol.mechanisms import (
     LARGEST_EPSILON,
     MECHANISMS,
@@ -15,7 +16,6 @@ from crowdml.protocol.mechanisms import (
     USUAL_MECHANISM,
     Epsilon,
 )
-from crowdml.protocol.features import Features, Positive, Text
 from crowdml.protocol.messages import in_own_words
 from crowdml.protocol.names import TaskName
 from crowdml.protocol.terms import (

@@ -111,7 +111,8 @@ FORM: list[FormStep | FoldedFields | Field] = [
     Field(
         "features.center",
         "Usual value of each reading",
-        "One number on each line, in the order of the names; it is subtracted. Public, so guess it.",
+        "One number on each line, in the order of the names; it is subtracted. Public, so guess "
+        "it.",
     ),
     Field(
         "features.scale",
