@@ -70,13 +70,13 @@ def read_answers(table: Table, header: str) -> Answers:
         InvalidInput: An answer is missing, labels differ in case alone, or fewer than two labels
             have five rows.
 
-    >>> votes = {"vote": ["no", *["yes", "no"] * 5, "?"], "height": ["1.5", *["1.75", "2"] * 5, "1"]}
-    >>> pilot = Table("a.csv", votes, list(range(2, 14)))
+    >>> cells = {"vote": ["no", *["yes", "no"] * 5, "?"], "height": ["1.5", "2.25"] * 6}
+    >>> pilot = Table("a.csv", cells, list(range(2, 14)))
     >>> answers = read_answers(pilot, "vote")
     >>> answers.labels, answers.y[:3], answers.rare
     (('no', 'yes'), array([0., 1., 0.]), (('?', 1),))
     >>> read_answers(pilot, "height").scale
-    0.29
+    0.38
     """
     cells = table[header]
     missing = next((row for row, cell in enumerate(cells) if empty(cell)), None)

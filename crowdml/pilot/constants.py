@@ -28,12 +28,13 @@ def choose_features(rows: PilotRows, norm: int) -> Features:
     Center and scale are the mean and the standard deviation of each column; `length` is such that
     nine of ten rows are at most 1 long in this norm.
     """
+    names = tuple(column.name for column in rows.columns)
     constants = [_center_and_scale(column) for column in rows.columns]
     empty = bool(np.isnan(rows.x).any())
     features = Features(
         len(rows.columns),
         description=_description(rows.columns),
-        names=tuple(column.name for column in rows.columns),
+        names=() if names == Features(len(names)).column_names else names,
         center=tuple(center for center, _ in constants),
         scale=tuple(scale for _, scale in constants),
         missing="center" if empty else "reject",

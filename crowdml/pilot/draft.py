@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from crowdml.pilot.fit import Fitted, choose_intercept
 from crowdml.pilot.rows import PilotRows
 from crowdml.pilot.text import task_text
 from crowdml.privacy import bound_rows
-from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task, check_name
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task
 from crowdml.types import Array
 
 __all__ = ["Draft", "draft_from_rows"]
@@ -29,11 +30,6 @@ FEWEST_ROWS, FEWEST_PEOPLE = 50, 2
 
 USUAL_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 50, 10, 100
 USUAL_UPDATES = 1000
-
-REVEALS = Phrase(
-    "The start is public once the task is created. It says something about the people of the "
-    "pilot, whom this task's promise does not cover: use only data that you may use openly."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +69,16 @@ class Draft:
     findings: tuple[Phrase, ...]
 
     @property
+    def reveals(self) -> Phrase:
+        """What publishing the start means for the pilot's people."""
+        return Phrase(
+            "{file} is public once the task is created. It says something about the people of "
+            "the pilot, whom this task's promise does not cover: use only data that you may use "
+            "openly.",
+            file=self.start_file,
+        )
+
+    @property
     def start_file(self) -> str:
         """The name of the file with the start, beside the task file."""
         return f"{self.name}.start.npz"
@@ -108,15 +114,14 @@ def draft_from_rows(
         samples: How many samples each of them collects, if that is known.
         seed: Of the folds, the refits, and the rows that are drawn where there are very many.
     """
-    check_name(name)
     rows, drawn = _at_most(rows, MOST_FITTED, seed)
-    norm = MECHANISMS[USUAL_MECHANISM].terms.norm
+    norm = _norm()
     features, answers = choose_features(rows, norm), rows.answers
     x = bound_rows(features.scaled_rows(rows.x), norm)
     tolerance = float(f"{answers.scale / 2:.1e}")
     kind = "softmax" if answers.labels else "huber"
     settings = {"delta": answers.scale, "tolerance": tolerance}
-    model = MODELS[kind].model(features.count, len(answers.labels), **settings)
+    model = MODELS[kind].model(features.count, len(answers.labels), False, **settings)
     without, having = choose_intercept(model, x, answers.y, rows.people, seed=seed)
     intercept = having.error <= without.error
     start = _start(model, having if intercept else without, intercept, kind, rows, features)
@@ -136,8 +141,12 @@ def draft_from_rows(
         updates=devices or USUAL_UPDATES,
         epsilon=epsilon,
         epsilon_words=(epsilon_words,),
-        findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error), REVEALS),
+        findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error)),
     )
+
+
+def _norm() -> Literal[1, 2]:
+    return 1 if MECHANISMS[USUAL_MECHANISM].terms.norm == 1 else 2
 
 
 def _at_most(rows: PilotRows, most: int, seed: int) -> tuple[PilotRows, list[Phrase]]:
@@ -163,7 +172,7 @@ def _start(
         scale=features.scale,
         length=features.length,
         missing=features.missing,
-        norm=MECHANISMS[USUAL_MECHANISM].terms.norm,
+        norm=_norm(),
         rows=len(rows.answers.y),
         people=rows.n_people,
         regularization=fitted.regularization,

@@ -17,7 +17,7 @@ from crowdml.pilot.columns import (
     read_column,
 )
 from crowdml.protocol import listed
-from crowdml.tables import Table, missing_column, quoted, split_unit
+from crowdml.tables import Table, nearest_name, quoted, split_unit
 from crowdml.types import Array, Ints
 
 __all__ = ["PilotRows", "read_rows"]
@@ -53,7 +53,7 @@ class PilotRows:
     @property
     def n_people(self) -> int | None:
         """How many people there are; None where that is not known."""
-        return None if self.people is None else int(self.people.max()) + 1
+        return None if self.people is None else len(np.unique(self.people))
 
     def drawn(self, rows: Ints) -> "PilotRows":
         """Return some of the rows."""
@@ -80,7 +80,9 @@ def read_rows(table: Table, label: str | None = None, person: str | None = None)
     owner = _column(list(table.columns), person, PEOPLE)
     others = [header for header in table.columns if header != owner]
     if not others:
-        raise InvalidInput(Phrase("a pilot must have columns of numbers and of answers, found none."))
+        raise InvalidInput(
+            Phrase("a pilot must have columns of numbers and of answers, found none.")
+        )
     answer = _column(others, label, ANSWERS) or others[-1]
     answers = read_answers(table, answer)
     rows = np.flatnonzero(answers.kept).tolist()
@@ -106,7 +108,9 @@ def _column(headers: list[str], said: str | None, usual: Sequence[str]) -> str |
     names = {split_unit(header)[0]: header for header in headers} | {each: each for each in headers}
     if said is not None:
         if said not in names:
-            raise InvalidInput(f"the pilot's column {missing_column(said, list(names))}")
+            raise InvalidInput(
+                f"the pilot has no column {quoted(said)}.{nearest_name(said, list(names))}"
+            )
         return names[said]
     lower = {name.lower(): header for name, header in names.items()}
     return next((lower[name] for name in usual if name in lower), None)
@@ -121,9 +125,7 @@ def _named(columns: list[PilotColumn]) -> list[PilotColumn]:
     ]
 
 
-def _people(
-    table: Table, owner: str | None, rows: list[int]
-) -> tuple[Ints | None, list[Phrase]]:
+def _people(table: Table, owner: str | None, rows: list[int]) -> tuple[Ints | None, list[Phrase]]:
     if owner is None:
         return None, [
             Phrase(

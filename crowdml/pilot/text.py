@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from crowdml.protocol import PILOT_WORDS, TASK_HEAD
+from crowdml.protocol import PILOT_WORDS, TASK_HEAD, Features
 from crowdml.visible import visible
 
 if TYPE_CHECKING:
@@ -23,17 +23,21 @@ MOST_LINES = 50
 def task_text(draft: "Draft") -> str:
     """Write the task file of a draft, with comments that say where its numbers come from."""
     features, start = draft.features, draft.start
-    pilot = f"{start.rows:,} rows"
+    pilot = f"a pilot of {start.rows:,} rows"
     if start.people is not None:
-        pilot += f" of {_counted(start.people, 'person', 'people')}"
+        pilot += f" of {start.people:,} {'person' if start.people == 1 else 'people'}"
     parts = [
         TASK_HEAD.format(name=draft.name, title=_string(draft.title)),
         "[features]",
-        f"# Readings in their own units. The constants come from the pilot, {pilot}: they are public.",
+        f"# Readings in their own units. The constants are public; they come from {pilot}.",
         f"description = {_string(features.description)}",
-        *_names(features.names, draft.units),
-        *_numbers("center", features.center, "the mean of each column"),
-        *_numbers("scale", features.scale, "its standard deviation; 6 of them are the most"),
+        *_names(features, draft.units),
+        *_numbers("center", features.center, "The mean of each column."),
+        *_numbers(
+            "scale",
+            features.scale,
+            "The standard deviation of each column; a reading counts as at most 6 of them away.",
+        ),
         _line("length", f"{features.length}", "nine of ten rows are no longer than this"),
     ]
     if features.missing == "center":
@@ -47,7 +51,10 @@ def task_text(draft: "Draft") -> str:
     return "\n".join(parts) + "\n"
 
 
-def _names(names: Sequence[str], units: Sequence[str]) -> list[str]:
+def _names(features: Features, units: Sequence[str]) -> list[str]:
+    names = features.names
+    if not names:
+        return [_line("count", f"{features.count}")]
     if len(names) > MOST_LINES or not any(units):
         return _wrapped("names", map(_string, names))
     lines = [f"    {_string(name)},".ljust(COMMENT - 1) for name in names]
@@ -62,7 +69,7 @@ def _numbers(field: str, values: Sequence[float], said: str) -> list[str]:
 
 def _target(draft: "Draft") -> list[str]:
     if draft.start.labels:
-        return ["# in order of frequency", *_wrapped("labels", map(_string, draft.start.labels))]
+        return ["# In order of frequency.", *_wrapped("labels", map(_string, draft.start.labels))]
     return [
         f"description = {_string(draft.answer)}",
         _line("scale", f"{draft.start.scale_of_target}", "its usual distance from the median"),
@@ -112,7 +119,3 @@ def _wrapped(field: str, items: Iterable[str]) -> list[str]:
 def _string(text: str) -> str:
     """Write a text as TOML does; JSON escapes all that TOML must, but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _counted(n: int, one: str, more: str) -> str:
-    return f"{n:,} {one if n == 1 else more}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from crowdml.visible import visible
 
-__all__ = ["check_columns", "missing_column", "quoted", "split_unit"]
+__all__ = ["check_columns", "missing_column", "nearest_name", "quoted", "split_unit"]
 
 LONGEST_QUOTE = 40
 """Characters of a value that an error shows."""
@@ -37,7 +37,7 @@ def check_columns(names: Sequence[str], found: Iterable[object], extra: bool = T
         return missing_column(first, [name for name in present if name not in known])
     unknown = [] if extra else sorted(set(present).difference(names))
     if unknown:
-        return f"{quoted(unknown[0])} is not known.{_nearest(unknown[0], names)}"
+        return f"{quoted(unknown[0])} is not known.{nearest_name(unknown[0], names)}"
     return None
 
 
@@ -72,7 +72,12 @@ def quoted(value: object) -> str:
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest_name(name: str, names: Sequence[str]) -> str:
+    """Return what to add to an error about an unknown name: the one that is meant, or all.
+
+    >>> nearest_name("votes", ["vote", "light"])
+    " Did you mean 'vote'?"
+    """
     meant = difflib.get_close_matches(name, names, n=1)
     return f" Did you mean {quoted(meant[0])}?" if meant else f" Known are {_list(names)}."
 
