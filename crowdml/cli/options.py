@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from crowdml.server import Store
 
 __all__ = [
+    "CSV",
     "DATABASE",
     "DEFAULT_DATABASE",
     "DEVICE_LIMIT",
     "FINGERPRINT",
     "INSECURE_HTTP",
     "JSON",
+    "LABEL",
     "SAMPLE_LIMIT",
     "SEED",
     "STDIN",
@@ -40,6 +42,20 @@ INSECURE_HTTP = Annotated[
 ]
 FINGERPRINT = Annotated[
     str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
+]
+CSV = Annotated[
+    str | None,
+    typer.Option(
+        help="How a CSV file is written, if its first line does not show it: the sign between "
+        "columns (, ; or tab), then the decimal sign, such as ';,'."
+    ),
+]
+LABEL = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of the answer, where columns have names; usually y, label, target or "
+        "answer."
+    ),
 ]
 SAMPLE_LIMIT = Annotated[float | None, typer.Option(help="The most ε that one sample may lose.")]
 DEVICE_LIMIT = Annotated[

@@ -81,7 +81,8 @@ def test_as_one_object(predict: Here) -> None:
         ("1,0,0,0\n1,0,0\n", "line 2: expected 4 features, and the answer if it is known, "
          "found 3 columns."),
         ("1;0;0;0\n", "line 1: expected 4 features, and the answer if it is known, found 1 "
-         "columns. Columns are separated by commas, and these look like semicolons: replace them."),
+         "columns. Columns are separated by commas, and these look like semicolons: replace them, "
+         "or name the columns in a first line."),
         ("1,0,0,0,train\n", "line 1: y must be one of walk, bus, run or its number, "
          "found 'train'."),
         ("1,0,0,0,7\n", "line 1: y must be a label 0 … 2, found 7.0."),

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput, Rejected
-from crowdml.learnt import FORMATS, LearntModel, read_arrays, read_model, write_model
+from crowdml.learnt import FORMATS, LearntModel, read_model, write_model
 from crowdml.privacy import bound_features
 from crowdml.protocol import State, Task, terms_hash
 from crowdml.server.log.published import Published
 from crowdml.server.results.export import learnt_model
+from crowdml.tables import read_arrays
 from crowdml.types import Array
 from tests.learnt.models import KINDS, features, fold_of, learnt
 from tests.servers import make_task
