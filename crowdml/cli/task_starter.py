@@ -59,5 +59,6 @@ def own_words() -> Iterator[FieldRule]:
             remedy = Phrase("Participants read it before they agree.")
             yield Mistake(field, rule, found, remedy)
 
-    for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
+    sentences = ("objective", "owner", "contact", "purpose", "sensors")
+    for field in (*sentences, "features.description", "model.pilot"):
         yield FieldRule((field,), partial(check, field))

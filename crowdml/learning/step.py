@@ -14,6 +14,7 @@ from crowdml.learning.window import Window
 from crowdml.optim import Optimizer
 from crowdml.privacy import Mechanism, Reading, StandIn
 from crowdml.protocol import Task
+from crowdml.types import Array
 
 __all__ = ["CheckinStep", "length_limit"]
 
@@ -55,13 +56,13 @@ class CheckinStep(NamedTuple):
             StoppingRule.of(task, mechanism),
         )
 
-    def start(self, size: int, totals: Totals = NOTHING) -> LearningState:
+    def start(self, size: int, totals: Totals = NOTHING, w0: Array | None = None) -> LearningState:
         """The state before the first check-in.
 
-        w starts at zero: the risks are convex, and a start that needs no randomness makes the
-        result reproducible by anyone who has the log.
+        w starts at `w0`, or at zero: the risks are convex, and a start that needs no randomness
+        makes the result reproducible by anyone who has the log.
         """
-        w = np.zeros(size)
+        w = np.zeros(size) if w0 is None else w0
         return LearningState(
             version=0,
             w=w,

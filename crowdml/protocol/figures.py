@@ -76,12 +76,14 @@ def written_epsilon(value: float) -> Number:
     return Number(f"{digits.normalize():,f}")
 
 
-def counted(noun: Literal["sample", "check-in"], n: int) -> Phrase:
+def counted(noun: Literal["sample", "check-in", "person"], n: int) -> Phrase:
     """Write a number of things.
 
     >>> print(counted("sample", 1), counted("check-in", 1200))
     1 sample 1,200 check-ins
     """
+    if noun == "person":
+        return Phrase("{n} people", n=n) if n != 1 else Phrase("1 person")
     if noun == "sample":
         return Phrase("{n} samples", n=n) if n != 1 else Phrase("1 sample")
     return Phrase("{n} check-ins", n=n) if n != 1 else Phrase("1 check-in")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer, planned_rate, signal_share
+from crowdml.optim import OPTIMIZERS, RATES, Optimizer, make_optimizer, planned_rate, signal_ratio
 from crowdml.phrase import Phrase
 from crowdml.privacy import LARGEST_SHARE, Mechanism, StandIn
 from crowdml.protocol.features import Features, Positive, Text
@@ -18,11 +18,12 @@ from crowdml.protocol.mechanisms import (
 )
 from crowdml.protocol.messages import in_own_words
 from crowdml.protocol.names import TaskName
+from crowdml.protocol.start import StartReach
 from crowdml.protocol.terms import (
     CheckinShare,
     CollectionTerms,
     LineText,
-    ModelTerms,
+    ModelSettings,
     Purpose,
     Target,
 )
@@ -55,6 +56,13 @@ EPSILON = Phrase(
     least=number(SMALLEST_EPSILON),
     most=number(LARGEST_EPSILON),
 )
+
+
+class ModelSpec(ModelSettings, frozen=True, forbid_unknown_fields=True):
+    """[model]: as in the terms, with the file that w starts from, and words about its pilot."""
+
+    start: LineText | None = None
+    pilot: Text = ""
 
 
 class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -117,16 +125,22 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.schedule == "planned" and OPTIMIZERS[self.kind].has_rate
 
     def with_plan(
-        self, updates: float, known: Mechanism | StandIn, reach: float
+        self,
+        updates: float,
+        known: Mechanism | StandIn,
+        reach: float,
+        start: StartReach | None = None,
     ) -> "OptimizerSpec":
         """With a planned c and its averaging written out, for T updates.
 
-        `reach` is D, where none is given and the crowd is not lost in its noise.
+        `reach` is D from zero, where none is given and the crowd is not lost in its noise; from a
+        `start` that knows its own doubt, D follows from that.
         """
         if not self.planned:
             return self
-        heard = signal_share(updates, known.length, known.noise_energy)
-        reach *= math.sqrt(heard)
+        ratio = signal_ratio(updates, known.length, known.noise_energy)
+        heard = min(1.0, ratio)
+        reach = reach * math.sqrt(heard) if start is None else start.reach(ratio)
         return msgspec.structs.replace(
             self,
             rate="planned",
@@ -175,7 +189,7 @@ class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     sensors: Text
     features: Features
     target: Target = Target()
-    model: ModelTerms
+    model: ModelSpec
     privacy: PrivacySpec = PrivacySpec()
     collection: CollectionSpec
     optimizer: OptimizerSpec = OptimizerSpec()

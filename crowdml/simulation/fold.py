@@ -99,6 +99,7 @@ class Ready(NamedTuple):
             c=float(step.c or 0.0),
             radius=learning.radius,
             averaging=-1.0 if step.averaging is None else step.averaging,
+            w0=_in_kernel_order(self.rule.w0, model).astype(np.float32),
         )
 
 
@@ -115,10 +116,10 @@ def fold_slowly(
     rule = Rule.of(learning, data, schedule)
     model, stand_in, step = rule.model, rule.stand_in, checkin_step(learning, rule)
     seen, draws = data.bounded(stand_in.norm), stand_in.draws(schedule.n_checkins, rng)
-    state = step.start(model.size)
+    state = step.start(model.size, w0=rule.w0)
     versions = [state.w]
     oldest, depth = 0, int(schedule.staleness.max(initial=0)) + 1
-    out, wrong = np.zeros((len(stops), model.size)), np.zeros(schedule.n_checkins, np.int64)
+    out, wrong = np.tile(rule.w0, (len(stops), 1)), np.zeros(schedule.n_checkins, np.int64)
     for i in range(schedule.n_checkins):
         rows = schedule.used[schedule.start[i] : schedule.start[i + 1]]
         x, y, then = seen.x_train[rows], seen.y_train[rows], versions[schedule.version[i] - oldest]
@@ -149,3 +150,11 @@ def _in_model_order(w: Array, model: LinearModel) -> Array:
         return w
     cube = w.reshape(len(w), model.n_scores, model.n_features + 1)
     return np.hstack([cube[:, :, :-1].reshape(len(w), -1), cube[:, :, -1]])
+
+
+def _in_kernel_order(w: Array, model: LinearModel) -> Array:
+    """The inverse of `_in_model_order`, for one w."""
+    if not model.intercept:
+        return w
+    weights = w[: -model.n_scores].reshape(model.n_scores, model.n_features)
+    return np.hstack([weights, w[-model.n_scores :, None]]).ravel()

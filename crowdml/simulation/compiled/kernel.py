@@ -82,9 +82,16 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
     newest = np.full(REMEMBERED, UNLIMITED)
     ordered = np.full(2 * ROW, UNLIMITED)
     ordered[0] = ordered[ROW] = -ONE
+    origin = np.zeros(room, np.float32)
     out = np.zeros((len(stops), size), np.float32)
+    for j in range(n_features):
+        for k in range(n_scores):
+            origin[j * n_scores + k] = setting.w0[k * n_features + j]
+    ring[:room] = origin
+    average[:] = origin
     looked = 0
     while looked < len(stops) and stops[looked] == 0:
+        out[looked] = setting.w0
         looked += 1
 
     slot = 0  # of the newest version, i % depth without a division
@@ -121,7 +128,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
             step = np.float32(c / math.sqrt(t))
             for at in range(0, size, LANES):
                 store(memory, at, load(memory, at) + load(g, at))
-                store(ring, new + at, load(memory, at) * -step)
+                store(ring, new + at, load(origin, at) - load(memory, at) * step)
         else:
             if optimizer == ADAGRAD:
                 step = np.float32(c)

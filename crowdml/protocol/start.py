@@ -1,0 +1,106 @@
+"""Where w starts, if not at zero: what the terms say of it, and what the server keeps."""
+
+import hashlib
+from typing import Annotated, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from crowdml.optim import pilot_reach
+from crowdml.phrase import Phrase
+from crowdml.protocol.features import Text
+from crowdml.protocol.figures import counted
+from crowdml.types import Array
+
+__all__ = ["StartReach", "StartSpec", "StartTerms"]
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+Sha256: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(
+        pattern="^[0-9a-f]{64}$", extra={"words": Phrase("64 lower-case hexadecimal digits")}
+    ),
+]
+
+
+class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What participants agree to: which parameters, and where they come from.
+
+    Args:
+        sha256: The hash of the parameters of version 0, as a check-out carries them.
+        rows: Samples of the pilot; null for a model that an earlier task has learnt.
+        people: People in the pilot; null where that is not known.
+        words: Where the start comes from, in the owner's words.
+    """
+
+    sha256: Sha256
+    rows: Count | None
+    people: Count | None
+    words: Text
+
+    @property
+    def phrase(self) -> Phrase:
+        """One sentence for participants.
+
+        >>> print(StartTerms("0" * 64, 200, 4, "two afternoons in our office").phrase)
+        The model starts from a pilot of 200 samples of 4 people (two afternoons in our office).
+        >>> print(StartTerms("0" * 64, 200, None, "").phrase)
+        The model starts from a pilot of 200 samples.
+        >>> print(StartTerms("0" * 64, None, None, "that of last year").phrase)
+        The model starts from one that was learnt before (that of last year).
+        """
+        if self.rows is None:
+            if not self.words:
+                return Phrase("The model starts from one that was learnt before.")
+            return Phrase(
+                "The model starts from one that was learnt before ({words}).", words=self.words
+            )
+        pilot = counted("sample", self.rows)
+        if self.people is not None:
+            people = counted("person", self.people)
+            pilot = Phrase("{samples} of {people}", samples=pilot, people=people)
+        if not self.words:
+            return Phrase("The model starts from a pilot of {pilot}.", pilot=pilot)
+        return Phrase(
+            "The model starts from a pilot of {pilot} ({words}).", pilot=pilot, words=self.words
+        )
+
+
+class StartSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the server keeps of a start, besides what the terms say.
+
+    Args:
+        data: w at version 0, little-endian float32.
+        distance: d_boot; null where that is not known.
+        error: The error of the start alone, as cross-validation of its pilot found it.
+        error_margin: Half of the error's 95 % interval.
+    """
+
+    data: bytes
+    distance: float | None = None
+    error: float | None = None
+    error_margin: float | None = None
+
+    @property
+    def w(self) -> Array:
+        """The flat parameters."""
+        return np.frombuffer(self.data, "<f4").astype(np.float64)
+
+    @property
+    def sha256(self) -> str:
+        """The hash that the terms must have."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+class StartReach(NamedTuple):
+    """What decides how far w goes from a start that knows its own doubt: see `pilot_reach`."""
+
+    distance: float
+    rows: int
+    people: int | None
+    size: int
+    scale: float
+
+    def reach(self, ratio: float) -> float:
+        """D, for a crowd that says ρ = `ratio` against its noise."""
+        return pilot_reach(self.distance, self.rows, self.people, ratio, self.size, self.scale)
