@@ -19,7 +19,7 @@ from crowdml.types import Array
 
 __all__ = ["Draft", "draft_from_rows"]
 
-MOST_FITTED = 10_000
+MOST_FITTED = 5_000
 """Rows that a start is fitted to. More would hardly change it, and take minutes."""
 
 STRONG, MODERATE = 1.0, 4.0
@@ -127,7 +127,7 @@ def draft_from_rows(
     start = _start(model, having if intercept else without, intercept, kind, rows, features)
     epsilon, epsilon_words = _usual_epsilon(start)
     batch, batch_words = _batch(rows, samples)
-    return Draft(
+    draft = Draft(
         name=name,
         title=_title(rows),
         answer=rows.answer,
@@ -143,6 +143,9 @@ def draft_from_rows(
         epsilon_words=(epsilon_words,),
         findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error)),
     )
+    # A text of the pilot may be one that no task file may have, such as a very long label.
+    Task.from_toml(draft.text, start=draft.start)
+    return draft
 
 
 def _norm() -> Literal[1, 2]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.pilot.answers import FEWEST_ROWS, Answers, read_answers
+from crowdml.pilot.answers import FEWEST_OF_LABEL, Answers, read_answers
 from crowdml.pilot.columns import (
     DroppedColumn,
     PilotColumn,
@@ -183,7 +183,7 @@ def _left_out(
             "The label {label} is left out with its rows: it has {n}, and needs {least}.",
             label=quoted(label),
             n=rows,
-            least=FEWEST_ROWS,
+            least=FEWEST_OF_LABEL,
         )
         for label, rows in answers.rare
     ]
