@@ -147,8 +147,12 @@ def _people(table: Table, owner: str | None, rows: list[int]) -> tuple[Ints | No
             )
         ]
     if n == 1:
-        said = "{column} names one person, whose rows cannot show how others differ."
-        return people.astype(np.int64), [Phrase(said, column=column)]
+        return people.astype(np.int64), [
+            Phrase(
+                "{column} names one person, whose rows cannot show how others differ.",
+                column=column,
+            )
+        ]
     return people.astype(np.int64), [Phrase("{column} names {n} people.", column=column, n=n)]
 
 
@@ -167,8 +171,12 @@ def _about(answer: str, answers: Answers) -> Phrase:
         Phrase("{label} ({n})", label=label, n=int(rows))
         for label, rows in zip(answers.labels, counts, strict=True)
     ]
-    said = "{n} rows; the labels in {column} are {labels}."
-    return Phrase(said, n=n, column=column, labels=listed(labels, "and"))
+    return Phrase(
+        "{n} rows; the labels in {column} are {labels}.",
+        n=n,
+        column=column,
+        labels=listed(labels, "and"),
+    )
 
 
 def _left_out(
@@ -189,7 +197,7 @@ def _left_out(
     ]
     sentences += [
         Phrase(
-            "{column} is empty in {n} rows: devices take an empty value to be the column's center.",
+            "Empty cells in {column}: {n}. Devices take an empty value to be the column's center.",
             column=quoted(column.name),
             n=n,
         )
