@@ -13,7 +13,15 @@ from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, limits_in
 from crowdml.cli.device_ledger import ledger, told_before
 from crowdml.cli.device_run import run_topic
-from crowdml.cli.options import CSV, DEVICE_LIMIT, FINGERPRINT, INSECURE_HTTP, LABEL, SAMPLE_LIMIT
+from crowdml.cli.options import (
+    CSV,
+    DEVICE_LIMIT,
+    FINGERPRINT,
+    INSECURE_HTTP,
+    LABEL,
+    SAMPLE_LIMIT,
+    source_name,
+)
 from crowdml.cli.output import say, say_what_is_logged
 from crowdml.device import (
     Account,
@@ -152,7 +160,7 @@ def run(
             say(f"skipped a sample: {error}", err=True)
 
     def on_note(note: str) -> None:
-        say(f"{address or _named(source)}: {note}", err=True)
+        say(f"{address or source_name(source)}: {note}", err=True)
 
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if address:
@@ -176,7 +184,7 @@ def run(
         _report(fed, device, str(address or source), where, readings)
         if fed.found_nothing and not address:
             raise InvalidInput(
-                f"{_named(source)} must have at least one valid sample, found none"
+                f"{source_name(source)} must have at least one valid sample, found none"
                 + (f", and {fed.skipped} that are not" if fed.skipped else "")
                 + f". The task wants {_wanted(device.terms, readings)}."
             )
@@ -195,7 +203,7 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
     if fed.taken:
         say(f"{fed.taken} more were taken by another run in the meantime")
     if fed.stopped and not device.ended:
-        say(f"the buffer was full: the rest of {_named(source)} is not taken yet")
+        say(f"the buffer was full: the rest of {source_name(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
     waiting = f"{device.n_samples} samples wait on this device"
@@ -212,10 +220,6 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
             say(f"stopped without the server's answer: {waiting}; run again later: {again}.")
     if device.ended:
         say(f"the task is over for this device: {device.ended}")
-
-
-def _named(source: str) -> str:
-    return "standard input" if source == "-" else source
 
 
 def _wanted(terms: Terms, readings: bool) -> str:

@@ -28,6 +28,7 @@ __all__ = [
     "STDIN",
     "open_store",
     "read_text",
+    "source_name",
 ]
 
 DEFAULT_DATABASE = "sqlite:///crowdml.db"
@@ -81,3 +82,8 @@ def read_text(file: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
         raise InvalidInput(f"cannot read the {what} file {file}: {reason}.") from error
+
+
+def source_name(source: str) -> str:
+    """What messages call a source."""
+    return "standard input" if source == "-" else source

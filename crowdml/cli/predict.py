@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import typer
 
-from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL
+from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL, source_name
 from crowdml.cli.output import print_json, say
 from crowdml.device import load_model, read_inputs
 from crowdml.device.sources import SampleForm
@@ -66,7 +66,7 @@ def _form(model: LearntModel, source: str, csv: str | None, label: str | None) -
         label=label,
         answered=False,
         count=model.n_features_in_,
-        on_note=lambda note: say(f"{source}: {note}", err=True),
+        on_note=lambda note: say(f"{source_name(source)}: {note}", err=True),
     )
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from crowdml.device import SourcePlace, read_source
 from crowdml.device.sources import SampleForm, feed, read_inputs
+from crowdml.device.sources.mqtt.broker import TopicMessage
+from crowdml.device.sources.mqtt.topic import _Reader
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import CsvDialect
@@ -149,3 +151,22 @@ def test_a_device_is_fed_by_name(tmp_path: Path) -> None:
         "columns are separated by semicolons, decimals by points or commas; columns are found by "
         "name, the answer in 'y'; ignored are 'id'"
     ]
+
+
+def test_messages_of_a_topic_by_key(tmp_path: Path) -> None:
+    task = make_task(features__count=2, features__names=list(NAMES))
+    notes, skipped = list[str](), list[str]()
+    with join(tmp_path / "device", MemoryTransport(task)) as device:
+        form = SampleForm.of(task.terms.features, on_note=notes.append)
+        reader = _Reader(device, "client", form, lambda error: skipped.append(str(error)))
+        for text in (
+            '{"warmth": 0.5, "light": 0.25, "y": "walk", "at": 5}',
+            '{"light": 0.25, "y": "run", "warmth": 0.125, "at": 6}',
+            '{"light": 0.25, "warmht": 0.5, "y": "walk"}',
+        ):
+            assert reader.take(TopicMessage(0, False, text.encode()))
+        assert (reader.fed.kept, device.n_samples) == (2, 2)
+    assert notes == ["ignored are 'at'"]
+    assert len(skipped) == 1
+    assert "message 3: " in skipped[0]
+    assert "'warmth' is missing, found 'warmht'" in skipped[0]
