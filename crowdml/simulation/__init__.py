@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
     from crowdml.simulation.schedule import Schedule, make_schedule, one_by_one, person_by_person
     from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
-    from crowdml.simulation.settings import Crowd, Learning, StartPoint
+    from crowdml.simulation.settings import Crowd, Learning
+    from crowdml.simulation.start import StartPoint
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune, validation_split
@@ -111,7 +112,8 @@ __getattr__ = lazy(
     rule=["Rule", "make_model", "make_stand_in", "model_for", "scale_of"],
     schedule=["Schedule", "make_schedule", "one_by_one", "person_by_person"],
     setting=["PlanFile", "Setting", "read_plan", "read_settings"],
-    settings=["Crowd", "Learning", "StartPoint"],
+    settings=["Crowd", "Learning"],
+    start=["StartPoint"],
     trial=["Data", "spent"],
     trials=["simulate"],
     tuning=["tune", "validation_split"],

@@ -12,8 +12,9 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec
 from crowdml.simulation import compiled
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
+from crowdml.simulation.start import StartPoint
 
-__all__ = ["Crowd", "Learning", "StartPoint"]
+__all__ = ["Crowd", "Learning"]
 
 MOST = 10**9
 """Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
@@ -73,29 +74,6 @@ class Crowd:
 
 
 @dataclass(frozen=True)
-class StartPoint:
-    """Where w starts, and how sure the start is of itself.
-
-    Args:
-        w: The flat parameters in the model's order.
-        distance: d_boot, from which D follows; without it, D is that from zero.
-        rows: n, the rows of the pilot; a distance needs it.
-        people: P, the people in the pilot; None where that is not known.
-    """
-
-    w: tuple[float, ...]
-    distance: float | None = None
-    rows: int | None = None
-    people: int | None = None
-
-    def __post_init__(self) -> None:
-        if not all(map(math.isfinite, self.w)):
-            raise InvalidInput("the parameters of a start must be finite, found others.")
-        if self.distance is not None and self.rows is None:
-            raise InvalidInput("a start with a distance must have the number of its rows.")
-
-
-@dataclass(frozen=True)
 class Learning:
     """How it learns: all that decides the fold.
 
@@ -109,7 +87,7 @@ class Learning:
         optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
         clip: S; by default what suits the planned rate, or the model's own bound with another.
-        reach: D of the planned rate; by default the mechanism's.
+        reach: D of the planned rate; by default that of the start's pilot, or the mechanism's.
         radius: R.
         averaging: The power of an average of iterates; by default 3 for the planned rate, and
             none for another.
@@ -120,10 +98,10 @@ class Learning:
         tolerance: For numbers: an error is a residual larger than this; the scale by default.
         limits_length: Whether no gradient may be much longer than others, as on a server: for
             mechanisms that protect samples. Not for baselines, nor for the paper's own server.
-        start: Where w starts; at zero by default.
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
             NumPy, slowly, and a warning says so.
         own_optimizer: An optimizer of one's own, likewise.
+        start: Where w starts; zero by default.
     """
 
     mechanism: str = USUAL_MECHANISM
@@ -142,9 +120,9 @@ class Learning:
     delta: float | None = None
     tolerance: float | None = None
     limits_length: bool = True
-    start: StartPoint | None = None
     own_model: Callable[[int, int], Model] | None = None
     own_optimizer: Optimizer | None = None
+    start: StartPoint | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:
