@@ -40,7 +40,8 @@ def write_model(model: LearntModel, format: str) -> bytes:
 
 
 def _array(value: object) -> Any:
-    return np.array(value, dtype=np.str_ if isinstance(value, tuple) else None)
+    texts = isinstance(value, tuple) and all(isinstance(entry, str) for entry in value)
+    return np.array(value, dtype=np.str_ if texts else None)
 
 
 def read_model(data: bytes, name: str) -> LearntModel:

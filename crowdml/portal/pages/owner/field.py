@@ -24,6 +24,7 @@ class Kind(StrEnum):
     TEXT = "text"
     LINES = "lines"
     NUMBER = "number"
+    NUMBERS = "numbers"
     CHOICE = "choice"
     CHECK = "check"
 
@@ -93,7 +94,9 @@ def _kind(type_: Any) -> Kind:
             return Kind.TEXT if (meta.max_length or 0) > LONGEST_LINE else Kind.LINE
     if NoneType in get_args(type_):
         return _kind(get_args(type_)[0])
-    kinds = {bool: Kind.CHECK, tuple: Kind.LINES}
+    if get_origin(type_) is tuple:
+        return Kind.NUMBERS if _kind(get_args(type_)[0]) is Kind.NUMBER else Kind.LINES
+    kinds = {bool: Kind.CHECK}
     return kinds.get(get_origin(type_) or type_, Kind.NUMBER)
 
 
