@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.fold import Ready, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
+    from crowdml.simulation.pilot import set_aside
     from crowdml.simulation.plan import APPROACHES, Plan
     from crowdml.simulation.plot import (
         COLOURS,
@@ -88,6 +89,7 @@ __all__ = [
     "read_settings",
     "save",
     "scale_of",
+    "set_aside",
     "simulate",
     "spent",
     "tune",
@@ -106,6 +108,7 @@ __getattr__ = lazy(
     delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
     fold=["Ready", "fold_slowly", "learn"],
     notebook=["ProgressBar"],
+    pilot=["set_aside"],
     plan=["APPROACHES", "Plan"],
     plot=["COLOURS", "NotebookFigure", "check_format", "draw_curves", "draw_options", "save"],
     results=["Results"],
