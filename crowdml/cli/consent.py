@@ -48,6 +48,7 @@ def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> l
         f"What is read:      {terms.sensors}",
         f"What is computed:  {terms.features.count} numbers. {_computed(terms.features)}",
         f"What is predicted: {wanted}",
+        *([f"Where it starts:   {start.phrase}"] if (start := terms.model.start) else ()),
         f"What leaves:       {_joined(promise.what_leaves)}",
         f"What you lose:     {promise.level.pill}. {_joined(promise.what_is_lost)}",
         f"What you allow:    ε = {limits.per_sample:g} for a sample and {limits.per_device:g} for "

@@ -14,6 +14,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED, STDIN, read_text
 from crowdml.cli.output import print_json, say
+from crowdml.cli.task_start import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, listed, recommended_fields, set_fields
 
@@ -72,7 +73,7 @@ def plan(
             f"found {trials} and {difficulty!r}."
         )
     gathering, text = Gathering(devices, samples, delay, skew), read_text(file, "task")
-    task = _task(text, devices)
+    task = _task(text, devices, file)
     if task.terms.promise.exact:
         raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
     similar = load_dataset(data) if data else None
@@ -100,19 +101,20 @@ def plan(
         best = advice.recommended
         fields = recommended_fields(best.mechanism, best.batch, best.checkins, devices)
         changed = set_fields(text, fields)
-        Task.from_toml(changed)
+        _task(changed, devices, file)
         file.write_bytes(changed.encode())
         say(f"wrote the recommended settings to {file}", err=json)
 
 
-def _task(text: str, devices: int) -> Task:
+def _task(text: str, devices: int, file: Path) -> Task:
     """Read the task; a file without the number of check-ins gets the one of the plan."""
+    start = read_named_start(text, file)
     try:
-        return Task.from_toml(text)
+        return Task.from_toml(text, start=start)
     except InvalidTask as error:
         if any(mistake.field != "stop.updates" for mistake in error.mistakes):
             raise
-        return Task.from_toml(set_fields(text, {"stop.updates": devices}))
+        return Task.from_toml(set_fields(text, {"stop.updates": devices}), start=start)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
 from crowdml.cli.output import print_json, say
+from crowdml.cli.task_start import about_start, read_named_start
 from crowdml.cli.task_starter import STARTER, own_words
 from crowdml.errors import InvalidInput
 from crowdml.visible import visible
@@ -39,10 +40,12 @@ def create(
     """Create a task from a file; a running server takes it in within a second."""
     from crowdml.protocol import Task, terms_hash
 
-    task = Task.from_toml(read_text(file, "task"), *own_words())
+    text = read_text(file, "task")
+    task = Task.from_toml(text, *own_words(), start=read_named_start(text, file))
     with open_store(database) as store:
         row = store.create_task(task)
     say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
+    say(*about_start(task))
     promise = task.terms.promise
     if not promise.private:
         say(

@@ -1,5 +1,6 @@
 """What was agreed to, put to work: Device Routines 2 and 3, with every promise checked."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,7 +15,15 @@ from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
 from crowdml.phrase import Phrase
 from crowdml.privacy import Chance, CheckinEvent, Ledger, Place, bound_features, check_target
-from crowdml.protocol import Readings, State, Terms, decode_parameters, rejected, terms_hash
+from crowdml.protocol import (
+    Checkout,
+    Readings,
+    State,
+    Terms,
+    decode_parameters,
+    rejected,
+    terms_hash,
+)
 from crowdml.types import Array
 
 __all__ = ["Agreement", "Approval", "require_successor"]
@@ -75,6 +84,7 @@ class Agreement:
         if checkout.state is State.PAUSED:
             raise rejected("task-paused", Phrase("the task is paused."))
         try:
+            self._require_start(checkout)
             return decode_parameters(checkout.parameters, self._model.size)
         except InvalidInput as error:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
@@ -90,6 +100,17 @@ class Agreement:
             raise Unreachable(str(error)) from error
         self._require_terms(model.about.terms_sha256)
         return model
+
+    def _require_start(self, checkout: Checkout) -> None:
+        """Version 0 of a task with a start must be the start that was agreed to."""
+        start = self.terms.model.start
+        if start is None or checkout.version:
+            return
+        found = hashlib.sha256(checkout.parameters).hexdigest()
+        if found != start.sha256:
+            raise InvalidInput(
+                f"version 0 must be the start that the terms name, {start.sha256}, found {found}."
+            )
 
     def _require_terms(self, terms_sha256: str) -> None:
         if terms_sha256 != self.terms_sha256:

@@ -10,7 +10,7 @@ from crowdml.learnt.estimator import (
     estimator,
 )
 from crowdml.learnt.file import FORMATS, read_model, write_model
-from crowdml.learnt.start import Start, read_start, write_start
+from crowdml.learnt.start import Start, read_start, start_of, write_start
 
 __all__ = [
     "FORMATS",
@@ -24,6 +24,7 @@ __all__ = [
     "read_arrays",
     "read_model",
     "read_start",
+    "start_of",
     "write_model",
     "write_start",
 ]

@@ -15,7 +15,7 @@ from crowdml.learnt.file import read_model
 from crowdml.models import MODELS
 from crowdml.types import Array
 
-__all__ = ["Start", "read_start", "write_start"]
+__all__ = ["Start", "read_start", "start_of", "write_start"]
 
 FORMAT = "crowdml start 1"
 LARGEST = 1e30
@@ -150,10 +150,10 @@ def write_start(start: Start) -> bytes:
 def read_start(data: bytes, name: str) -> Start:
     """Read a start, or a model that crowdml has exported; errors call the file `name`."""
     if not data.startswith(b"PK"):
-        return _learnt(read_model(data, name))
+        return start_of(read_model(data, name))
     arrays = read_arrays(data, name)
     if "format" in arrays and arrays["format"].tolist() != FORMAT:
-        return _learnt(read_model(data, name))
+        return start_of(read_model(data, name))
     said = {key: array.tolist() for key, array in arrays.items()}
     try:
         weights, intercepts = said.pop("weights"), said.pop("intercepts", None)
@@ -169,7 +169,7 @@ def read_start(data: bytes, name: str) -> Start:
         raise _not_a_start(name, error) from error
 
 
-def _learnt(model: LearntModel) -> Start:
+def start_of(model: LearntModel) -> Start:
     """The start that a learnt model is: nobody knows how far it is from the next crowd's."""
     about = msgspec.structs.asdict(model.about)
     same = ("kind", "labels", "names", "center", "scale", "length", "missing", "norm")

@@ -35,6 +35,7 @@ from crowdml.protocol.rules import name_is_taken
 from crowdml.protocol.sensor import GAP_SECONDS, GAP_TICKS, SUMMARY, Sensor, features_made
 from crowdml.protocol.sensors import SENSORS, SensorKind
 from crowdml.protocol.start import StartReach, StartSpec, StartTerms
+from crowdml.protocol.starting import StartFile
 from crowdml.protocol.task import Task
 from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
 from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
@@ -76,6 +77,7 @@ __all__ = [
     "Review",
     "Sensor",
     "SensorKind",
+    "StartFile",
     "StartReach",
     "StartSpec",
     "StartTerms",

@@ -5,16 +5,20 @@ import tomllib
 
 import msgspec
 
-from crowdml.errors import InvalidTask, Mistake
+from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.optim import Optimizer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Role, Unit
 from crowdml.protocol.mechanisms import MECHANISMS, Wanted, kind_in
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
+from crowdml.protocol.start import StartReach, StartSpec
+from crowdml.protocol.starting import StartFile, place_start
 from crowdml.protocol.task_file import FILE, Enrolment, OptimizerSpec, Stop, TaskFile, with_derived
 from crowdml.protocol.task_rules import TASK_RULES
-from crowdml.protocol.terms import Terms, make_model
+from crowdml.protocol.terms import ModelSettings, ModelTerms, Terms, make_model
+from crowdml.protocol.wording import shown
+from crowdml.types import Array
 
 __all__ = ["Task"]
 
@@ -34,6 +38,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     optimizer: OptimizerSpec
     stop: Stop
     enrolment: Enrolment
+    start: StartSpec | None = None
 
     @property
     def name(self) -> str:
@@ -61,13 +66,36 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def reach(self) -> float:
-        """D, where the optimizer does not say how far w is expected to go from the start."""
+        """D, where neither the optimizer nor a start says how far w is expected to go."""
         return self.terms.kind.reach_of(self.terms.n_classes, self.terms.target.scale)
+
+    @property
+    def start_reach(self) -> StartReach | None:
+        """What decides D from the task's start; None where there is no start that knows it."""
+        start, terms = self.start, self.terms.model.start
+        if not start or not terms or start.distance is None or terms.rows is None:
+            return None
+        size, scale = self.terms.make_model().size, self.terms.target.scale
+        return StartReach(start.distance, terms.rows, terms.people, size, scale)
+
+    @property
+    def w0(self) -> Array | None:
+        """w at version 0; None for zero. `InvalidInput` unless it is what the terms name."""
+        agreed = self.terms.model.start.sha256 if self.terms.model.start else None
+        found = self.start.sha256 if self.start else None
+        if agreed != found:
+            raise InvalidInput(
+                f"the start of {self.name} must have the hash that its terms name, "
+                f"{agreed or 'none'}, found {found or 'none'}. It was changed after the task was "
+                "created: restore a backup."
+            )
+        return self.start.w if self.start else None
 
     def make_optimizer(self) -> Optimizer:
         """How the server steps, with all that the task leaves open settled from public numbers."""
         updates = self.t_max * self.terms.collection.roles.share(Role.TRAIN)
-        spec = self.optimizer.with_plan(updates, self.terms.mechanism(), self.reach)
+        known = self.terms.mechanism()
+        spec = self.optimizer.with_plan(updates, known, self.reach, self.start_reach)
         return spec.make(self.terms.model.radius)
 
     @classmethod
@@ -76,8 +104,11 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.json.decode(document, type=cls, dec_hook=read_open)
 
     @classmethod
-    def from_toml(cls, text: str, *rules: FieldRule) -> "Task":
-        """Parse a task file; `InvalidTask` has every wrong field, by these further rules too."""
+    def from_toml(cls, text: str, *rules: FieldRule, start: StartFile | None = None) -> "Task":
+        """Parse a task file; `InvalidTask` has every wrong field, by these further rules too.
+
+        `start` is what the caller has read from the place that `model.start` names.
+        """
         try:
             document = with_derived(tomllib.loads(text, parse_float=_finite))
         except (ValueError, RecursionError) as error:
@@ -85,7 +116,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InvalidTask(Mistake(FILE, must)) from error
         kind = kind_in(document)
         own = kind.task_rules if kind else ()
-        return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *own, *rules)))
+        return _task(read(document, TaskFile, FILE, (*RULES, *TASK_RULES, *own, *rules)), start)
 
 
 def _finite(text: str) -> float:
@@ -96,7 +127,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def _task(file: TaskFile) -> Task:
+def _task(file: TaskFile, start: StartFile | None) -> Task:
     n_classes, spec = len(file.target.labels), file.privacy
     collection = file.collection.terms(spec.mechanism, n_classes)
     wanted = Wanted(
@@ -120,8 +151,23 @@ def _task(file: TaskFile) -> Task:
         sensors=file.sensors,
         features=file.features,
         target=file.target,
-        model=msgspec.structs.replace(file.model, clip=clip),
+        model=_model_terms(file, clip),
         privacy=kind.terms.of(wanted),
         collection=collection,
     )
-    return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment)
+    kept = None
+    if start is not None:
+        said, kept = place_start(start, terms, file.model.pilot)
+        with_start = msgspec.structs.replace(terms.model, start=said)
+        terms = msgspec.structs.replace(terms, model=with_start)
+    elif file.model.start is not None:
+        must = Phrase("must be read together with the task file")
+        remedy = Phrase("Create the task with `crowdml task create`.")
+        raise InvalidTask(Mistake("model.start", must, shown(file.model.start), remedy))
+    return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment, kept)
+
+
+def _model_terms(file: TaskFile, clip: float | None) -> ModelTerms:
+    names = ModelSettings.__struct_fields__
+    settings = {name: getattr(file.model, name) for name in names}
+    return ModelTerms(**settings | {"clip": clip})

@@ -23,7 +23,7 @@ from crowdml.protocol.terms import (
     CheckinShare,
     CollectionTerms,
     LineText,
-    ModelTerms,
+    ModelSettings,
     Purpose,
     Target,
 )
@@ -56,6 +56,13 @@ EPSILON = Phrase(
     least=number(SMALLEST_EPSILON),
     most=number(LARGEST_EPSILON),
 )
+
+
+class ModelSpec(ModelSettings, frozen=True, forbid_unknown_fields=True):
+    """[model]: as in the terms, with the file that w starts from, and words about its pilot."""
+
+    start: LineText | None = None
+    pilot: Text = ""
 
 
 class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,7 +189,7 @@ class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     sensors: Text
     features: Features
     target: Target = Target()
-    model: ModelTerms
+    model: ModelSpec
     privacy: PrivacySpec = PrivacySpec()
     collection: CollectionSpec
     optimizer: OptimizerSpec = OptimizerSpec()

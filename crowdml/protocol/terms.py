@@ -25,12 +25,14 @@ from crowdml.protocol.mechanisms import (
 from crowdml.protocol.promise import Promise
 from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
+from crowdml.protocol.start import StartTerms
 
 __all__ = [
     "CheckinShare",
     "CollectionTerms",
     "LineText",
     "ModelName",
+    "ModelSettings",
     "ModelTerms",
     "PrivacyTerms",
     "Purpose",
@@ -61,8 +63,8 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scale: Positive = 1.0
 
 
-class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """h, l, λ, S and the domain of w.
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """h, l, λ, S and the domain of w: what a task file and the terms have in common.
 
     `clip` is null where the mechanism needs none, and a task file may leave it out; `delta` belongs
     to huber, `tolerance` to ridge and huber (what counts as an error).
@@ -75,6 +77,12 @@ class ModelTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intercept: bool = False
     delta: Positive = 1.0
     tolerance: Positive = 1.0
+
+
+class ModelTerms(ModelSettings, frozen=True, forbid_unknown_fields=True):
+    """The model, and where w starts if not at zero."""
+
+    start: StartTerms | None = None
 
 
 class CollectionTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,7 +229,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-def make_model(spec: ModelTerms, n_features: int, n_classes: int) -> Model:
+def make_model(spec: ModelSettings, n_features: int, n_classes: int) -> Model:
     """The model that these terms describe; a combination that cannot be is refused."""
     mistakes = tuple(model_mistakes(spec.kind, spec.intercept, n_features, n_classes))
     if mistakes:

@@ -36,7 +36,7 @@ class Fold:
         self.step = CheckinStep.of(task, self.mechanism)
         untold = self.mechanism.unit is Unit.CHECKIN
         totals = Totals((0.0,) * self.model.n_classes, None if untold else 0)
-        self.learning: LearningState = self.step.start(self.model.size, totals)
+        self.learning: LearningState = self.step.start(self.model.size, totals, task.w0)
         self.active = ActiveDevices()
         self.history = History()
         self._reopened: frozenset[int] = frozenset()

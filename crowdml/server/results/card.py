@@ -111,6 +111,8 @@ def _learnt(task: Task, now: Statistics) -> Iterator[str]:
     labels = terms.target.labels
     answer = ", ".join(labels) if labels else "a number"
     yield f"- **Answer**: {answer}. {terms.target.description}".rstrip()
+    if terms.model.start is not None:
+        yield f"- **Start**: {terms.model.start.phrase}"
 
 
 def _quality(task: Task, now: Statistics) -> Iterator[str]:
@@ -146,6 +148,12 @@ def _privacy(task: Task, about: About) -> Iterator[str]:
     words = f", which {MECHANISMS[about.mechanism].words}" if promise.private else ""
     yield f"- **Mechanism**: {about.mechanism}{words}."
     yield f"- **ε** = {about.epsilon}, **δ** = {about.delta:g}, for one {about.unit}."
+    start = task.terms.model.start
+    if start is not None and start.rows is not None:
+        yield (
+            "- **Outside of this promise** are the people of the pilot that the model starts from: "
+            "their samples were not hidden."
+        )
     yield f"- **Terms** that every participant agreed to, by SHA-256: `{about.terms_sha256}`"
 
 

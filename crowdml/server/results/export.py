@@ -16,7 +16,8 @@ def learnt_model(now: Published) -> LearntModel:
     model, w = now.task.terms.make_model(), now.learnt
     if not isinstance(model, LinearModel):
         raise TypeError(f"only linear models can be exported, found {type(model).__name__}")
-    if not w.any():
+    w0 = now.task.w0
+    if np.array_equal(w, np.zeros_like(w) if w0 is None else w0):
         words = Phrase(
             "{task} has learnt nothing yet: of its {n} check-ins none has changed the model. "
             "Try again when there are more.",

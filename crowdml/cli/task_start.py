@@ -1,0 +1,61 @@
+"""The start that a task file names: a file beside it, or the model of another task."""
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crowdml.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from crowdml.learnt import Start
+    from crowdml.protocol import Task
+
+__all__ = ["about_start", "read_named_start"]
+
+
+def read_named_start(text: str, file: Path) -> "Start | None":
+    """Read the start that the text of this task file names; None where it names none."""
+    name = _named(text)
+    if name is None:
+        return None
+    from crowdml.learnt import read_start, start_of
+
+    if "://" in name:
+        from crowdml.device import load_model
+
+        return start_of(load_model(name))
+    try:
+        data = (file.parent / name).read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", error)
+        raise InvalidInput(
+            f"model.start must be a file beside the task file, and {name} cannot be read: {why}."
+        ) from error
+    return read_start(data, name)
+
+
+def _named(text: str) -> str | None:
+    """What a task file says of its start; whatever else is wrong in it is found later."""
+    try:
+        name = tomllib.loads(text)["model"]["start"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    return name if isinstance(name, str) and name else None
+
+
+def about_start(task: "Task") -> list[str]:
+    """What an owner should know about the start of a new task."""
+    said = task.terms.model.start
+    if said is None or task.start is None:
+        return []
+    lines = [str(said.phrase)]
+    if said.rows is not None:
+        lines.append(
+            "The start is public from now on. It says something about the people of the pilot, "
+            "whom this task's promise does not protect."
+        )
+    if task.start_reach is None and task.optimizer.planned and task.optimizer.reach is None:
+        lines.append(
+            "The start does not say how sure it is of itself, so the task uses the default reach."
+        )
+    return lines
