@@ -62,7 +62,7 @@ class CheckinStep(NamedTuple):
         w starts at `w0`, or at zero: the risks are convex, and a start that needs no randomness
         makes the result reproducible by anyone who has the log.
         """
-        w = np.zeros(size) if w0 is None else np.array(w0, np.float64)
+        w = np.zeros(size) if w0 is None else w0
         return LearningState(
             version=0,
             w=w,

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
     from crowdml.simulation.schedule import Schedule, make_schedule, one_by_one, person_by_person
     from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
-    from crowdml.simulation.settings import Crowd, Learning
-    from crowdml.simulation.start import StartPoint
+    from crowdml.simulation.settings import Crowd, Learning, StartPoint
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune, validation_split
@@ -115,8 +114,7 @@ __getattr__ = lazy(
     rule=["Rule", "make_model", "make_stand_in", "model_for", "scale_of"],
     schedule=["Schedule", "make_schedule", "one_by_one", "person_by_person"],
     setting=["PlanFile", "Setting", "read_plan", "read_settings"],
-    settings=["Crowd", "Learning"],
-    start=["StartPoint"],
+    settings=["Crowd", "Learning", "StartPoint"],
     trial=["Data", "spent"],
     trials=["simulate"],
     tuning=["tune", "validation_split"],

@@ -70,8 +70,7 @@ class Ready(NamedTuple):
         draws = stand_in.draws(schedule.n_checkins, rng).astype(np.float32)
         order = schedule.start, schedule.version
         checkins = Checkins(self.x, self.lengths, self.y, *order, draws)
-        w0 = _in_kernel_order(self.rule.w0, self._model).astype(np.float32)
-        w = fold(checkins, self._setting(), w0, streams, stops, wrong)
+        w = fold(checkins, self._setting(), streams, stops, wrong)
         return _in_model_order(w.astype(np.float64), self._model), wrong
 
     @property
@@ -100,6 +99,7 @@ class Ready(NamedTuple):
             c=float(step.c or 0.0),
             radius=learning.radius,
             averaging=-1.0 if step.averaging is None else step.averaging,
+            w0=_in_kernel_order(self.rule.w0, model).astype(np.float32),
         )
 
 
@@ -144,16 +144,17 @@ def _scales(stand_in: StandIn, schedule: Schedule) -> Float32s:
     return scales
 
 
-def _in_kernel_order(w: Array, model: LinearModel) -> Array:
-    """From K×D, then the K intercepts, to the kernel's (D+1)×K, a feature after the other."""
-    split = model.n_scores * model.n_features
-    weights = w[:split].reshape(model.n_scores, model.n_features)
-    return np.hstack([weights.T.ravel(), w[split:]])
-
-
 def _in_model_order(w: Array, model: LinearModel) -> Array:
     """From K×(D+1) with the intercept last in each row to K×D, then the K intercepts."""
     if not model.intercept:
         return w
     cube = w.reshape(len(w), model.n_scores, model.n_features + 1)
     return np.hstack([cube[:, :, :-1].reshape(len(w), -1), cube[:, :, -1]])
+
+
+def _in_kernel_order(w: Array, model: LinearModel) -> Array:
+    """The inverse of `_in_model_order`, for one w."""
+    if not model.intercept:
+        return w
+    weights = w[: -model.n_scores].reshape(model.n_scores, model.n_features)
+    return np.hstack([weights, w[-model.n_scores :, None]]).ravel()

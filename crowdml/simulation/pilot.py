@@ -11,8 +11,7 @@ from crowdml.simulation.baselines import error_rate
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.rule import model_for
-from crowdml.simulation.settings import Crowd
-from crowdml.simulation.start import StartPoint
+from crowdml.simulation.settings import Crowd, StartPoint
 from crowdml.types import Flags, Ints
 
 __all__ = ["TrialPilot", "set_aside"]
@@ -100,7 +99,8 @@ class TrialPilot:
             seen = self.data.bounded(plan.norm)
             fitted = fit_start(model, seen.x_train, seen.y_train, self.people, seed=self.seed)
             n_people = None if self.people is None else len(np.unique(self.people))
-            start = StartPoint(fitted.w, fitted.distance, len(seen.y_train), n_people)
+            w, n = tuple(fitted.w.tolist()), len(seen.y_train)
+            start = StartPoint(w, fitted.distance or None, n, n_people)
             self.starts[plan.norm, model] = start
         return self.starts[plan.norm, model]
 
@@ -114,4 +114,5 @@ class TrialPilot:
     def error(self, plan: Plan) -> float:
         """The error of the start alone on the test samples."""
         model = model_for(plan.learning, self.data)
-        return error_rate(model, self.start(plan).w, *self.data.bounded_test(plan.norm))
+        w = np.array(self.start(plan).w)
+        return error_rate(model, w, *self.data.bounded_test(plan.norm))

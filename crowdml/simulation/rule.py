@@ -9,11 +9,10 @@ from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
 from crowdml.optim import Optimizer
 from crowdml.privacy import UNLIMITED, StandIn
-from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, Wanted
+from crowdml.protocol import MECHANISMS, Conditions, OptimizerSpec, StartReach, Wanted
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Learning
-from crowdml.simulation.start import StartPoint
 from crowdml.types import Array
 
 __all__ = ["Rule", "make_model", "make_stand_in", "model_for", "scale_of"]
@@ -43,20 +42,30 @@ class Rule(NamedTuple):
             raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
         stand_in = make_stand_in(learning, model, schedule.batch, schedule.checkins, scale)
         reach = MECHANISMS[learning.mechanism].reach_of(model.n_classes, scale)
-        w0, start = np.zeros(model.size), None
-        if learning.start is not None:
-            w0, start = _start(learning.start, model), learning.start.reach(scale)
-        step = learning.spec.with_plan(max(1, schedule.n_checkins), stand_in, reach, start)
+        doubt = _doubt(learning, model, scale)
+        step = learning.spec.with_plan(max(1, schedule.n_checkins), stand_in, reach, doubt)
         optimizer = learning.own_optimizer or step.make(learning.radius)
-        return cls(model, stand_in, step, optimizer, w0)
+        return cls(model, stand_in, step, optimizer, _first(learning, model))
 
 
-def _start(start: StartPoint, model: Model) -> Array:
-    if len(start.w) != model.size:
+def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
+    """What decides D from the start, where there is one that knows."""
+    start = learning.start
+    if start is None or start.distance is None or start.rows is None:
+        return None
+    return StartReach(start.distance, start.rows, start.people, model.size, scale)
+
+
+def _first(learning: Learning, model: Model) -> Array:
+    """w before the first check-in."""
+    if learning.start is None:
+        return np.zeros(model.size)
+    w = np.array(learning.start.w)
+    if len(w) != model.size:
         raise InvalidInput(
-            f"the model has {model.size} parameters, found a start with {len(start.w)}."
+            f"a start must have as many parameters as the model, {model.size}, found {len(w)}."
         )
-    return np.asarray(start.w, np.float64)
+    return w
 
 
 def make_model(learning: Learning, n_features: int, n_classes: int, scale: float = 1.0) -> Model:

@@ -12,9 +12,8 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec
 from crowdml.simulation import compiled
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
-from crowdml.simulation.start import StartPoint
 
-__all__ = ["Crowd", "Learning"]
+__all__ = ["Crowd", "Learning", "StartPoint"]
 
 MOST = 10**9
 """Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
@@ -85,6 +84,29 @@ class Crowd:
 
 
 @dataclass(frozen=True)
+class StartPoint:
+    """Where w starts, and how sure the start is of itself.
+
+    Args:
+        w: The flat parameters in the model's order.
+        distance: d_boot, from which D follows; without it, D is that from zero.
+        rows: n, the rows of the pilot; a distance needs it.
+        people: P, the people in the pilot; None where that is not known.
+    """
+
+    w: tuple[float, ...]
+    distance: float | None = None
+    rows: int | None = None
+    people: int | None = None
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, self.w)):
+            raise InvalidInput("the parameters of a start must be finite, found others.")
+        if self.distance is not None and self.rows is None:
+            raise InvalidInput("a start with a distance must have the number of its rows.")
+
+
+@dataclass(frozen=True)
 class Learning:
     """How it learns: all that decides the fold.
 
@@ -109,10 +131,10 @@ class Learning:
         tolerance: For numbers: an error is a residual larger than this; the scale by default.
         limits_length: Whether no gradient may be much longer than others, as on a server: for
             mechanisms that protect samples. Not for baselines, nor for the paper's own server.
+        start: Where w starts; at zero by default.
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
             NumPy, slowly, and a warning says so.
         own_optimizer: An optimizer of one's own, likewise.
-        start: Where w starts; zero by default.
     """
 
     mechanism: str = USUAL_MECHANISM
@@ -131,9 +153,9 @@ class Learning:
     delta: float | None = None
     tolerance: float | None = None
     limits_length: bool = True
+    start: StartPoint | None = None
     own_model: Callable[[int, int], Model] | None = None
     own_optimizer: Optimizer | None = None
-    start: StartPoint | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
+from crowdml.pilot import fit_start
 from crowdml.simulation import (
     Crowd,
     Learning,
@@ -42,10 +43,9 @@ def test_a_pilot_is_of_whole_people_or_of_random_samples() -> None:
 def test_all_crowds_of_a_trial_start_from_one_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
     """One fit for each norm, whatever the number of plans; another pilot in each trial."""
     fitted: list[float] = []
-    fit = pilots.fit_start
 
     def counted(*args: object, **settings: object) -> object:
-        found = fit(*args, **settings)  # type: ignore[arg-type]
+        found = fit_start(*args, **settings)  # type: ignore[arg-type]
         fitted.append(found.distance)
         return found
 
@@ -108,4 +108,4 @@ def test_a_pilot_that_cannot_be_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="pilot must lie in 1 … 1,000,000,000, found 0"):
         Crowd(pilot=0)
     with pytest.raises(InvalidInput, match="a pilot or a start, found both"):
-        Plan(CROWD, Learning(start=StartPoint(np.zeros(36))))
+        Plan(CROWD, Learning(start=StartPoint((0.0,) * 36)))

@@ -108,6 +108,7 @@ class FoldSetting(NamedTuple):
         c: The rate's constant.
         radius: R.
         averaging: The power of the average of iterates, or a negative number for none.
+        w0: Where w starts: K×D in rows, as `fold` gives it back.
     """
 
     model: int
@@ -126,3 +127,4 @@ class FoldSetting(NamedTuple):
     c: float
     radius: float
     averaging: float
+    w0: Float32s

@@ -51,11 +51,10 @@ ROW = (-(-REMEMBERED // LANES) + 1) * LANES
 
 
 @njit(fastmath=True, nogil=True, cache=True)
-def fold(checkins, setting, w0, streams, stops, errors):  # type: ignore[no-untyped-def]
+def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-def]
     """The parameters after `stops[i]` check-ins, one row for each i.
 
     Args:
-        w0: Where w starts, in the order of w[j, k] above.
         streams: Generators for the noise.
         stops: Where to look, not decreasing.
         errors: Gets, for each check-in, how many of its samples were predicted wrongly.
@@ -78,18 +77,21 @@ def fold(checkins, setting, w0, streams, stops, errors):  # type: ignore[no-unty
     s = np.zeros(longest * wide, np.float32)
     g = np.zeros(room, np.float32)
     memory = np.zeros(room, np.float32)
-    origin = np.zeros(room, np.float32)
-    origin[:size] = w0
-    ring[:size] = w0
-    average = origin.copy()
+    average = np.zeros(room, np.float32)
     noise = np.zeros(room, np.float32)
     newest = np.full(REMEMBERED, UNLIMITED)
     ordered = np.full(2 * ROW, UNLIMITED)
     ordered[0] = ordered[ROW] = -ONE
+    origin = np.zeros(room, np.float32)
     out = np.zeros((len(stops), size), np.float32)
+    for j in range(n_features):
+        for k in range(n_scores):
+            origin[j * n_scores + k] = setting.w0[k * n_features + j]
+    ring[:room] = origin
+    average[:] = origin
     looked = 0
     while looked < len(stops) and stops[looked] == 0:
-        _look(out, looked, origin, 0, n_features, n_scores)
+        out[looked] = setting.w0
         looked += 1
 
     slot = 0  # of the newest version, i % depth without a division
@@ -151,20 +153,13 @@ def fold(checkins, setting, w0, streams, stops, errors):  # type: ignore[no-unty
                 mean = load(average, at)
                 store(average, at, mean + (load(ring, new + at) - mean) * weight)
         while looked < len(stops) and stops[looked] == t:
-            if averaging >= 0.0:
-                _look(out, looked, average, 0, n_features, n_scores)
-            else:
-                _look(out, looked, ring, new, n_features, n_scores)
+            for j in range(n_features):
+                for k in range(n_scores):
+                    p = j * n_scores + k
+                    kept = average[p] if averaging >= 0.0 else ring[new + p]
+                    out[looked, k * n_features + j] = kept
             looked += 1
     return out
-
-
-@njit(forceinline=True, cache=True)
-def _look(out, row, w, first, n_features, n_scores):  # type: ignore[no-untyped-def]
-    """Copy w[j, k], which begins at `first`, to row `row` of `out` in the order K×D."""
-    for j in range(n_features):
-        for k in range(n_scores):
-            out[row, k * n_features + j] = w[first + j * n_scores + k]
 
 
 @njit(fastmath=True, forceinline=True, cache=True)

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdml.errors import InvalidInput
+from crowdml.optim import pilot_reach, signal_ratio
 from crowdml.privacy import rho_of
 from crowdml.protocol import MECHANISMS, Task
-from crowdml.simulation import Crowd, Learning, Plan, uniform_delay
+from crowdml.simulation import Crowd, Learning, Plan, StartPoint, uniform_delay
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.rule import Rule, make_model, make_stand_in
 from crowdml.simulation.trial import prepare, run_trial
@@ -88,6 +89,61 @@ def test_fold_is_the_obvious_one_in_l2(
         fast, slow = both(learning, crowd)
         assert np.abs(slow).max() > 0.01
         np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
+
+
+def started(size: int) -> StartPoint:
+    return StartPoint(tuple(np.random.default_rng(5).normal(size=size).tolist()))
+
+
+@pytest.mark.parametrize("model", ["softmax", "huber"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_both_folds_begin_at_the_start(model: str, optimizer: tuple[str, str]) -> None:
+    data = classes() if model == "softmax" else numbers()
+    for intercept, averaging in itertools.product((False, True), (None, 3.0)):
+        learning = Learning(
+            mechanism="gaussian",
+            c=0.05,
+            optimizer=optimizer[0],
+            rate=optimizer[1],
+            model=model,
+            intercept=intercept,
+            averaging=averaging,
+        )
+        start = started(make_model(learning, 7, len(data.labels)).size)
+        learning = replace(learning, start=start)
+        fast, slow = both(learning, replace(CROWD, batch=4))
+        np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
+        schedule = prepare(data, CROWD, np.random.default_rng(0))
+        for fold in (learn, fold_slowly):
+            w, _ = fold(data, schedule, learning, np.array([0, 1]), np.random.default_rng(0))
+            np.testing.assert_allclose(w[0], start.w, rtol=1e-6)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_start_decides_how_far_w_goes(mechanism: str) -> None:
+    data = classes()
+    schedule = prepare(data, CROWD, np.random.default_rng(0))
+    learning = Learning(mechanism=mechanism, epsilon=2.0)
+    size = make_model(learning, 7, 3).size
+    far = replace(learning, start=started(size))
+    known = replace(learning, start=replace(started(size), distance=3.0, rows=100, people=2))
+    by_default, unsure, sure = (Rule.of(each, data, schedule) for each in (learning, far, known))
+    assert unsure.step == by_default.step, "without a distance, D is that from zero"
+    stand_in = sure.stand_in
+    ratio = signal_ratio(schedule.n_checkins, stand_in.length, stand_in.noise_energy)
+    reach = pilot_reach(3.0, 100, 2, ratio, size)
+    given = replace(learning, reach=reach).spec.with_plan(schedule.n_checkins, stand_in, 1.0)
+    assert sure.step.c == pytest.approx(given.c)
+    assert sure.step.averaging == by_default.step.averaging
+
+
+def test_a_start_must_fit_the_model() -> None:
+    with pytest.raises(InvalidInput, match="as many parameters as the model, 21, found 20"):
+        both(Learning(c=1.0, start=started(20)))
+    with pytest.raises(InvalidInput, match="must be finite"):
+        StartPoint((math.nan,))
+    with pytest.raises(InvalidInput, match="the number of its rows"):
+        StartPoint((1.0,), distance=2.0)
 
 
 @settings(deadline=None, max_examples=40)
