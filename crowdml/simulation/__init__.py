@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.simulation.advice import Advice, Gathering, Option, advise
+    from crowdml.simulation.advice import (
+        Advice,
+        EpsilonOption,
+        Gathering,
+        Option,
+        PilotAdvice,
+        advise,
+        pilot_advice,
+    )
     from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
         NotebookFigure,
         check_format,
         draw_curves,
+        draw_epsilons,
         draw_options,
         save,
     )
@@ -48,10 +57,12 @@ __all__ = [
     "Data",
     "Dataset",
     "Delay",
+    "EpsilonOption",
     "Gathering",
     "Learning",
     "NotebookFigure",
     "Option",
+    "PilotAdvice",
     "Plan",
     "PlanFile",
     "Presence",
@@ -67,6 +78,7 @@ __all__ = [
     "check_format",
     "constant_delay",
     "draw_curves",
+    "draw_epsilons",
     "draw_options",
     "error_rate",
     "exponential_delay",
@@ -84,6 +96,7 @@ __all__ = [
     "one_by_one",
     "person_by_person",
     "perturb",
+    "pilot_advice",
     "read_plan",
     "read_settings",
     "save",
@@ -99,7 +112,15 @@ __all__ = [
 # Data sets and baselines need no compiler: the demo has them without one.
 __getattr__ = lazy(
     __name__,
-    advice=["Advice", "Gathering", "Option", "advise"],
+    advice=[
+        "Advice",
+        "EpsilonOption",
+        "Gathering",
+        "Option",
+        "PilotAdvice",
+        "advise",
+        "pilot_advice",
+    ],
     arrivals=["Arrivals", "Presence"],
     baselines=["central_batch", "error_rate", "guess_error", "perturb"],
     curve=["Curve"],
@@ -109,7 +130,15 @@ __getattr__ = lazy(
     notebook=["ProgressBar"],
     pilot=["set_aside"],
     plan=["APPROACHES", "Plan"],
-    plot=["COLOURS", "NotebookFigure", "check_format", "draw_curves", "draw_options", "save"],
+    plot=[
+        "COLOURS",
+        "NotebookFigure",
+        "check_format",
+        "draw_curves",
+        "draw_epsilons",
+        "draw_options",
+        "save",
+    ],
     results=["Results"],
     rule=["Rule", "make_model", "make_stand_in", "model_for", "scale_of"],
     schedule=["Schedule", "make_schedule", "one_by_one", "person_by_person"],

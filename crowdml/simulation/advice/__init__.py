@@ -1,6 +1,16 @@
 """Will this crowd learn, and with which settings? Simulated before anybody is asked."""
 
 from crowdml.simulation.advice.advice import Advice, Gathering, Option
+from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
+from crowdml.simulation.advice.pilot_search import pilot_advice
 from crowdml.simulation.advice.search import advise
 
-__all__ = ["Advice", "Gathering", "Option", "advise"]
+__all__ = [
+    "Advice",
+    "EpsilonOption",
+    "Gathering",
+    "Option",
+    "PilotAdvice",
+    "advise",
+    "pilot_advice",
+]
