@@ -9,8 +9,9 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
 from crowdml.cli.output import print_json, say
+from crowdml.cli.task_new import new
 from crowdml.cli.task_start import about_start, read_named_start
-from crowdml.cli.task_starter import STARTER, own_words
+from crowdml.cli.task_starter import own_words
 from crowdml.errors import InvalidInput
 from crowdml.visible import visible
 
@@ -23,13 +24,8 @@ __all__ = ["app"]
 
 app = typer.Typer(help="Create and steer tasks.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The task's name.")]
+app.command()(new)
 KEYS = ("name", "title", "state", "mechanism", "epsilon", "devices", "checkins")
-
-
-@app.command()
-def new(name: NAME = "my-task") -> None:
-    """Print a task file to start from."""
-    say(*STARTER.format(name=name).splitlines())
 
 
 @app.command()

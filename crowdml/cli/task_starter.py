@@ -6,21 +6,13 @@ from functools import partial
 
 from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
-from crowdml.protocol import FieldRule
+from crowdml.protocol import PILOT_WORDS, TASK_HEAD, FieldRule
 
 __all__ = ["STARTER", "own_words"]
 
-STARTER = """\
-# A crowdml task. Everything that decides what leaves a device is part of the terms, which
-# participants agree to and their devices pin: it cannot be changed later.
-name = "{name}"
-title = "What is this device doing?"
-objective = "Say in plain words what is learnt, and what for."
-owner = "Say who runs the task."
-contact = "Say how to reach you: a mail address, a page."
-purpose = "Say what the model will be used for, and by whom."
-sensors = "Say in plain words which sensors are read, and how often."
-
+STARTER = (
+    TASK_HEAD.replace("{title}", '"What is this device doing?"')
+    + """
 [features]                  # x: the numbers computed on the device from the sensors
 count = 33
 description = "Say how they are computed."
@@ -53,11 +45,12 @@ updates = 1000              # how many check-ins you expect, within a factor of 
 mode = "open"               # or "invite"
 # max_staleness = 1000      # refuse check-ins that are later than so many others
 """
+)
 
 
 def own_words() -> Iterator[FieldRule]:
     """Reject the template's sentences: participants decide by the owner's own."""
-    template = tuple(re.findall(r'"(Say [^"]+)"', STARTER))
+    template = (*re.findall(r'"(Say [^"]+)"', STARTER), PILOT_WORDS)
 
     def check(field: str, sentence: str) -> Iterator[Mistake]:
         if sentence.startswith(template):
@@ -66,5 +59,6 @@ def own_words() -> Iterator[FieldRule]:
             remedy = Phrase("Participants read it before they agree.")
             yield Mistake(field, rule, found, remedy)
 
-    for field in ("objective", "owner", "contact", "purpose", "sensors", "features.description"):
+    sentences = ("objective", "owner", "contact", "purpose", "sensors")
+    for field in (*sentences, "features.description", "model.pilot"):
         yield FieldRule((field,), partial(check, field))

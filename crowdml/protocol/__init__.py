@@ -38,6 +38,7 @@ from crowdml.protocol.start import StartReach, StartSpec, StartTerms
 from crowdml.protocol.starting import StartFile
 from crowdml.protocol.task import Task
 from crowdml.protocol.task_file import COUNTERS, EVALUATORS, CollectionSpec, OptimizerSpec, TaskFile
+from crowdml.protocol.task_head import PILOT_WORDS, TASK_HEAD
 from crowdml.protocol.terms import CollectionTerms, ModelTerms, Target, Terms, terms_hash
 from crowdml.protocol.toml import TomlValue, recommended_fields, set_fields
 from crowdml.protocol.wording import listed
@@ -53,9 +54,11 @@ __all__ = [
     "MEDIA_TYPE",
     "MISSING",
     "MOST_SCALES",
+    "PILOT_WORDS",
     "PROBLEMS",
     "SENSORS",
     "SUMMARY",
+    "TASK_HEAD",
     "TERMS_HEADER",
     "USUAL_MECHANISM",
     "Checkin",

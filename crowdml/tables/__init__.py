@@ -10,7 +10,7 @@ from crowdml.tables.dialect import (
     separators,
 )
 from crowdml.tables.layout import ANSWERS, CsvLayout, answer_name, find_layout
-from crowdml.tables.names import check_columns, missing_column, quoted
+from crowdml.tables.names import check_columns, missing_column, nearest_name, quoted, split_unit
 from crowdml.tables.table import Table, read_table
 
 __all__ = [
@@ -24,10 +24,12 @@ __all__ = [
     "guess_dialect",
     "is_number",
     "missing_column",
+    "nearest_name",
     "quoted",
     "read_arrays",
     "read_dialect",
     "read_table",
     "rows",
     "separators",
+    "split_unit",
 ]

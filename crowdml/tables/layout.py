@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.tables.dialect import CsvDialect
-from crowdml.tables.names import check_columns, missing_column, quoted
+from crowdml.tables.names import check_columns, missing_column, quoted, split_unit
 
 __all__ = ["ANSWERS", "CsvLayout", "answer_name", "find_layout"]
 
@@ -65,7 +65,7 @@ def find_layout(
         label: The name of the column with the answer, if it is known.
         last: Whether the last column is the answer where none has a usual name for it.
     """
-    header = dialect.split(first)
+    header = [_without_unit(cell, names) for cell in dialect.split(first)]
     wrong = check_columns(names, header)
     twice = [name for name in names if header.count(name) > 1]
     if twice and not wrong:
@@ -80,6 +80,12 @@ def find_layout(
             )
         answer = header[-1]
     return CsvLayout(dialect, tuple(header), tuple(names), answer)
+
+
+def _without_unit(header: str, names: Sequence[str]) -> str:
+    """The name in a header such as `light [lux]`, where the task calls the column `light`."""
+    name = split_unit(header)[0]
+    return name if header not in names and name in names else header
 
 
 def answer_name(names: Iterable[str], found: Sequence[str], label: str | None) -> str | None:

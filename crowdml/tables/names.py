@@ -1,17 +1,20 @@
 """Columns by name, and what to say when one is missing or misspelt."""
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 from crowdml.visible import visible
 
-__all__ = ["check_columns", "missing_column", "quoted"]
+__all__ = ["check_columns", "missing_column", "nearest_name", "quoted", "split_unit"]
 
 LONGEST_QUOTE = 40
 """Characters of a value that an error shows."""
 
 MOST_NAMES = 10
 """Names that an error lists."""
+
+UNIT = re.compile(r"(.*\S)\s*[\[(]([^\[\]()]*)[\])]")
 
 
 def check_columns(names: Sequence[str], found: Iterable[object], extra: bool = True) -> str | None:
@@ -34,7 +37,7 @@ def check_columns(names: Sequence[str], found: Iterable[object], extra: bool = T
         return missing_column(first, [name for name in present if name not in known])
     unknown = [] if extra else sorted(set(present).difference(names))
     if unknown:
-        return f"{quoted(unknown[0])} is not known.{_nearest(unknown[0], names)}"
+        return f"{quoted(unknown[0])} is not known.{nearest_name(unknown[0], names)}"
     return None
 
 
@@ -53,13 +56,28 @@ def missing_column(name: str, others: Sequence[str]) -> str:
     return said
 
 
+def split_unit(header: str) -> tuple[str, str]:
+    """Return the name and the unit in a column's header; the unit is empty where there is none.
+
+    >>> split_unit("temperature [°C]"), split_unit("light (lux)"), split_unit("hour")
+    (('temperature', '°C'), ('light', 'lux'), ('hour', ''))
+    """
+    found = UNIT.fullmatch(header.strip())
+    return (found[1], found[2].strip()) if found else (header.strip(), "")
+
+
 def quoted(value: object) -> str:
     """A value as errors show it, which is never longer than a few words."""
     text = visible(repr(value))
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest_name(name: str, names: Sequence[str]) -> str:
+    """Return what to add to an error about an unknown name: the one that is meant, or all.
+
+    >>> nearest_name("votes", ["vote", "light"])
+    " Did you mean 'vote'?"
+    """
     meant = difflib.get_close_matches(name, names, n=1)
     return f" Did you mean {quoted(meant[0])}?" if meant else f" Known are {_list(names)}."
 

@@ -1,9 +1,10 @@
 """A whole file of samples as named columns: CSV, JSON lines or npz."""
 
+import io
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -87,24 +88,33 @@ class Table:
         )
 
 
-def read_table(path: Path, dialect: CsvDialect | None = None, most: int | None = None) -> Table:
+def read_table(
+    source: Path | bytes,
+    dialect: CsvDialect | None = None,
+    most: int | None = None,
+    name: str | None = None,
+) -> Table:
     """Read a .csv, .jsonl (or .json) or .npz file.
 
     Args:
+        source: The file, or its bytes.
         dialect: How a CSV file is written, where its first line does not show it.
-        most: The most rows that a file may have.
+        most: The most rows that a file may have; reading stops there.
+        name: What errors call the file; its ending tells .npz from the others.
     """
-    if path.suffix == ".npz":
-        return _limited(_from_arrays(path), most)
+    name = str(source) if name is None else name
+    if name.endswith(".npz"):
+        return _limited(_from_arrays(source, name), most)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = list(file if most is None else islice(file, 2 * most + 100))
+        opened = source.open("rb") if isinstance(source, Path) else io.BytesIO(source)
+        with io.TextIOWrapper(opened, encoding="utf-8-sig", newline="") as file:
+            first = next((line for line in file if line.strip()), "")
+            file.seek(0)
+            if first.lstrip().startswith("{"):
+                return _limited(_from_json(name, file, most), most)
+            return _limited(_from_csv(name, file, dialect or guess_dialect(first), most), most)
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read as a .csv file: {error}") from error
-    first = next((line for line in lines if line.strip()), "")
-    if first.lstrip().startswith("{"):
-        return _limited(_from_json(path, lines), most)
-    return _limited(_from_csv(path, lines, dialect or guess_dialect(first)), most)
+        raise InvalidInput(f"{name} cannot be read as a .csv file: {error}") from error
 
 
 def _limited(table: Table, most: int | None) -> Table:
@@ -115,31 +125,33 @@ def _limited(table: Table, most: int | None) -> Table:
     return table
 
 
-def _from_csv(path: Path, lines: list[str], dialect: CsvDialect) -> Table:
+def _from_csv(name: str, lines: Iterable[str], dialect: CsvDialect, most: int | None) -> Table:
     found: list[tuple[int, list[str]]] = []
     for number, row in rows(lines, 1, dialect=dialect):
         if isinstance(row, InvalidSample):
-            raise InvalidInput(f"{path} cannot be read as a .csv file: {row}")
+            raise InvalidInput(f"{name} cannot be read as a .csv file: {row}")
         if any(cell.strip() for cell in row):
             found.append((number, row))
+        if most is not None and len(found) > most + 1:
+            break
     header = [cell.strip() for cell in found[0][1]] if found else []
     named = not any(map(dialect.is_number, header[:-1]))
     if named:
         found = found[1:]
     else:
         header = [*(f"x{k}" for k in range(len(header) - 1)), "y"]
-    _require_different(path, header)
+    _require_different(name, header)
     for number, row in found:
         if len(row) != len(header):
             raise InvalidInput(
-                f"{path}, line {number}: must have {len(header)} columns as the first line has, "
+                f"{name}, line {number}: must have {len(header)} columns as the first line has, "
                 f"found {len(row)}.{separators(row)}"
             )
-    columns = {name: [row[k].strip() for _, row in found] for k, name in enumerate(header)}
-    return Table(str(path), columns, [number for number, _ in found], dialect, named)
+    columns = {column: [row[k].strip() for _, row in found] for k, column in enumerate(header)}
+    return Table(name, columns, [number for number, _ in found], dialect, named)
 
 
-def _from_json(path: Path, lines: list[str]) -> Table:
+def _from_json(name: str, lines: Iterable[str], most: int | None) -> Table:
     """One object a line; a list in it is spread over columns: x0, x1, …"""
     found: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(lines, 1):
@@ -148,12 +160,14 @@ def _from_json(path: Path, lines: list[str]) -> Table:
                 found.append((number, _spread(msgspec.json.decode(line, type=dict[str, Any]))))
             except (ValueError, RecursionError) as error:
                 raise InvalidInput(
-                    f"{path}, line {number}: must be a JSON object, found {quoted(line[:60])} "
+                    f"{name}, line {number}: must be a JSON object, found {quoted(line[:60])} "
                     f"({error})."
                 ) from error
-    names = dict.fromkeys(name for _, row in found for name in row)
-    columns = {name: [row.get(name) for _, row in found] for name in names}
-    return Table(str(path), columns, [number for number, _ in found])
+        if most is not None and len(found) > most:
+            break
+    names = dict.fromkeys(each for _, row in found for each in row)
+    columns = {each: [row.get(each) for _, row in found] for each in names}
+    return Table(name, columns, [number for number, _ in found])
 
 
 def _spread(row: dict[str, Any]) -> dict[str, Any]:
@@ -166,9 +180,9 @@ def _spread(row: dict[str, Any]) -> dict[str, Any]:
     return spread
 
 
-def _from_arrays(path: Path) -> Table:
+def _from_arrays(source: Path | bytes, name: str) -> Table:
     """Arrays of one dimension are columns; one of two has them, named by the array `names`."""
-    arrays = read_arrays(path, path)
+    arrays = read_arrays(source, name)
     names = [str(name) for name in arrays.pop("names", np.array([])).ravel()]
     columns: dict[str, list[Any]] = {}
     for key, array in arrays.items():
@@ -183,15 +197,15 @@ def _from_arrays(path: Path) -> Table:
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
         raise InvalidInput(
-            f"{path} must have arrays with one entry for each row, found the lengths "
+            f"{name} must have arrays with one entry for each row, found the lengths "
             f"{', '.join(map(str, sorted(lengths)))}."
         )
-    return Table(str(path), columns, list(range(max(lengths, default=0))))
+    return Table(name, columns, list(range(max(lengths, default=0))))
 
 
-def _require_different(path: Path, header: list[str]) -> None:
+def _require_different(file: str, header: list[str]) -> None:
     for name, times in Counter(header).most_common(1):
         if times > 1:
             raise InvalidInput(
-                f"{path}: names of columns must differ from each other, found {quoted(name)} twice."
+                f"{file}: names of columns must differ from each other, found {quoted(name)} twice."
             )

@@ -1,0 +1,113 @@
+"""crowdml task new: a task file to start from, empty or filled in by a pilot."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdml.cli.output import say
+from crowdml.cli.task_starter import STARTER
+from crowdml.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from crowdml.pilot import Draft
+
+__all__ = ["new"]
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The task's name.")] = "my-task",
+    pilot: Annotated[
+        Path | None, typer.Option(help="Samples that you may use openly: .csv, .jsonl or .npz.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The pilot's column with the answers.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="The pilot's column that says whose row each one is.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(help="The signs between columns and before decimals: ';,'.")
+    ] = None,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="How many devices you expect, M.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, max=100_000, help="How many samples each collects.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The task file to write.")] = None,
+) -> None:
+    """Print a task file to start from, or write one that a pilot has filled in."""
+    if pilot is None:
+        if (label, person, csv, devices, samples) != (None,) * 5:
+            raise InvalidInput(
+                "--label, --person, --csv, --devices and --samples need --pilot FILE."
+            )
+        text = STARTER.format(name=name)
+        if out is None:
+            say(*text.splitlines())
+        else:
+            _write_new({out: text.encode()})
+        return
+    if out is None:
+        raise InvalidInput(f"--pilot needs a file to write: --out {name}.toml.")
+    if (devices is None) != (samples is None):
+        raise InvalidInput("--devices and --samples must be given together, or neither of them.")
+    from crowdml.learnt import write_start
+    from crowdml.pilot import draft_task
+
+    _check_free(out, out.with_name(f"{name}.start.npz"))
+    data = _read(pilot)
+    draft = draft_task(
+        name,
+        data,
+        str(pilot),
+        label=label,
+        person=person,
+        csv=csv,
+        devices=devices,
+        samples=samples,
+    )
+    if devices is not None and samples is not None:
+        draft = _planned(draft, devices, samples)
+    start = out.with_name(draft.start_file)
+    _write_new({start: write_start(draft.start), out: draft.text.encode()})
+    say(*draft.findings, draft.reveals)
+    say(
+        f"wrote {out} and {start}. Replace the sentences that begin with Say, and then: "
+        f"crowdml task create {out}"
+    )
+
+
+def _planned(draft: "Draft", devices: int, samples: int) -> "Draft":
+    """The draft with the ε that a plan on the pilot recommends."""
+    return draft
+
+
+def _read(pilot: Path) -> bytes:
+    from crowdml.pilot import MOST_BYTES, check_size
+
+    try:
+        check_size(pilot.stat().st_size, str(pilot), MOST_BYTES)
+        return pilot.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"cannot read the pilot {pilot}: {error.strerror}.") from error
+
+
+def _check_free(*files: Path) -> None:
+    for file in files:
+        if file.exists():
+            raise InvalidInput(f"{file} exists, and is not overwritten. Move it, or use --out.")
+
+
+def _write_new(files: dict[Path, bytes]) -> None:
+    """Write all of these files, or none of them."""
+    _check_free(*files)
+    written: list[Path] = []
+    try:
+        for file, data in files.items():
+            with file.open("xb") as opened:
+                written.append(file)
+                opened.write(data)
+    except OSError as error:
+        for each in written:
+            each.unlink()
+        raise InvalidInput(f"cannot write {file}: {error.strerror}.") from error

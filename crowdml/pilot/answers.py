@@ -1,0 +1,144 @@
+"""The answers in a pilot: labels in order of frequency, or numbers with their usual size."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
+from crowdml.pilot.columns import cell_mistake, empty, number_in
+from crowdml.protocol import listed
+from crowdml.tables import Table, quoted
+from crowdml.types import Array, Flags
+
+__all__ = ["Answers", "read_answers"]
+
+FEWEST_ROWS = 5
+"""Rows that a label must have: with fewer, a fold of the cross-validation has none of them."""
+
+MOST_NUMBERED = 20
+"""Whole numbers that differ more often than this are a quantity, not labels."""
+
+MOST_NUMBER = 1_000_000_000
+"""The largest `scale` of a target."""
+
+WHOLE = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a pilot's rows answer.
+
+    Args:
+        labels: From the most frequent to the rarest; none where the answers are numbers.
+        y: The number of each row's label, or the row's number; NaN for a row that is left out.
+        rare: The labels that are left out, with their rows.
+    """
+
+    labels: tuple[str, ...]
+    y: Array
+    rare: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def kept(self) -> Flags:
+        """Which rows are not left out."""
+        kept: Flags = ~np.isnan(self.y)
+        return kept
+
+    @property
+    def scale(self) -> float:
+        """The usual distance of a number from the median, with two digits; 1 for labels."""
+        if self.labels:
+            return 1.0
+        distance = np.sqrt(np.mean((self.y - np.median(self.y)) ** 2))
+        return float(f"{distance:.1e}")
+
+    @property
+    def guess_error(self) -> float:
+        """How often the most frequent label is wrong, or the median by more than half a scale."""
+        if self.labels:
+            return float((self.y[self.kept] != 0).mean())
+        return float((np.abs(self.y - np.median(self.y)) > self.scale / 2).mean())
+
+
+def read_answers(table: Table, header: str) -> Answers:
+    """Read the answers: labels if they are texts or a few whole numbers, otherwise numbers.
+
+    Raises:
+        InvalidInput: An answer is missing, labels differ in case alone, or fewer than two labels
+            have five rows.
+
+    >>> cells = {"vote": ["no", *["yes", "no"] * 5, "?"], "height": ["1.5", "2.25"] * 6}
+    >>> pilot = Table("a.csv", cells, list(range(2, 14)))
+    >>> answers = read_answers(pilot, "vote")
+    >>> answers.labels, answers.y[:3], answers.rare
+    (('no', 'yes'), array([0., 1., 0.]), (('?', 1),))
+    >>> read_answers(pilot, "height").scale
+    0.38
+    """
+    cells = table[header]
+    missing = next((row for row, cell in enumerate(cells) if empty(cell)), None)
+    if missing is not None:
+        raise cell_mistake(table, missing, header, Phrase("must have an answer in every row"))
+    texts = [str(cell).strip() for cell in cells]
+    numbers = [number_in(table, cell) for cell in cells]
+    whole = all(map(WHOLE.fullmatch, texts))
+    if None not in numbers and not (whole and len(set(texts)) <= MOST_NUMBERED):
+        return _numbers(table, header, np.array(numbers, dtype=np.float64))
+    return _labels(table, header, texts)
+
+
+def _numbers(table: Table, header: str, y: Array) -> Answers:
+    row = int(np.abs(y).argmax())
+    if abs(y[row]) > MOST_NUMBER:
+        must = Phrase("must be a number of at most {n}", n=MOST_NUMBER)
+        raise cell_mistake(table, row, header, must)
+    if y.min() == y.max():
+        raise InvalidInput(
+            Phrase(
+                "a pilot must have more than one answer in the column {column}, found {found} only."
+                " Name another column by --label.",
+                column=quoted(header),
+                found=float(y[0]),
+            )
+        )
+    return Answers((), y)
+
+
+def _labels(table: Table, header: str, texts: list[str]) -> Answers:
+    counts = Counter(texts)
+    _check_case(table, header, texts)
+    common = [label for label, rows in counts.items() if rows >= FEWEST_ROWS]
+    rare = tuple((label, rows) for label, rows in counts.items() if rows < FEWEST_ROWS)
+    if len(common) < 2:
+        found = listed(
+            [Phrase("{n} of {label}", n=counts[each], label=quoted(each)) for each in common]
+            or [Phrase("none")]
+        )
+        raise InvalidInput(
+            Phrase(
+                "a pilot must have two labels or more with at least {n} rows each in the column "
+                "{column}, found {found}. Add rows, or name another column by --label.",
+                n=FEWEST_ROWS,
+                column=quoted(header),
+                found=found,
+            )
+        )
+    labels = sorted(common, key=lambda label: (-counts[label], label))
+    place = {label: float(number) for number, label in enumerate(labels)}
+    return Answers(tuple(labels), np.array([place.get(text, np.nan) for text in texts]), rare)
+
+
+def _check_case(table: Table, header: str, texts: list[str]) -> None:
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        before = first.setdefault(text.casefold(), row)
+        if texts[before] != text:
+            must = Phrase(
+                "must not differ in case alone from the label {other} on line {line}",
+                other=quoted(texts[before]),
+                line=table.lines[before],
+            )
+            raise cell_mistake(table, row, header, must)

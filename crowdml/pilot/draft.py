@@ -1,0 +1,234 @@
+"""A draft of a task: all that a pilot can say about it, ready to be read by its owner."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from crowdml.learnt import Start
+from crowdml.models import MODELS, Model
+from crowdml.phrase import Phrase
+from crowdml.pilot.constants import choose_features
+from crowdml.pilot.fit import Fitted, choose_intercept
+from crowdml.pilot.rows import PilotRows
+from crowdml.pilot.text import task_text
+from crowdml.privacy import bound_rows
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task
+from crowdml.types import Array
+
+__all__ = ["Draft", "draft_from_rows"]
+
+MOST_FITTED = 10_000
+"""Rows that a start is fitted to. More would hardly change it, and take minutes."""
+
+STRONG, MODERATE = 1.0, 4.0
+"""ε for a pilot that is large enough to start from, and for another."""
+
+FEWEST_ROWS, FEWEST_PEOPLE = 50, 2
+"""A pilot that is large enough: with less, the crowd must be able to leave the start."""
+
+USUAL_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 50, 10, 100
+USUAL_UPDATES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A task file and its start, made of a pilot. It has no row of the pilot.
+
+    Args:
+        name: The task's name.
+        title: A line for people.
+        answer: What is predicted: the name of the column.
+        features: Names and constants of the columns.
+        units: The unit of each column, "" where the header has none.
+        start: Where w starts, and the pilot's own error.
+        errors: The pilot's error without intercepts and with them.
+        tolerance: For a number: a larger distance is an error.
+        batch: Samples in a check-in.
+        batch_words: Where that number comes from.
+        updates: Check-ins that are expected.
+        epsilon: What a person loses in total.
+        epsilon_words: Why, in sentences.
+        findings: What was found, in sentences for the owner.
+    """
+
+    name: str
+    title: str
+    answer: str
+    features: Features
+    units: tuple[str, ...]
+    start: Start
+    errors: tuple[float, float]
+    tolerance: float
+    batch: int
+    batch_words: str
+    updates: int
+    epsilon: float
+    epsilon_words: tuple[str, ...]
+    findings: tuple[Phrase, ...]
+
+    @property
+    def reveals(self) -> Phrase:
+        """What publishing the start means for the pilot's people."""
+        return Phrase(
+            "{file} is public once the task is created. It says something about the people of "
+            "the pilot, whom this task's promise does not cover: use only data that you may use "
+            "openly.",
+            file=self.start_file,
+        )
+
+    @property
+    def start_file(self) -> str:
+        """The name of the file with the start, beside the task file."""
+        return f"{self.name}.start.npz"
+
+    @property
+    def text(self) -> str:
+        """The task file."""
+        return task_text(self)
+
+    @property
+    def task(self) -> Task:
+        """The task of the file, with the start."""
+        return Task.from_toml(self.text, start=self.start)
+
+    def with_epsilon(self, epsilon: float, *sentences: str) -> "Draft":
+        """The draft with another ε, and the sentences that say why."""
+        return replace(self, epsilon=epsilon, epsilon_words=sentences)
+
+
+def draft_from_rows(
+    name: str,
+    rows: PilotRows,
+    *,
+    devices: int | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+) -> Draft:
+    """Make a draft of a pilot's rows.
+
+    Args:
+        name: The task's name.
+        devices: How many devices are expected, if that is known.
+        samples: How many samples each of them collects, if that is known.
+        seed: Of the folds, the refits, and the rows that are drawn where there are very many.
+    """
+    rows, drawn = _at_most(rows, MOST_FITTED, seed)
+    norm = _norm()
+    features, answers = choose_features(rows, norm), rows.answers
+    x = bound_rows(features.scaled_rows(rows.x), norm)
+    tolerance = float(f"{answers.scale / 2:.1e}")
+    kind = "softmax" if answers.labels else "huber"
+    settings = {"delta": answers.scale, "tolerance": tolerance}
+    model = MODELS[kind].model(features.count, len(answers.labels), False, **settings)
+    without, having = choose_intercept(model, x, answers.y, rows.people, seed=seed)
+    intercept = having.error <= without.error
+    start = _start(model, having if intercept else without, intercept, kind, rows, features)
+    epsilon, epsilon_words = _usual_epsilon(start)
+    batch, batch_words = _batch(rows, samples)
+    return Draft(
+        name=name,
+        title=_title(rows),
+        answer=rows.answer,
+        features=features,
+        units=tuple(column.unit for column in rows.columns),
+        start=start,
+        errors=(without.error, having.error),
+        tolerance=tolerance,
+        batch=batch,
+        batch_words=batch_words,
+        updates=devices or USUAL_UPDATES,
+        epsilon=epsilon,
+        epsilon_words=(epsilon_words,),
+        findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error)),
+    )
+
+
+def _norm() -> Literal[1, 2]:
+    return 1 if MECHANISMS[USUAL_MECHANISM].terms.norm == 1 else 2
+
+
+def _at_most(rows: PilotRows, most: int, seed: int) -> tuple[PilotRows, list[Phrase]]:
+    n = len(rows.answers.y)
+    if n <= most:
+        return rows, []
+    said = Phrase("The start is fitted to {most} of the {n} rows, drawn at random.", most=most, n=n)
+    return rows.drawn(np.sort(np.random.default_rng(seed).permutation(n)[:most])), [said]
+
+
+def _start(
+    model: Model, fitted: Fitted, intercept: bool, kind: str, rows: PilotRows, features: Features
+) -> Start:
+    k, d = max(model.n_classes, 1), features.count
+    weights: Array = fitted.w[: k * d].reshape(k, d)
+    return Start(
+        kind,
+        rows.answers.labels,
+        weights,
+        fitted.w[k * d :] if intercept else None,
+        names=features.names,
+        center=features.center,
+        scale=features.scale,
+        length=features.length,
+        missing=features.missing,
+        norm=_norm(),
+        rows=len(rows.answers.y),
+        people=rows.n_people,
+        regularization=fitted.regularization,
+        distance=fitted.distance,
+        error=fitted.error,
+        error_margin=fitted.error_margin,
+        scale_of_target=rows.answers.scale,
+    )
+
+
+def _usual_epsilon(start: Start) -> tuple[float, str]:
+    plan = "`crowdml plan` with --data says what a crowd of your size adds to the pilot."
+    if start.people is not None and start.people < FEWEST_PEOPLE:
+        why = "One person's pilot may be unlike others: at 1 a crowd could hardly correct it."
+    elif (start.rows or 0) < FEWEST_ROWS:
+        why = f"A pilot of {start.rows} rows is a weak start: at 1 a crowd could hardly correct it."
+    else:
+        return STRONG, f"1 is strong, and the start makes it practical. {plan}"
+    return MODERATE, f"4 is moderate. {why} {plan}"
+
+
+def _batch(rows: PilotRows, samples: int | None) -> tuple[int, str]:
+    if samples is not None:
+        return samples, "all samples of a person, in one check-in"
+    if rows.people is None:
+        return USUAL_BATCH, "samples in a check-in"
+    usual = int(np.median(np.bincount(rows.people)))
+    batch = min(max(usual, SMALLEST_BATCH), LARGEST_BATCH)
+    return batch, f"samples in a check-in; a person of the pilot has {usual:,} rows"
+
+
+def _title(rows: PilotRows) -> str:
+    title = f"Learn {rows.answer} from {_words([column.name for column in rows.columns])}"
+    return title if len(title) <= 120 else f"{title[:119]}…"
+
+
+def _words(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _own_error(start: Start, guess_error: float) -> Phrase:
+    assert start.error is not None
+    error, guess = round(start.error, 3), round(guess_error, 3)
+    if start.error_margin is None:
+        return Phrase(
+            "The pilot alone has an error of {error}, where guessing has {guess}. It has no margin:"
+            " one person does not show how others differ.",
+            error=error,
+            guess=guess,
+        )
+    by = Phrase("by people") if start.people is not None else Phrase("by rows")
+    return Phrase(
+        "The pilot alone has an error of {error} ± {margin} ({by}), where guessing has {guess}.",
+        error=error,
+        margin=round(start.error_margin, 3),
+        by=by,
+        guess=guess,
+    )

@@ -1,0 +1,199 @@
+"""A pilot's rows: readings by name, answers, and whose row each one is."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.phrase import Phrase
+from crowdml.pilot.answers import FEWEST_ROWS, Answers, read_answers
+from crowdml.pilot.columns import (
+    DroppedColumn,
+    PilotColumn,
+    cell_mistake,
+    empty,
+    read_column,
+)
+from crowdml.protocol import listed
+from crowdml.tables import Table, nearest_name, quoted, split_unit
+from crowdml.types import Array, Ints
+
+__all__ = ["PilotRows", "read_rows"]
+
+ANSWERS = ("label", "y", "class", "target")
+PEOPLE = ("person", "user", "participant", "subject")
+"""Names, in lower case, of the columns that hold answers and people where nobody says."""
+
+
+@dataclass(frozen=True)
+class PilotRows:
+    """What was read of a pilot.
+
+    Args:
+        columns: The readings.
+        answer: The name of the column with the answers.
+        answers: The answers.
+        people: The number of each row's person; None where that is not known.
+        findings: What was found, in sentences for the owner.
+    """
+
+    columns: tuple[PilotColumn, ...]
+    answer: str
+    answers: Answers
+    people: Ints | None
+    findings: tuple[Phrase, ...]
+
+    @property
+    def x(self) -> Array:
+        """n×D readings in their own units, NaN where one is missing."""
+        return np.column_stack([column.values for column in self.columns])
+
+    @property
+    def n_people(self) -> int | None:
+        """How many people there are; None where that is not known."""
+        return None if self.people is None else len(np.unique(self.people))
+
+    def drawn(self, rows: Ints) -> "PilotRows":
+        """Return some of the rows."""
+        return replace(
+            self,
+            columns=tuple(each._replace(values=each.values[rows]) for each in self.columns),
+            answers=replace(self.answers, y=self.answers.y[rows]),
+            people=None if self.people is None else self.people[rows],
+        )
+
+
+def read_rows(table: Table, label: str | None = None, person: str | None = None) -> PilotRows:
+    """Read the rows of a pilot.
+
+    Args:
+        table: The file.
+        label: The column with the answers; by default `label`, `y`, `class`, `target` or the last.
+        person: The column that says whose row each one is; by default `person`, `user`,
+            `participant` or `subject`, if there is one.
+
+    Raises:
+        InvalidInput: The rows cannot be a pilot; the message has the line and the column.
+    """
+    owner = _column(list(table.columns), person, PEOPLE)
+    others = [header for header in table.columns if header != owner]
+    if not others:
+        raise InvalidInput(
+            Phrase("a pilot must have columns of numbers and of answers, found none.")
+        )
+    answer = _column(others, label, ANSWERS) or others[-1]
+    answers = read_answers(table, answer)
+    rows = np.flatnonzero(answers.kept).tolist()
+    read = [read_column(table, header, rows) for header in others if header != answer]
+    columns = _named([each for each in read if isinstance(each, PilotColumn)])
+    dropped = [each for each in read if isinstance(each, DroppedColumn)]
+    if not columns or len(rows) < len(columns):
+        raise InvalidInput(
+            Phrase(
+                "a pilot must have a column of numbers and at least as many rows as columns, found "
+                "{columns} columns and {n} rows.",
+                columns=len(columns),
+                n=len(rows),
+            )
+        )
+    people, about_people = _people(table, owner, rows)
+    findings = (_about(answer, answers), *about_people, *_left_out(dropped, answers, columns))
+    kept = Answers(answers.labels, answers.y[answers.kept])
+    return PilotRows(tuple(columns), split_unit(answer)[0], kept, people, findings)
+
+
+def _column(headers: list[str], said: str | None, usual: Sequence[str]) -> str | None:
+    names = {split_unit(header)[0]: header for header in headers} | {each: each for each in headers}
+    if said is not None:
+        if said not in names:
+            raise InvalidInput(
+                f"the pilot has no column {quoted(said)}.{nearest_name(said, list(names))}"
+            )
+        return names[said]
+    lower = {name.lower(): header for name, header in names.items()}
+    return next((lower[name] for name in usual if name in lower), None)
+
+
+def _named(columns: list[PilotColumn]) -> list[PilotColumn]:
+    """Of columns with the same name in several units, each has the unit in its name, too."""
+    times = Counter(column.name for column in columns)
+    return [
+        each if times[each.name] == 1 else each._replace(name=f"{each.name} [{each.unit}]")
+        for each in columns
+    ]
+
+
+def _people(table: Table, owner: str | None, rows: list[int]) -> tuple[Ints | None, list[Phrase]]:
+    if owner is None:
+        return None, [
+            Phrase(
+                "No column says whose row each one is, so rows are taken to be independent. If "
+                "there is such a column, name it by --person: the error is then a more honest one."
+            )
+        ]
+    missing = next((row for row in rows if empty(table[owner][row])), None)
+    if missing is not None:
+        raise cell_mistake(table, missing, owner, Phrase("must have a person in every row"))
+    names = np.array([str(table[owner][row]).strip() for row in rows])
+    found, people = np.unique(names, return_inverse=True)
+    n, column = len(found), quoted(owner)
+    if n == len(names):
+        return None, [
+            Phrase(
+                "{column} has another person in every row, so rows are taken to be independent.",
+                column=column,
+            )
+        ]
+    if n == 1:
+        said = "{column} names one person, whose rows cannot show how others differ."
+        return people.astype(np.int64), [Phrase(said, column=column)]
+    return people.astype(np.int64), [Phrase("{column} names {n} people.", column=column, n=n)]
+
+
+def _about(answer: str, answers: Answers) -> Phrase:
+    n, column = int(answers.kept.sum()), quoted(answer)
+    if not answers.labels:
+        return Phrase(
+            "{n} rows; {column} is a number to predict, from {least} to {most}.",
+            n=n,
+            column=column,
+            least=float(answers.y.min()),
+            most=float(answers.y.max()),
+        )
+    counts = np.bincount(answers.y[answers.kept].astype(int))
+    labels = [
+        Phrase("{label} ({n})", label=label, n=int(rows))
+        for label, rows in zip(answers.labels, counts, strict=True)
+    ]
+    said = "{n} rows; the labels in {column} are {labels}."
+    return Phrase(said, n=n, column=column, labels=listed(labels, "and"))
+
+
+def _left_out(
+    dropped: list[DroppedColumn], answers: Answers, columns: list[PilotColumn]
+) -> list[Phrase]:
+    sentences = [
+        Phrase("The column {column} is left out: {reason}.", column=quoted(name), reason=reason)
+        for name, reason in dropped
+    ]
+    sentences += [
+        Phrase(
+            "The label {label} is left out with its rows: it has {n}, and needs {least}.",
+            label=quoted(label),
+            n=rows,
+            least=FEWEST_ROWS,
+        )
+        for label, rows in answers.rare
+    ]
+    sentences += [
+        Phrase(
+            "{column} is empty in {n} rows: devices take an empty value to be the column's center.",
+            column=quoted(column.name),
+            n=n,
+        )
+        for column in columns
+        if (n := int(np.isnan(column.values).sum()))
+    ]
+    return sentences
