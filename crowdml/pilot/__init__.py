@@ -5,7 +5,7 @@ from crowdml.pilot.fit import Fitted, choose_folds, choose_intercept, fit_start
 from crowdml.pilot.minimize import minimize
 from crowdml.pilot.reading import MOST_BYTES, check_size, draft_task, read_pilot
 from crowdml.pilot.rows import PilotRows, read_rows
-from crowdml.pilot.samples import PilotSamples
+from crowdml.pilot.samples import PilotSamples, read_samples
 
 __all__ = [
     "MOST_BYTES",
@@ -21,4 +21,5 @@ __all__ = [
     "minimize",
     "read_pilot",
     "read_rows",
+    "read_samples",
 ]

@@ -104,7 +104,15 @@ def draw_epsilons(advice: PilotAdvice, title: str) -> Figure:
     people = f"{advice.simulated_devices:,} people (band: eight crowds in ten)"
     axes.plot(epsilons, errors, color=COLOURS[0], marker="o", label=people)
     best = advice.recommended
-    axes.plot([best.epsilon], [best.error], "o", color=COLOURS[1], ms=9, clip_on=False, label="recommended ε")
+    axes.plot(
+        [best.epsilon],
+        [best.error],
+        "o",
+        color=COLOURS[1],
+        ms=9,
+        clip_on=False,
+        label="recommended ε",
+    )
     axes.axhline(advice.guess_error, color="#000000", linestyle=":", label="guessing")
     axes.axhline(advice.pilot_error, color="#000000", linestyle="--", label="the pilot alone")
     axes.set_xscale("log")

@@ -24,11 +24,13 @@ class EpsilonOption(Option):
         epsilon: As in a task file.
         low: One crowd in ten has a smaller error.
         high: One crowd in ten has a larger error.
+        verdict: What the crowd adds to the pilot.
     """
 
     epsilon: float
     low: float
     high: float
+    verdict: PilotVerdict
 
     @property
     def summary(self) -> dict[str, str]:
@@ -55,7 +57,6 @@ class PilotAdvice(Advice):
         pilot_people: People in it; None where that is not known.
         cross_fitted: Whether each turn fitted a start of its own; otherwise all turns have the
             task's start.
-        pilot_verdict: What the crowd adds at the task's ε.
         unknown: What the pilot cannot show, in sentences.
     """
 
@@ -70,7 +71,6 @@ class PilotAdvice(Advice):
     pilot_rows: int
     pilot_people: int | None
     cross_fitted: bool
-    pilot_verdict: PilotVerdict
     unknown: str
 
     @property
@@ -80,6 +80,20 @@ class PilotAdvice(Advice):
         rows.append(("the pilot alone", f"{self.pilot_error:.3f}", self._whole_pilot))
         rows.append(_row(f"this crowd, at the task's ε = {self.own.epsilon:g}", self.own))
         return rows + [_row(f"at ε = {option.epsilon:g}", option) for option in self.options]
+
+    @property
+    def comment(self) -> tuple[str, ...]:
+        """Why the recommended ε, in sentences for a task file that has it."""
+        errors = ", ".join(f"{each.error:.3f} at ε = {each.epsilon:g}" for each in self.options)
+        figures = (
+            f"Guessing has an error of {self.guess_error:.3f}, the pilot alone "
+            f"{self.pilot_error:.3f}, and {self.simulated_devices:,} people who start from it have "
+            f"{errors}."
+        )
+        if self.recommended.verdict in ("improves", "unclear"):
+            return self.sentence, figures, self.unknown
+        nothing = "This crowd adds nothing to the pilot: ask more people, or do not ask."
+        return self.sentence, figures, nothing, self.unknown
 
     @property
     def _whole_pilot(self) -> str:

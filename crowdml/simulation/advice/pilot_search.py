@@ -86,13 +86,12 @@ def pilot_advice(
     tried = [option for option in options if option.epsilon in EPSILONS]
     best = next(option for option in tried if option.error <= tried[-1].error + NOT_WORSE)
     own = options[epsilons.index(own_epsilon)]
-    verdict = crowds.verdict(curves[epsilons.index(own_epsilon)])
     who, remedy = f"{gathering.devices:,} people", ""
     if simulated < gathering.devices:
         who, remedy = f"{simulated:,} of {who}", "all of them should do better"
-    elif verdict in ("nothing", "worsens"):
+    elif own.verdict in ("nothing", "worsens"):
         remedy = what_to_do(*crowds.enough(own_epsilon))
-    sentences = [verdict_sentence(verdict, who, crowds.mean("pilot_error"), own, remedy)]
+    sentences = [verdict_sentence(who, crowds.mean("pilot_error"), own, remedy)]
     needed = None
     if target_error is not None:
         needed, most = crowds.needed(target_error, own_epsilon, trials)
@@ -119,7 +118,6 @@ def pilot_advice(
         pilot_rows=len(pilot.y),
         pilot_people=pilot.n_people,
         cross_fitted=cross_fitted,
-        pilot_verdict=verdict,
         unknown=what_is_unknown(
             pilot, gathering.devices, start.rows if start else None, cross_fitted
         ),
@@ -177,17 +175,17 @@ class _Crowds:
 
     def added(self, curve: Curve) -> Array:
         """The error of each crowd less that of its start, turns × trials."""
-        errors: Array = curve.errors[:, -1].reshape(len(self.turns), -1)
-        return errors - np.array([[turn.pilot_error] for turn in self.turns])
+        alone = np.array([[turn.pilot_error] for turn in self.turns])
+        added: Array = curve.errors[:, -1].reshape(len(self.turns), -1) - alone
+        return added
 
     def option(self, epsilon: float, curve: Curve) -> EpsilonOption:
         """What to expect at this ε. Tests of turns differ, so the spread is of what is added."""
         added, alone = self.added(curve), self.mean("pilot_error")
         option = asdict(option_of(self.task, *self.setting, curve, epsilon))
         low, high = (max(0.0, alone + float(np.quantile(added, share))) for share in (0.1, 0.9))
-        return EpsilonOption(
-            **option | {"std": float(added.std())}, epsilon=epsilon, low=low, high=high
-        )
+        option |= {"std": float(added.std()), "verdict": self.verdict(curve)}
+        return EpsilonOption(**option, epsilon=epsilon, low=low, high=high)
 
     def verdict(self, curve: Curve) -> PilotVerdict:
         """Compare the crowds with their starts, turn by turn."""

@@ -2,7 +2,7 @@
 
 from crowdml.pilot import PilotSamples
 from crowdml.protocol import listed
-from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotVerdict
+from crowdml.simulation.advice.pilot_options import EpsilonOption
 
 __all__ = [
     "recommendation",
@@ -28,9 +28,7 @@ def recommendation(
     )
 
 
-def verdict_sentence(
-    verdict: PilotVerdict, who: str, pilot_error: float, own: EpsilonOption, remedy: str
-) -> str:
+def verdict_sentence(who: str, pilot_error: float, own: EpsilonOption, remedy: str) -> str:
     """Say in one sentence what the crowd adds at the task's ε.
 
     Args:
@@ -42,7 +40,7 @@ def verdict_sentence(
         before, after = f"{pilot_error:.3f}", f"{own.error:.3f}"
     digits = len(after) - 2
     change = f"from {before} to {after} ({own.low:.{digits}f} to {own.high:.{digits}f})"
-    match verdict:
+    match own.verdict:
         case "improves":
             return f"{crowd} improve the pilot {change}."
         case "unclear":

@@ -14,7 +14,7 @@ from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.settings import StartPoint
 from crowdml.types import Flags, Ints
 
-__all__ = ["TURNS", "PilotTurn", "is_pilot_of", "make_turns"]
+__all__ = ["TURNS", "PilotTurn", "hold_out", "is_pilot_of", "make_turns"]
 
 TURNS = 5
 FEWEST_ROWS = 10
@@ -62,6 +62,14 @@ class PilotTurn:
             member = np.repeat(np.arange(devices), samples)
         x, y = self.data.x_train[rows], self.data.y_train[rows]
         return replace(self.data, x_train=x, y_train=y, person=member)
+
+
+def hold_out(task: Task, samples: PilotSamples, seed: int = 0) -> Dataset:
+    """Return samples as a task's devices see them, with one part of five as the test."""
+    samples = replace(samples, x=task.terms.features.scaled_rows(samples.x))
+    model, rng = task.terms.make_model(), np.random.default_rng(seed)
+    test = choose_folds(samples.y, samples.people, model, rng) == 0
+    return _data(task, samples, ~test, test)
 
 
 def is_pilot_of(task: Task, pilot: PilotSamples) -> bool:
