@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -20,6 +20,7 @@ from crowdml.protocol import Task, listed, recommended_fields, set_fields
 
 if TYPE_CHECKING:
     from crowdml.simulation import Advice
+    from crowdml.simulation import PilotAdvice as OnPilot
 
 __all__ = ["plan"]
 
@@ -33,6 +34,13 @@ def plan(
     samples: Annotated[int, typer.Option(help="How many samples each collects.")],
     data: Annotated[
         str | None, typer.Option(help="Data that resemble theirs: .npz, .csv or a data set's name.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="The data's column with the answers.")] = None,
+    person: Annotated[
+        str | None, typer.Option(help="The data's column that says whose row each one is.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option(help="The signs between columns and before decimals: ';,'.")
     ] = None,
     difficulty: Annotated[
         str, typer.Option(help="Of made-up data where there are none: easy, medium or hard.")
@@ -56,10 +64,13 @@ def plan(
     with needs("sim"):
         from crowdml.simulation import (
             Gathering,
+            PilotAdvice,
             advise,
             check_format,
-            draw_options,
+            hold_out,
             load_dataset,
+            load_samples,
+            pilot_advice,
             save,
         )
         from crowdml.simulation.datasets import DIFFICULTIES
@@ -72,26 +83,34 @@ def plan(
             f"trials must be at least 1 and difficulty {listed(DIFFICULTIES)}, "
             f"found {trials} and {difficulty!r}."
         )
+    if data is None and (label, person, csv) != (None, None, None):
+        raise InvalidInput("--label, --person and --csv need --data FILE.")
     gathering, text = Gathering(devices, samples, delay, skew), read_text(file, "task")
     task = _task(text, devices, file)
     if task.terms.promise.exact:
         raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
-    similar = load_dataset(data) if data else None
+    named, features = {"label": label, "person": person, "csv": csv}, task.terms.features
+    own = task.start is not None or features.names or features.transforms or any(named.values())
+    found = load_samples(data, task, **named) if data and own else None
+    settings: dict[str, Any] = {"target_error": target_error, "trials": trials, "seed": seed}
+    advice: Advice
     with _progress() as progress:
-        advice = advise(
-            task,
-            gathering,
-            similar,
-            difficulty=difficulty,
-            target_error=target_error,
-            trials=trials,
-            seed=seed,
-            progress=progress,
-        )
+        if found is not None and task.start is not None:
+            advice = pilot_advice(task, gathering, found, **settings, progress=progress)
+        else:
+            similar = hold_out(task, found) if found else load_dataset(data) if data else None
+            advice = advise(
+                task, gathering, similar, difficulty=difficulty, **settings, progress=progress
+            )
     if plot is not None:
-        save(draw_options(advice, task.title), plot)
+        save(advice.plot(task.title), plot)
+    if task.start is not None and data is None:
+        say("Made-up data say nothing about the start, so the plan is for a crowd that starts from "
+            "zero. Give the pilot by --data FILE.", err=True)  # fmt: skip
     if json:
         print_json(advice)
+    elif isinstance(advice, PilotAdvice):
+        _show_pilot(advice)
     else:
         _show(advice, data or f"made-up data of {difficulty} difficulty")
     if not task.terms.private:
@@ -100,6 +119,8 @@ def plan(
     if write:
         best = advice.recommended
         fields = recommended_fields(best.mechanism, best.batch, best.checkins, devices)
+        if isinstance(advice, PilotAdvice):
+            fields["privacy.epsilon"] = advice.recommended.epsilon
         changed = set_fields(text, fields)
         _task(changed, devices, file)
         file.write_bytes(changed.encode())
@@ -145,3 +166,20 @@ def _show(advice: "Advice", source: str) -> None:
     console.print(advice.sentence)
     if advice.own_sentence and advice.own != advice.recommended:
         console.print(f"As it is in the file: {advice.own_sentence}")
+
+
+def _show_pilot(advice: "OnPilot") -> None:
+    console = Console()
+    console.print(advice.sentence)
+    columns = [
+        Column("error on the pilot's rows"),
+        Column("", justify="right"),
+        Column("eight in ten", justify="right"),
+    ]
+    table = Table(*columns, box=box.SIMPLE_HEAD)
+    for name, error, spread in advice.figures:
+        best = name == f"at ε = {advice.recommended.epsilon:g}"
+        table.add_row(name, error, spread, style="bold" if best else None)
+    console.print(table)
+    console.print(advice.own_sentence)
+    console.print(advice.unknown)

@@ -86,6 +86,27 @@ def simulate_command(
             "model's bound with another; direction needs none."
         ),
     ] = None,
+    skew: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels differ between devices: a Dirichlet concentration, 0.3 for one to three "
+            "labels each. By default all devices are alike."
+        ),
+    ] = None,
+    pilot: Annotated[
+        str | None,
+        typer.Option(
+            help="N samples that are set aside as a pilot, from which the model starts; "
+            "--devices counts the others."
+        ),
+    ] = None,
+    pilot_people: Annotated[
+        str | None,
+        typer.Option(
+            help="People of the pilot, whose other samples are left out; by default 2 if people "
+            "are known."
+        ),
+    ] = None,
     trials: Annotated[
         int | None, typer.Option(help="Repetitions, with all chance anew; by default 1.")
     ] = None,
@@ -122,6 +143,7 @@ def simulate_command(
         "approach": approach, "mechanism": mechanism, "devices": devices, "batch": batch,
         "epsilon": epsilon, "delay": delay, "passes": passes, "optimizer": optimizer,
         "rate": rate, "reg": reg, "clip": clip, "checkins": checkins,
+        "skew": skew, "pilot": pilot, "pilot_people": pilot_people,
     }  # fmt: skip
     single = {"dataset": dataset, "trials": trials, "seed": seed, "engine": engine}
     document = (

@@ -13,7 +13,7 @@ __all__ = ["Simulated"]
 WIDTH, GAP = 80, "  "
 TOLD = (
     "approach", "mechanism", "devices", "batch", "epsilon", "delay", "passes", "optimizer", "clip",
-    "averaging",
+    "averaging", "pilot", "pilot_people",
 )  # fmt: skip
 """The settings that are always in the JSON object; c and λ are those of the plan, which may have
 been chosen."""
@@ -97,6 +97,7 @@ class Simulated:
         curves, plans = self.results.curves, self.results.plans
         cells["test error"] = [f"{c.final:.3f} ± {c.std[-1]:.3f}" for c in curves]
         more = {
+            "pilot alone": [f"{c.pilot_error:.3f}" for c in curves if c.pilot_error is not None],
             "devices": [_text(plan.crowd.devices) for plan in plans],
             "check-ins": [f"{c.checkins:,.0f}" for c in curves],
             "ε/person": [_text(c.epsilon_per_person) for c in curves],
@@ -163,6 +164,7 @@ BY_NAME = ("approach", "mechanism", "optimizer")
 
 def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
     rmse = {"rmse": curve.final_rmse} if curve.rmse.size else {}
+    pilot = {} if curve.pilot_error is None else {"pilot_error": curve.pilot_error}
     return {
         "error": curve.final,
         "std": float(curve.std[-1]),
@@ -171,6 +173,7 @@ def _numbers(plan: "Plan", curve: "Curve") -> dict[str, Any]:
             [int(samples), float(mean), float(std)]
             for samples, mean, std in zip(curve.samples, curve.mean, curve.std, strict=True)
         ],
+        **pilot,
         "epsilon": {
             "per_sample": curve.epsilon_per_sample,
             "per_device": curve.epsilon_spent,

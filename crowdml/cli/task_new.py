@@ -1,17 +1,15 @@
 """crowdml task new: a task file to start from, empty or filled in by a pilot."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from crowdml.cli.extras import needs
 from crowdml.cli.options import CSV
 from crowdml.cli.output import say
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from crowdml.pilot import Draft
 
 __all__ = ["new"]
 
@@ -66,19 +64,18 @@ def new(
         samples=samples,
     )
     if devices is not None and samples is not None:
-        draft = _planned(draft, devices, samples)
+        with needs("sim"):
+            from crowdml.simulation import Gathering, load_samples, pilot_advice
+        rows = load_samples(str(pilot), draft.task, label=label, person=person, csv=csv)
+        advice = pilot_advice(draft.task, Gathering(devices, samples), rows)
+        draft = draft.with_epsilon(advice.recommended.epsilon, *advice.comment)
     start = out.with_name(draft.start_file)
     _write_new({start: write_start(draft.start), out: draft.text.encode()})
-    say(*draft.findings, draft.reveals)
+    say(*draft.findings, *(draft.epsilon_words if devices else ()), draft.reveals)
     say(
         f"wrote {out} and {start}. Replace the sentences that begin with Say, and then: "
         f"crowdml task create {out}"
     )
-
-
-def _planned(draft: "Draft", devices: int, samples: int) -> "Draft":
-    """The draft with the ε that a plan on the pilot recommends."""
-    return draft
 
 
 def _read(pilot: Path) -> bytes:

@@ -11,7 +11,7 @@ from crowdml.models import Model
 from crowdml.pilot.minimize import minimize
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["Fitted", "choose_intercept", "fit_start"]
+__all__ = ["Fitted", "choose_folds", "choose_intercept", "fit_start"]
 
 REGULARIZATIONS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 """λ for rows of length 1; for shorter rows λ shrinks with the mean square of their lengths."""
@@ -68,7 +68,7 @@ def fit_start(
     choices = [each * float(np.square(x).sum(axis=1).mean()) for each in REGULARIZATIONS]
     # Not at zero, nor at another fit: the hinge loss has corners there, where a search is stuck.
     apart = rng.normal(0, 0.1, model.size)
-    folds = _folds(y, people, model, rng)
+    folds = choose_folds(y, people, model, rng)
     losses, mistakes = _cross_validate(model, x, y, folds, choices, apart)
     # By the loss: with few rows, many λ have the same number of mistakes.
     best = int(losses.mean(axis=1).argmin())
@@ -117,8 +117,8 @@ def _fit(model: Model, x: Array, y: Array, regularization: float, start: Array) 
     return minimize(risk, start)
 
 
-def _folds(y: Array, people: Ints | None, model: Model, rng: np.random.Generator) -> Ints:
-    """The fold of each row: that of its person where there are enough people, else by label."""
+def choose_folds(y: Array, people: Ints | None, model: Model, rng: np.random.Generator) -> Ints:
+    """Choose the fold of each row, 0 … 4: that of its person where there are enough people."""
     names, person = np.unique(np.zeros(len(y)) if people is None else people, return_inverse=True)
     if len(names) >= FOLDS:
         fold_of_person = rng.permutation(len(names)) % FOLDS

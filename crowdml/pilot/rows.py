@@ -20,7 +20,7 @@ from crowdml.protocol import listed
 from crowdml.tables import Table, nearest_name, quoted, split_unit
 from crowdml.types import Array, Ints
 
-__all__ = ["PilotRows", "read_rows"]
+__all__ = ["ANSWERS", "PEOPLE", "PilotRows", "find_column", "read_people", "read_rows"]
 
 ANSWERS = ("label", "y", "class", "target")
 PEOPLE = ("person", "user", "participant", "subject")
@@ -77,13 +77,13 @@ def read_rows(table: Table, label: str | None = None, person: str | None = None)
     Raises:
         InvalidInput: The rows cannot be a pilot; the message has the line and the column.
     """
-    owner = _column(list(table.columns), person, PEOPLE)
+    owner = find_column(list(table.columns), person, PEOPLE)
     others = [header for header in table.columns if header != owner]
     if not others:
         raise InvalidInput(
             Phrase("a pilot must have columns of numbers and of answers, found none.")
         )
-    answer = _column(others, label, ANSWERS) or others[-1]
+    answer = find_column(others, label, ANSWERS) or others[-1]
     answers = read_answers(table, answer)
     rows = np.flatnonzero(answers.kept).tolist()
     read = [read_column(table, header, rows) for header in others if header != answer]
@@ -98,13 +98,14 @@ def read_rows(table: Table, label: str | None = None, person: str | None = None)
                 n=len(rows),
             )
         )
-    people, about_people = _people(table, owner, rows)
+    people, about_people = read_people(table, owner, rows)
     findings = (_about(answer, answers), *about_people, *_left_out(dropped, answers, columns))
     kept = Answers(answers.labels, answers.y[answers.kept])
     return PilotRows(tuple(columns), split_unit(answer)[0], kept, people, findings)
 
 
-def _column(headers: list[str], said: str | None, usual: Sequence[str]) -> str | None:
+def find_column(headers: list[str], said: str | None, usual: Sequence[str]) -> str | None:
+    """Return the column that is said, or the first with a usual name; None where there is none."""
     names = {split_unit(header)[0]: header for header in headers} | {each: each for each in headers}
     if said is not None:
         if said not in names:
@@ -125,7 +126,10 @@ def _named(columns: list[PilotColumn]) -> list[PilotColumn]:
     ]
 
 
-def _people(table: Table, owner: str | None, rows: list[int]) -> tuple[Ints | None, list[Phrase]]:
+def read_people(
+    table: Table, owner: str | None, rows: list[int]
+) -> tuple[Ints | None, list[Phrase]]:
+    """Return the person of each row, None where that is not known, and what was found."""
     if owner is None:
         return None, [
             Phrase(

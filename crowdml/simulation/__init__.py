@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.simulation.advice import Advice, Gathering, Option, advise
+    from crowdml.simulation.advice import (
+        Advice,
+        EpsilonOption,
+        Gathering,
+        Option,
+        PilotAdvice,
+        advise,
+        hold_out,
+        load_samples,
+        pilot_advice,
+    )
     from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
@@ -19,12 +29,14 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.fold import Ready, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
+    from crowdml.simulation.pilot import set_aside
     from crowdml.simulation.plan import APPROACHES, Plan
     from crowdml.simulation.plot import (
         COLOURS,
         NotebookFigure,
         check_format,
         draw_curves,
+        draw_epsilons,
         draw_options,
         save,
     )
@@ -47,10 +59,12 @@ __all__ = [
     "Data",
     "Dataset",
     "Delay",
+    "EpsilonOption",
     "Gathering",
     "Learning",
     "NotebookFigure",
     "Option",
+    "PilotAdvice",
     "Plan",
     "PlanFile",
     "Presence",
@@ -66,15 +80,18 @@ __all__ = [
     "check_format",
     "constant_delay",
     "draw_curves",
+    "draw_epsilons",
     "draw_options",
     "error_rate",
     "exponential_delay",
     "fold_slowly",
     "guess_error",
+    "hold_out",
     "learn",
     "load_activity",
     "load_dataset",
     "load_digits",
+    "load_samples",
     "lognormal_delay",
     "make_model",
     "make_schedule",
@@ -83,10 +100,12 @@ __all__ = [
     "one_by_one",
     "person_by_person",
     "perturb",
+    "pilot_advice",
     "read_plan",
     "read_settings",
     "save",
     "scale_of",
+    "set_aside",
     "simulate",
     "spent",
     "tune",
@@ -97,7 +116,17 @@ __all__ = [
 # Data sets and baselines need no compiler: the demo has them without one.
 __getattr__ = lazy(
     __name__,
-    advice=["Advice", "Gathering", "Option", "advise"],
+    advice=[
+        "Advice",
+        "EpsilonOption",
+        "Gathering",
+        "Option",
+        "PilotAdvice",
+        "advise",
+        "hold_out",
+        "load_samples",
+        "pilot_advice",
+    ],
     arrivals=["Arrivals", "Presence"],
     baselines=["central_batch", "error_rate", "guess_error", "perturb"],
     curve=["Curve"],
@@ -105,8 +134,17 @@ __getattr__ = lazy(
     delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
     fold=["Ready", "fold_slowly", "learn"],
     notebook=["ProgressBar"],
+    pilot=["set_aside"],
     plan=["APPROACHES", "Plan"],
-    plot=["COLOURS", "NotebookFigure", "check_format", "draw_curves", "draw_options", "save"],
+    plot=[
+        "COLOURS",
+        "NotebookFigure",
+        "check_format",
+        "draw_curves",
+        "draw_epsilons",
+        "draw_options",
+        "save",
+    ],
     results=["Results"],
     rule=["Rule", "make_model", "make_stand_in", "model_for", "scale_of"],
     schedule=["Schedule", "make_schedule", "one_by_one", "person_by_person"],

@@ -32,6 +32,7 @@ class Curve:
         epsilon_per_sample: What the most used sample lost.
         epsilon_spent: What the busiest device spent over its check-ins.
         epsilon_per_person: What the person behind a device lost at most, all samples at once.
+        pilot_error: The error of the start alone, on average; None without a pilot.
         seconds: Of computing, all trials together.
     """
 
@@ -45,6 +46,7 @@ class Curve:
     epsilon_per_sample: float = 0.0
     epsilon_spent: float = 0.0
     epsilon_per_person: float = 0.0
+    pilot_error: float | None = None
     seconds: float = 0.0
 
     @property
@@ -105,6 +107,7 @@ class Curve:
     @classmethod
     def of(cls, trials: Sequence["Curve"]) -> "Curve":
         """Several trials as one curve."""
+        alone = [trial.pilot_error for trial in trials if trial.pilot_error is not None]
         return cls(
             samples=trials[0].samples,
             errors=np.vstack([trial.errors for trial in trials]),
@@ -116,5 +119,6 @@ class Curve:
             epsilon_per_sample=max(trial.epsilon_per_sample for trial in trials),
             epsilon_spent=max(trial.epsilon_spent for trial in trials),
             epsilon_per_person=max(trial.epsilon_per_person for trial in trials),
+            pilot_error=float(np.mean(alone)) if alone else None,
             seconds=sum(trial.seconds for trial in trials),
         )

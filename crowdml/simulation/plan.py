@@ -33,6 +33,8 @@ class Plan:
             raise InvalidInput(
                 f"approach must be one of {', '.join(APPROACHES)}, found {self.approach!r}."
             )
+        if self.crowd.pilot is not None and self.learning.start is not None:
+            raise InvalidInput("a plan has a pilot or a start, found both. Leave one of them out.")
 
     @property
     def central(self) -> bool:
@@ -42,7 +44,8 @@ class Plan:
     @property
     def certain(self) -> bool:
         """Whether nothing is left to chance, given the data."""
-        return self.approach == "central-batch" and math.isinf(self.learning.epsilon)
+        drawn = self.crowd.pilot is not None or not math.isinf(self.learning.epsilon)
+        return self.approach == "central-batch" and not drawn
 
     @property
     def norm(self) -> int:
@@ -54,4 +57,6 @@ class Plan:
         """Plans that agree in this run together: a trial perturbs or schedules samples once."""
         if self.certain:
             return self
-        return self.learning.epsilon if self.central else (self.approach, self.crowd)
+        if self.central:
+            return self.learning.epsilon, self.crowd.pilot, self.crowd.pilot_people
+        return self.approach, self.crowd

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from crowdml.errors import InvalidInput
-from crowdml.simulation.advice import Advice
+from crowdml.simulation.advice import Advice, PilotAdvice
 from crowdml.simulation.curve import Curve
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "NotebookFigure",
     "check_format",
     "draw_curves",
+    "draw_epsilons",
     "draw_options",
     "save",
 ]
@@ -89,6 +90,41 @@ def draw_options(advice: Advice, title: str) -> Figure:
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside lower right", frameon=False, ncols=2)
+    return figure
+
+
+def draw_epsilons(advice: PilotAdvice, title: str) -> Figure:
+    """The error over ε with its spread, beside guessing and the pilot alone."""
+    figure = NotebookFigure(7.0, 4.5)
+    axes = figure.add_subplot()
+    epsilons = [option.epsilon for option in advice.options]
+    errors = [option.error for option in advice.options]
+    low, high = ([getattr(option, end) for option in advice.options] for end in ("low", "high"))
+    axes.fill_between(epsilons, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
+    people = f"{advice.simulated_devices:,} people (band: eight crowds in ten)"
+    axes.plot(epsilons, errors, color=COLOURS[0], marker="o", label=people)
+    best = advice.recommended
+    axes.plot(
+        [best.epsilon],
+        [best.error],
+        "o",
+        color=COLOURS[1],
+        ms=9,
+        clip_on=False,
+        label="recommended ε",
+    )
+    axes.axhline(advice.guess_error, color="#000000", linestyle=":", label="guessing")
+    axes.axhline(advice.pilot_error, color="#000000", linestyle="--", label="the pilot alone")
+    axes.set_xscale("log")
+    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+    axes.minorticks_off()
+    axes.set_ylim(0, 1.05 * max(advice.guess_error, advice.pilot_error, *high))
+    axes.set_xlabel("ε")
+    axes.set_ylabel("expected error")
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", frameon=False, ncols=2)
     return figure
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+import numpy as np
 from msgspec import Meta, Struct
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
@@ -16,6 +17,7 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Review
 from crowdml.simulation import delays
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.datasets import Dataset
+from crowdml.simulation.pilot import set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
 from crowdml.simulation.settings import Crowd, Learning
 
@@ -42,8 +44,8 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         mechanism, epsilon, optimizer, clip, reach, radius, averaging, model, intercept, scale,
             delta, tolerance: See `Learning`; without a model, softmax for labels and huber for
             numbers.
-        devices, batch, buffer, passes, checkins, evaluators, counters, skew, spread: See `Crowd`;
-            for devices see `default_devices`.
+        devices, batch, buffer, passes, checkins, evaluators, counters, skew, spread, pilot,
+            pilot_people: See `Crowd`; for devices see `default_devices`.
         delay, delay_law: τ of each message in samples of the whole crowd, and its law.
         rate: `planned`; or c; or `auto`, which chooses c on samples set aside, or `paper`, which
             chooses it on the test set.
@@ -81,6 +83,8 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     leaving: Fraction = 0.0
     skew: AboveZero | None = None
     spread: NotNegative | None = None
+    pilot: Count | None = None
+    pilot_people: Count | None = None
 
     @property
     def chooses_rate(self) -> bool:
@@ -116,7 +120,11 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def default_devices(self, data: Dataset) -> int:
         """One for each person, or 1000. Where ε is for a person over all check-ins, as many as
-        have the samples for one check-in each, or for K, so that each sends as much as it can."""
+        have the samples for one check-in each, or for K, so that each sends as much as it can.
+        A pilot's people and samples do not count."""
+        if self.pilot is not None:
+            chance = np.random.default_rng(0)
+            _, data = set_aside(data, self.pilot, self.pilot_people, chance)
         if "collection.checkins" in MECHANISMS[self.mechanism].options:
             return data.most_devices(self.batch * (self.checkins or 1))
         people = len(set(data.person.tolist()))

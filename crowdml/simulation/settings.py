@@ -45,6 +45,10 @@ class Crowd:
         checkins: K, after which a device stops; by default as many as its samples give.
         evaluators: The share of check-ins that send right or wrong instead of training.
         counters: The share of check-ins that send an answer instead of training.
+        pilot: How many training samples are set aside as a pilot, from which w starts; none by
+            default. The crowd has the other samples, and each trial draws another pilot.
+        pilot_people: The people of the pilot, whose other samples are left out; 2 by default where
+            the data say whose samples they are.
     """
 
     devices: int = 1000
@@ -58,12 +62,19 @@ class Crowd:
     checkins: int | None = None
     evaluators: float = 0.0
     counters: float = 0.0
+    pilot: int | None = None
+    pilot_people: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("devices", "batch", "passes", "buffer", "checkins"):
+        for name in ("devices", "batch", "passes", "buffer", "checkins", "pilot", "pilot_people"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MOST:
                 raise InvalidInput(f"{name} must lie in 1 … {MOST:,}, found {value}.")
+        if self.pilot is None and self.pilot_people is not None:
+            raise InvalidInput(
+                f"pilot_people needs a pilot, found {self.pilot_people} people and no pilot. Give "
+                "the pilot's number of samples, too."
+            )
         _ = self.roles
 
     @property
@@ -109,7 +120,7 @@ class Learning:
         optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
         clip: S; by default what suits the planned rate, or the model's own bound with another.
-        reach: D of the planned rate; by default the mechanism's.
+        reach: D of the planned rate; by default that of the start's pilot, or the mechanism's.
         radius: R.
         averaging: The power of an average of iterates; by default 3 for the planned rate, and
             none for another.

@@ -15,6 +15,7 @@ from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.decentral import decentralized
 from crowdml.simulation.fold import learn
+from crowdml.simulation.pilot import TrialPilot
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.rule import Rule, model_for
 from crowdml.simulation.schedule import Schedule, make_schedule
@@ -28,6 +29,9 @@ Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
 DATA_STREAM = 2**32 - 1
 """The random stream that a trial's data are drawn from; 1, 2, … are those of its plans' noise."""
 
+PILOT_STREAM = DATA_STREAM - 1
+"""The random stream of a trial's pilot, which is the same for all crowds of the trial."""
+
 
 def run_trial(
     data: Data, plans: Sequence[Plan], seed: tuple[int, ...], points: int = 30, first: int = 0
@@ -40,12 +44,19 @@ def run_trial(
     rng = np.random.default_rng([*seed, DATA_STREAM])
     if not isinstance(data, Dataset):
         data = data(rng)
+    pilot = None
+    if plans[0].crowd.pilot is not None:
+        chance = np.random.default_rng([*seed, PILOT_STREAM])
+        pilot, data = TrialPilot.of(data, plans[0].crowd, chance)
     if plans[0].central:
         data = perturb(data, plans[0].learning.epsilon, rng)
     elif plans[0].approach == "crowd":
         schedule = prepare(data, plans[0].crowd, np.random.default_rng(seed))
     curves = []
     for number, plan in enumerate(plans, start=first):
+        alone = None
+        if pilot is not None:
+            alone, plan = pilot.error(plan), pilot.started(plan)
         began = time.perf_counter()
         if plan.central:
             curve = _central(data, plan, seed, points)
@@ -54,7 +65,8 @@ def run_trial(
         else:
             noise = np.random.default_rng([*seed, 1 + number])
             curve = _crowd(data, schedule, plan, points, noise)
-        curves.append(replace(curve, seconds=time.perf_counter() - began))
+        seconds = time.perf_counter() - began
+        curves.append(replace(curve, pilot_error=alone, seconds=seconds))
     return curves
 
 

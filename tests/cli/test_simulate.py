@@ -367,3 +367,18 @@ def test_wrong_usage_is_told_apart(quick: Quick) -> None:
     assert quick("simulate").code == 2
     wrong = quick(*DIGITS, "--seed", "-1")
     assert (wrong.code, "Invalid value for '--seed'" in wrong.err) == (2, True)
+
+
+def test_a_pilot_by_options_and_by_a_plan_file(quick: Quick, planned: Planned) -> None:
+    lines = ("skew = 0.3", "pilot = 100", "epsilon = [1, 4]", "batch = 20")
+    by_file = quick(*planned(*PLAN, *lines), "--json").json()
+    by_options = quick(
+        *DIGITS, "--skew", 0.3, "--pilot", 100, "--epsilon", "1,4", "--batch", 20, "--json"
+    ).json()
+    for found, other in zip(by_file["runs"], by_options["runs"], strict=True):
+        assert found["pilot_error"] == found["errors"][0][1] < by_file["guess_error"]
+        assert found["setting"]["pilot"] == 100
+        assert found["errors"] == other["errors"]
+    assert "pilot alone" in quick(*DIGITS, "--pilot", 100, "--batch", 20).said()
+    said = quick(*DIGITS, "--pilot", 100, "--pilot-people", 2).error()
+    assert "does not say whose samples they are" in said

@@ -1,6 +1,20 @@
 """Will this crowd learn, and with which settings? Simulated before anybody is asked."""
 
 from crowdml.simulation.advice.advice import Advice, Gathering, Option
+from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
+from crowdml.simulation.advice.pilot_search import pilot_advice
+from crowdml.simulation.advice.samples import load_samples
 from crowdml.simulation.advice.search import advise
+from crowdml.simulation.advice.turns import hold_out
 
-__all__ = ["Advice", "Gathering", "Option", "advise"]
+__all__ = [
+    "Advice",
+    "EpsilonOption",
+    "Gathering",
+    "Option",
+    "PilotAdvice",
+    "advise",
+    "hold_out",
+    "load_samples",
+    "pilot_advice",
+]

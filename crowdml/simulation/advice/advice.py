@@ -1,5 +1,6 @@
 """What to expect of a crowd, and what to choose: the values that an advice is made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ class Advice:
 
     guess_error: float
     central_error: float
-    options: list[Option]
+    options: Sequence[Option]
     recommended: Option
     devices_needed: int | None
     sentence: str
@@ -117,7 +118,7 @@ class Advice:
 
     def to_frame(self) -> "DataFrame":
         """A row for each option, in pandas; `recommended` is true for one."""
-        names = [field.name for field in fields(Option)]
+        names = [field.name for field in fields(self.recommended)]
         columns = {name: [getattr(one, name) for one in self.options] for name in names}
         return data_frame(
             columns | {"recommended": [one == self.recommended for one in self.options]}

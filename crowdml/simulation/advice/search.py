@@ -9,8 +9,17 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Unit
-from crowdml.protocol import MECHANISMS, CollectionSpec, Conditions, Task, Wanted
+from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation.advice.advice import MOST_TIMES, Advice, Gathering, Option
+from crowdml.simulation.advice.plans import (
+    MOST_SAMPLES,
+    devices_of,
+    option_of,
+    own_plan,
+    own_setting,
+    plan_for,
+    samples_of,
+)
 from crowdml.simulation.advice.sentences import (
     clearly_better,
     expectation,
@@ -19,9 +28,7 @@ from crowdml.simulation.advice.sentences import (
     what_is_better,
 )
 from crowdml.simulation.baselines import guess_error
-from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset, synthetic
-from crowdml.simulation.delays import uniform_delay
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trials import simulate
@@ -33,10 +40,6 @@ PARTS = (1, 2, 5, 10)
 
 NOT_WORSE = 0.01
 """Errors this close count as the same, and then less of a participant's time is better."""
-
-MOST_SAMPLES = 400_000
-MOST_NUMBERS = 8_000_000
-"""Features of all samples together: of a crowd with more, a part is simulated."""
 
 
 def advise(
@@ -70,27 +73,29 @@ def advise(
         for mechanism in mechanisms or MECHANISMS
         for batch, checkins in _splits(mechanism, gathering.samples)
     ]
-    plans = [_plan(task, gathering, *each) for each in tried]
-    typed = _typed(task, gathering)
+    plans = [plan_for(task, gathering, *each) for each in tried]
+    typed = own_setting(task, gathering)
     if typed:
         tried.append(typed)
-        plans.append(_own_plan(task, gathering, *typed))
+        plans.append(own_plan(task, gathering, *typed))
     model = task.terms.model
     central = Learning(
         model=model.kind, intercept=model.intercept, delta=model.delta, tolerance=model.tolerance
     )
     plans.append(Plan(Crowd(devices=1), central, "central-batch"))
-    sized = partial(draw, _samples_of(task, gathering))
+    sized = partial(draw, samples_of(task, gathering))
     curves = simulate(sized, plans, trials, seed, 1, progress=progress)
     guess = guess_error(sized(np.random.default_rng(seed)), model.tolerance)
-    options = [_option(task, *each, curve) for each, curve in zip(tried, curves[:-1], strict=True)]
+    options = [
+        option_of(task, *each, curve) for each, curve in zip(tried, curves[:-1], strict=True)
+    ]
     own = options.pop() if typed else None
     options.sort(key=lambda option: option.error)
     best = _recommended(options)
     needed = None
     if target_error is not None:
         needed = _devices_needed(task, gathering, best, target_error, draw, trials, seed)
-    crowd = (_devices_of(task, gathering), gathering.devices)
+    crowd = (devices_of(task, gathering), gathering.devices)
     verdict = partial(judge, guess, curves[-1].final)
     reaches = partial(expectation, *crowd, guess, curves[-1].final)
     sentence = sentence_of(gathering, reaches(best), best, options, target_error, needed)
@@ -110,16 +115,6 @@ def advise(
         devices=crowd[1],
         simulated_devices=crowd[0],
     )
-
-
-def _samples_of(task: Task, gathering: Gathering) -> int:
-    most = min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
-    return min(gathering.devices * gathering.samples, max(most, gathering.samples))
-
-
-def _devices_of(task: Task, gathering: Gathering) -> int:
-    """As many as have samples in a simulation of bounded size."""
-    return _samples_of(task, gathering) // gathering.samples
 
 
 def _draw(
@@ -150,75 +145,6 @@ def _splits(mechanism: str, samples: int) -> list[tuple[int, int]]:
     return sorted(splits, reverse=True)
 
 
-def _typed(task: Task, gathering: Gathering) -> tuple[str, int, int] | None:
-    """The task's own mechanism, b and K; with noise, K is what the samples give."""
-    collection = task.terms.collection
-    checkins = collection.checkins or gathering.samples // collection.batch
-    enough = 0 < collection.batch * checkins <= gathering.samples
-    return (task.terms.mechanism_name, collection.batch, checkins) if enough else None
-
-
-def _plan(task: Task, gathering: Gathering, mechanism: str, batch: int, checkins: int) -> Plan:
-    terms = task.terms
-    spec = CollectionSpec(batch, checkins=checkins)
-    own = terms.mechanism_name == mechanism
-    roles = (terms.collection if own else spec.terms(mechanism, terms.n_classes)).roles
-    crowd = Crowd(
-        devices=_devices_of(task, gathering),
-        batch=batch,
-        checkins=checkins,
-        delay=uniform_delay(gathering.delay) if gathering.delay else None,
-        skew=gathering.skew,
-        evaluators=roles.evaluators,
-        counters=roles.counters,
-    )
-    learning = Learning(
-        mechanism=mechanism,
-        epsilon=float(terms.privacy.epsilon),
-        model=terms.model.kind,
-        intercept=terms.model.intercept,
-        regularization=terms.model.regularization,
-        radius=terms.model.radius,
-        scale=None if terms.n_classes else terms.target.scale,
-        delta=terms.model.delta,
-        tolerance=terms.model.tolerance,
-    )
-    return Plan(crowd, learning)
-
-
-def _own_plan(task: Task, gathering: Gathering, mechanism: str, batch: int, checkins: int) -> Plan:
-    """With all that the task chooses itself."""
-    plan, step = _plan(task, gathering, mechanism, batch, checkins), task.optimizer
-    learning = replace(
-        plan.learning,
-        c=step.c or (None if step.planned else 1.0),
-        rate=step.rate,
-        optimizer=step.kind,
-        averaging=step.averaging,
-        reach=step.reach,
-        clip=task.terms.model.clip,
-    )
-    return replace(plan, learning=learning)
-
-
-def _option(task: Task, mechanism: str, batch: int, checkins: int, curve: Curve) -> Option:
-    terms, sensor, kind = task.terms, task.terms.features.sensor, MECHANISMS[mechanism]
-    wanted = Wanted(float(terms.privacy.epsilon), counted=terms.n_classes > 0, checkins=checkins)
-    conditions = Conditions(terms.make_model(), batch=batch, checkins=checkins, clip=kind.clip)
-    made = kind.terms.of(wanted).make(conditions)
-    return Option(
-        mechanism=mechanism,
-        batch=batch,
-        checkins=checkins,
-        error=curve.final,
-        std=float(curve.std[-1]),
-        protects="person" if made.unit is Unit.CHECKIN else "sample",
-        epsilon_per_person=curve.epsilon_per_person,
-        minutes=sensor.every * batch * checkins / 60 if sensor else None,
-        private_bytes=made.private_bytes * checkins,
-    )
-
-
 def _recommended(options: list[Option]) -> Option:
     """The best that protects whole people; of those as good, the one that takes the least time."""
     whole = [option for option in options if option.protects == "person"] or options
@@ -244,7 +170,7 @@ def _devices_needed(
         crowd = replace(gathering, devices=devices, samples=best.samples)
         if devices * best.samples > 10 * MOST_SAMPLES or devices < 2:
             continue
-        plan = _plan(task, crowd, best.mechanism, best.batch, best.checkins)
+        plan = plan_for(task, crowd, best.mechanism, best.batch, best.checkins)
         plan = replace(plan, crowd=replace(plan.crowd, devices=devices))
         sized = partial(draw, devices * best.samples)
         (curve,) = simulate(sized, [plan], trials, seed, 1)

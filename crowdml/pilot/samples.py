@@ -1,0 +1,86 @@
+"""The rows of a pilot, as a task's devices would read them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.pilot.rows import ANSWERS, PEOPLE, find_column, read_people
+from crowdml.protocol import Terms
+from crowdml.tables import Table, check_columns, split_unit
+from crowdml.types import Array, Flags, Ints
+
+__all__ = ["PilotSamples", "read_samples"]
+
+
+@dataclass(frozen=True, eq=False)
+class PilotSamples:
+    """A pilot's rows in the order of a task's columns and labels.
+
+    Args:
+        x: n×D readings in their own units, NaN where one is missing.
+        y: The number of each row's label, or the number to be predicted.
+        people: Whose row each one is; None where that is not known.
+    """
+
+    x: Array
+    y: Array
+    people: Ints | None = None
+
+    @property
+    def n_people(self) -> int | None:
+        """How many people there are; None where that is not known."""
+        return None if self.people is None else len(np.unique(self.people))
+
+    def take(self, rows: Flags | Ints) -> "PilotSamples":
+        """Return some of the rows."""
+        people = None if self.people is None else self.people[rows]
+        return PilotSamples(self.x[rows], self.y[rows], people)
+
+
+def read_samples(
+    table: Table, terms: Terms, label: str | None = None, person: str | None = None
+) -> PilotSamples:
+    """Read the columns of a task by their names; where the file has no names, in their order.
+
+    Rows with a label that the task does not have are left out.
+
+    Args:
+        label: The column with the answers; by default `label`, `y`, `class`, `target` or the last.
+        person: The column that says whose row each one is; by default `person`, `user`,
+            `participant` or `subject`, if there is one.
+
+    Raises:
+        InvalidInput: A column is missing, or a cell is not what the task needs.
+    """
+    owner = find_column(list(table.columns), person, PEOPLE)
+    headers = [header for header in table.columns if header != owner]
+    by_name = {split_unit(each)[0]: each for each in headers} | {each: each for each in headers}
+    wrong = check_columns(terms.features.column_names, by_name)
+    if wrong and terms.features.names:
+        raise InvalidInput(f"{table.name} must have the columns of the task: {wrong}")
+    columns = [] if wrong else [by_name[name] for name in terms.features.column_names]
+    free = [header for header in headers if header not in columns]
+    answer = find_column(free, label, ANSWERS) or next(reversed(free), None)
+    columns = columns or [header for header in headers if header != answer]
+    if answer is None or len(columns) != terms.features.count:
+        raise InvalidInput(
+            f"{table.name} must have the task's {terms.features.count} features and a column with "
+            f"the answers, found {len(headers)} columns."
+        )
+    y = _answers(table, answer, terms.target.labels)
+    rows = np.flatnonzero(~np.isnan(y))
+    people, _ = read_people(table, owner, rows.tolist())
+    x = np.column_stack([table.numbers(header)[rows] for header in columns])
+    return PilotSamples(x, y[rows], people)
+
+
+def _answers(table: Table, answer: str, labels: tuple[str, ...]) -> Array:
+    """The number of each row's label, NaN for one that the task does not have; or the numbers."""
+    if not labels:
+        return table.numbers(answer)
+    place = {label: float(number) for number, label in enumerate(labels)}
+    y = np.array([place.get(str(cell).strip(), np.nan) for cell in table[answer]])
+    if np.isnan(y).all():
+        raise table.mistake(0, answer, f"must be a label of the task, {', '.join(labels)}")
+    return y

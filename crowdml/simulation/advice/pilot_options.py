@@ -1,0 +1,122 @@
+"""What a crowd adds to a pilot: the values that an advice on a pilot is made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from crowdml.simulation.advice.advice import Advice, Option
+from crowdml.simulation.notebook import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["EpsilonOption", "PilotAdvice", "PilotVerdict"]
+
+PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
+"""What a crowd does to the pilot's error; `unclear` is an improvement that may be chance."""
+
+
+@dataclass(frozen=True)
+class EpsilonOption(Option):
+    """The task's settings at one ε. `std` is the spread of what the crowd adds to its start.
+
+    Args:
+        epsilon: As in a task file.
+        low: One crowd in ten has a smaller error.
+        high: One crowd in ten has a larger error.
+        verdict: What the crowd adds to the pilot.
+    """
+
+    epsilon: float
+    low: float
+    high: float
+    verdict: PilotVerdict
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """All of it, for people."""
+        spread = {
+            "error": f"{self.error:.3f}",
+            "eight in ten": f"{self.low:.3f} to {self.high:.3f}",
+        }
+        return {"ε": f"{self.epsilon:g}"} | spread
+
+
+@dataclass(frozen=True)
+class PilotAdvice(Advice):
+    """What to expect of a crowd that starts from a pilot; all errors are means over turns.
+
+    `options` are 0.5, 1, 2, 4 and 8 as ε, and the task's own; the smallest first. `devices_needed`
+    is 0 where the pilot alone has the target error.
+
+    Args:
+        pilot_error: The error of the start alone, in the same turns.
+        whole_pilot_error: The error that the task's start says of itself; None if it does not.
+        whole_pilot_margin: Half of that error's 95 % interval.
+        pilot_rows: Rows of the pilot.
+        pilot_people: People in it; None where that is not known.
+        cross_fitted: Whether each turn fitted a start of its own; otherwise all turns have the
+            task's start.
+        unknown: What the pilot cannot show, in sentences.
+    """
+
+    options: Sequence[EpsilonOption]
+    recommended: EpsilonOption
+    own: EpsilonOption
+    own_sentence: str
+    better: EpsilonOption | None
+    pilot_error: float
+    whole_pilot_error: float | None
+    whole_pilot_margin: float | None
+    pilot_rows: int
+    pilot_people: int | None
+    cross_fitted: bool
+    unknown: str
+
+    @property
+    def figures(self) -> list[tuple[str, str, str]]:
+        """What is compared, its error and its spread: for tables, and for comments in a file."""
+        rows = [("guessing", f"{self.guess_error:.3f}", "")]
+        rows.append(("the pilot alone", f"{self.pilot_error:.3f}", self._whole_pilot))
+        rows.append(_row(f"this crowd, at the task's ε = {self.own.epsilon:g}", self.own))
+        return rows + [_row(f"at ε = {option.epsilon:g}", option) for option in self.options]
+
+    @property
+    def comment(self) -> tuple[str, ...]:
+        """Why the recommended ε, in sentences for a task file that has it."""
+        errors = ", ".join(f"{each.error:.3f} at ε = {each.epsilon:g}" for each in self.options)
+        figures = (
+            f"Guessing has an error of {self.guess_error:.3f}, the pilot alone "
+            f"{self.pilot_error:.3f}, and {self.simulated_devices:,} people who start from it have "
+            f"{errors}."
+        )
+        if self.recommended.verdict in ("improves", "unclear"):
+            return self.sentence, figures, self.unknown
+        nothing = "This crowd adds nothing to the pilot: ask more people, or do not ask."
+        return self.sentence, figures, nothing, self.unknown
+
+    @property
+    def _whole_pilot(self) -> str:
+        if self.whole_pilot_error is None or not self.cross_fitted:
+            return ""
+        margin = self.whole_pilot_margin
+        more = "" if margin is None else f" ± {margin:.3f}"
+        return f"all of it: {self.whole_pilot_error:.3f}{more}"
+
+    def plot(self, title: str = "") -> "Figure":
+        """The error over ε with its spread, beside guessing and the pilot alone."""
+        from crowdml.simulation.plot import draw_epsilons
+
+        return draw_epsilons(self, title)
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            ["", "error", "eight crowds in ten"],
+            self.figures,
+            sentences=[self.sentence, self.own_sentence, self.unknown],
+            marked=3 + self.options.index(self.recommended),
+        )
+
+
+def _row(name: str, option: EpsilonOption) -> tuple[str, str, str]:
+    return name, f"{option.error:.3f}", f"{option.low:.3f} to {option.high:.3f}"

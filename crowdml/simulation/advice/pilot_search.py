@@ -1,0 +1,221 @@
+"""What does this crowd add to the pilot, and at which ε? Simulated on the pilot itself."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.pilot import PilotSamples
+from crowdml.protocol import Task
+from crowdml.simulation.advice.advice import Gathering
+from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice, PilotVerdict
+from crowdml.simulation.advice.pilot_sentences import (
+    recommendation,
+    target_sentence,
+    verdict_sentence,
+    what_is_unknown,
+    what_to_do,
+)
+from crowdml.simulation.advice.plans import (
+    MOST_NUMBERS,
+    devices_of,
+    option_of,
+    own_plan,
+    own_setting,
+)
+from crowdml.simulation.advice.sentences import clearly_better, judge
+from crowdml.simulation.advice.turns import TURNS, PilotTurn, is_pilot_of, make_turns
+from crowdml.simulation.curve import Curve
+from crowdml.simulation.plan import Plan
+from crowdml.simulation.trials import simulate
+from crowdml.types import Array
+
+__all__ = ["EPSILONS", "pilot_advice"]
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+NOT_WORSE = 0.01
+"""Errors this close count as the same, and then the smaller ε is better."""
+
+LEAST_GAIN = 0.005
+"""A smaller difference from the pilot's error is nothing."""
+
+STUDENT = 2.13
+"""Student's 95 % quantile for the means of five turns."""
+
+MORE = (3, 10, 30, 100)
+"""Where a crowd adds nothing, crowds so many times as large are tried."""
+
+FEWER_OR_MORE = tuple(2 ** (half / 2) for half in range(-8, 13))
+"""Sizes of crowds that are tried for a target error, in units of the expected one."""
+
+
+def pilot_advice(
+    task: Task,
+    gathering: Gathering,
+    pilot: PilotSamples,
+    *,
+    target_error: float | None = None,
+    trials: int = 3,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> PilotAdvice:
+    """Simulate what a crowd adds to a pilot at several ε, by cross-fitting: see `make_turns`.
+
+    Args:
+        task: A task with a start.
+        gathering: Who is expected to take part.
+        pilot: The rows that the start was fitted to; or others, for which the start is kept.
+        target_error: Ask how many people it needs.
+        trials: How often each turn is repeated, with the crowd and its noise drawn anew.
+        seed: The same seed gives the same advice.
+        progress: Called with the number of turns done and in total.
+    """
+    if target_error is not None and not 0 < target_error < 1:
+        raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
+    if task.start is None:
+        raise InvalidInput("a plan on a pilot needs a task with a start, found none.")
+    crowds = _Crowds(task, gathering, make_turns(task, pilot, seed), seed)
+    own_epsilon, simulated = float(task.terms.privacy.epsilon), devices_of(task, gathering)
+    epsilons = sorted({*EPSILONS, own_epsilon})
+    curves = crowds.simulate(epsilons, simulated, trials, progress)
+    options = [crowds.option(*pair) for pair in zip(epsilons, curves, strict=True)]
+    tried = [option for option in options if option.epsilon in EPSILONS]
+    best = next(option for option in tried if option.error <= tried[-1].error + NOT_WORSE)
+    own = options[epsilons.index(own_epsilon)]
+    who, remedy = f"{gathering.devices:,} people", ""
+    if simulated < gathering.devices:
+        who, remedy = f"{simulated:,} of {who}", "all of them should do better"
+    elif own.verdict in ("nothing", "worsens"):
+        remedy = what_to_do(*crowds.enough(own_epsilon))
+    sentences = [verdict_sentence(who, crowds.mean("pilot_error"), own, remedy)]
+    needed = None
+    if target_error is not None:
+        needed, most = crowds.needed(target_error, own_epsilon, trials)
+        sentences.insert(0, target_sentence(target_error, needed, most, own_epsilon))
+    guess, central = crowds.mean("guess_error"), crowds.mean("central_error")
+    start, cross_fitted = task.terms.model.start, is_pilot_of(task, pilot)
+    return PilotAdvice(
+        guess,
+        central,
+        options,
+        best,
+        needed,
+        recommendation(EPSILONS, best, tried[-1], NOT_WORSE),
+        own=own,
+        own_sentence=" ".join(sentences),
+        verdict=judge(guess, central, best),
+        own_verdict=judge(guess, central, own),
+        better=best if clearly_better(best, own) else None,
+        devices=gathering.devices,
+        simulated_devices=simulated,
+        pilot_error=crowds.mean("pilot_error"),
+        whole_pilot_error=task.start.error,
+        whole_pilot_margin=task.start.error_margin,
+        pilot_rows=len(pilot.y),
+        pilot_people=pilot.n_people,
+        cross_fitted=cross_fitted,
+        unknown=what_is_unknown(
+            pilot, gathering.devices, start.rows if start else None, cross_fitted
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Crowds:
+    """The crowds of all turns, of any size and at any ε."""
+
+    task: Task
+    gathering: Gathering
+    turns: list[PilotTurn]
+    seed: int
+
+    @property
+    def setting(self) -> tuple[str, int, int]:
+        """Mechanism, b and K: the task's, or what the samples of a device are enough for."""
+        own = own_setting(self.task, self.gathering)
+        samples, terms = self.gathering.samples, self.task.terms
+        checkins = min(terms.collection.checkins or 1, samples)
+        return own or (terms.mechanism_name, samples // checkins, checkins)
+
+    @property
+    def largest(self) -> int:
+        """The largest crowd that the memory is enough for."""
+        numbers = self.gathering.samples * self.task.terms.features.count
+        return max(2 * MOST_NUMBERS // numbers, self.gathering.devices)
+
+    def simulate(
+        self,
+        epsilons: Sequence[float],
+        devices: int,
+        trials: int = 1,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> list[Curve]:
+        """A curve for each ε, with the trials of one turn after those of another."""
+        plan = own_plan(self.task, self.gathering, *self.setting)
+        crowd, found = replace(plan.crowd, devices=devices), []
+        samples, mixed = self.gathering.samples, self.gathering.skew is not None
+        progress(0, len(self.turns))
+        for number, turn in enumerate(self.turns):
+            plans = [
+                Plan(crowd, replace(plan.learning, epsilon=epsilon, start=turn.start))
+                for epsilon in epsilons
+            ]
+            draw, seed = partial(turn.draw, devices, samples, mixed), self.seed * TURNS + number
+            found.append(simulate(draw, plans, trials, seed, points=1).curves)
+            progress(number + 1, len(self.turns))
+        return [Curve.of(curves) for curves in zip(*found, strict=True)]
+
+    def mean(self, name: str) -> float:
+        """The mean over turns of a number that each of them has."""
+        return float(np.mean([getattr(turn, name) for turn in self.turns]))
+
+    def added(self, curve: Curve) -> Array:
+        """The error of each crowd less that of its start, turns × trials."""
+        alone = np.array([[turn.pilot_error] for turn in self.turns])
+        added: Array = curve.errors[:, -1].reshape(len(self.turns), -1) - alone
+        return added
+
+    def option(self, epsilon: float, curve: Curve) -> EpsilonOption:
+        """What to expect at this ε. Tests of turns differ, so the spread is of what is added."""
+        added, alone = self.added(curve), self.mean("pilot_error")
+        option = asdict(option_of(self.task, *self.setting, curve, epsilon))
+        low, high = (max(0.0, alone + float(np.quantile(added, share))) for share in (0.1, 0.9))
+        option |= {"std": float(added.std()), "verdict": self.verdict(curve)}
+        return EpsilonOption(**option, epsilon=epsilon, low=low, high=high)
+
+    def verdict(self, curve: Curve) -> PilotVerdict:
+        """Compare the crowds with their starts, turn by turn."""
+        gains = -self.added(curve).mean(axis=1)
+        gain, doubt = float(gains.mean()), STUDENT * float(gains.std(ddof=1)) / TURNS**0.5
+        if abs(gain) < LEAST_GAIN or -doubt < gain < 0:
+            return "nothing"
+        return "worsens" if gain < 0 else "improves" if gain > doubt else "unclear"
+
+    def enough(self, epsilon: float) -> tuple[int | None, int | None]:
+        """The first larger crowd that may improve the pilot, and the largest that was tried."""
+        most = None
+        for times in MORE:
+            devices = times * self.gathering.devices
+            if devices > self.largest:
+                break
+            most = devices
+            if self.verdict(*self.simulate([epsilon], devices)) in ("improves", "unclear"):
+                return devices, devices
+        return None, most
+
+    def needed(self, target: float, epsilon: float, trials: int) -> tuple[int | None, int]:
+        """The fewest people, to a factor of 1.4 or so, for an error; and the most to be tried."""
+        sizes = [math.ceil(self.gathering.devices * times) for times in FEWER_OR_MORE]
+        sizes = [size for size in sizes if 2 <= size <= self.largest]
+        if self.mean("pilot_error") <= target:
+            return 0, sizes[-1]
+
+        def reached(size: int) -> bool:
+            return self.simulate([epsilon], size, trials)[0].final <= target
+
+        first = bisect_left(sizes, True, key=reached)
+        return sizes[first] if first < len(sizes) else None, sizes[-1]

@@ -1,0 +1,140 @@
+"""Cross-fitting of a pilot: in turn, the crowd and the test are rows that the start did not see."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crowdml.errors import InvalidInput
+from crowdml.models import Model
+from crowdml.pilot import PilotSamples, choose_folds, fit_start
+from crowdml.privacy import bound_rows
+from crowdml.protocol import Task
+from crowdml.simulation.baselines import central_batch, error_rate, guess_error
+from crowdml.simulation.datasets import Dataset
+from crowdml.simulation.settings import StartPoint
+from crowdml.types import Flags, Ints
+
+__all__ = ["TURNS", "PilotTurn", "hold_out", "is_pilot_of", "make_turns"]
+
+TURNS = 5
+FEWEST_ROWS = 10
+USUAL_REGULARIZATION = 1e-3
+"""λ of all rows in one place, where no fit has chosen one; for rows of length 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class PilotTurn:
+    """One turn: a start, and the rows of others.
+
+    Args:
+        start: Where the crowd's w starts.
+        data: The crowd's rows as training samples, and the test's.
+        people: Whose rows the crowd's are; None where that is not known.
+        guess_error: The error of the most frequent label, or the median.
+        pilot_error: The error of the start alone.
+        central_error: The error of all rows but the test's in one place.
+    """
+
+    start: StartPoint
+    data: Dataset
+    people: Ints | None
+    guess_error: float
+    pilot_error: float
+    central_error: float
+
+    def draw(self, devices: int, samples: int, mixed: bool, rng: np.random.Generator) -> Dataset:
+        """Draw a crowd, with replacement. A member has rows of one person, where people are known.
+
+        Args:
+            devices: How many members there are.
+            samples: How many samples each of them has.
+            mixed: Whether members have rows of all people, to be dealt by their labels.
+        """
+        if mixed or self.people is None:
+            rows = rng.integers(len(self.data.y_train), size=devices * samples)
+            member = np.zeros(devices * samples, np.int64)
+        else:
+            order = np.argsort(self.people, kind="stable")
+            _, first, count = np.unique(self.people[order], return_index=True, return_counts=True)
+            person = rng.integers(len(first), size=devices)[:, None]
+            own = rng.integers(count[person], size=(devices, samples))
+            rows = order[(first[person] + own).ravel()]
+            member = np.repeat(np.arange(devices), samples)
+        x, y = self.data.x_train[rows], self.data.y_train[rows]
+        return replace(self.data, x_train=x, y_train=y, person=member)
+
+
+def hold_out(task: Task, samples: PilotSamples, seed: int = 0) -> Dataset:
+    """Return samples as a task's devices see them, with one part of five as the test."""
+    samples = replace(samples, x=task.terms.features.scaled_rows(samples.x))
+    model, rng = task.terms.make_model(), np.random.default_rng(seed)
+    test = choose_folds(samples.y, samples.people, model, rng) == 0
+    return _data(task, samples, ~test, test)
+
+
+def is_pilot_of(task: Task, pilot: PilotSamples) -> bool:
+    """Whether the task's start was fitted to these rows, as far as their number tells."""
+    start = task.terms.model.start
+    return start is not None and start.rows == len(pilot.y)
+
+
+def make_turns(task: Task, pilot: PilotSamples, seed: int) -> list[PilotTurn]:
+    """Cut the pilot into five parts and make the five turns.
+
+    In each turn one part is the test. Of the other four, two fit the start and two are the crowd;
+    where the rows are not those of the task's start, all four are the crowd, which starts from the
+    task's start. Parts are whole people where there are at least five, and otherwise rows.
+    """
+    if len(pilot.y) < FEWEST_ROWS:
+        raise InvalidInput(
+            f"a plan on a pilot needs at least {FEWEST_ROWS} rows, found {len(pilot.y)}."
+        )
+    model, own = task.terms.make_model(), is_pilot_of(task, pilot)
+    x = task.terms.features.scaled_rows(pilot.x)
+    pilot = replace(pilot, x=bound_rows(x, task.terms.mechanism().norm))
+    rng = np.random.default_rng(seed)
+    folds = choose_folds(pilot.y, pilot.people, model, rng)
+    if own and model.n_classes and not _labels_everywhere(folds, pilot):
+        folds = choose_folds(pilot.y, None, model, rng)
+    return [_turn(task, model, pilot, (folds - turn) % TURNS, own, seed) for turn in range(TURNS)]
+
+
+def _labels_everywhere(folds: Ints, pilot: PilotSamples) -> bool:
+    """Whether two parts that stand beside each other always have two labels."""
+    beside = (np.isin(folds, (turn, (turn + 1) % TURNS)) for turn in range(TURNS))
+    return all(len(np.unique(pilot.y[rows])) > 1 for rows in beside)
+
+
+def _turn(
+    task: Task, model: Model, pilot: PilotSamples, part: Ints, own: bool, seed: int
+) -> PilotTurn:
+    """The turn whose test is part 0."""
+    start, regularization = _start(task), USUAL_REGULARIZATION
+    regularization *= float(np.square(pilot.x).sum(axis=1).mean())
+    if own:
+        seen = pilot.take((part == 1) | (part == 2))
+        fitted = fit_start(model, seen.x, seen.y, seen.people, seed=seed)
+        rows = len(seen.y)
+        start = StartPoint(tuple(fitted.w.tolist()), fitted.distance or None, rows, seen.n_people)
+        regularization = fitted.regularization
+    test, others = part == 0, part > 0
+    data = _data(task, pilot, others, test)
+    w = central_batch(model, data.x_train, data.y_train, regularization)
+    errors = [error_rate(model, each, data.x_test, data.y_test) for each in (np.array(start.w), w)]
+    crowd = part > 2 if own else others
+    people = None if pilot.people is None else pilot.people[crowd]
+    guess = guess_error(data, task.terms.model.tolerance)
+    return PilotTurn(start, _data(task, pilot, crowd, test), people, guess, *errors)
+
+
+def _data(task: Task, pilot: PilotSamples, train: Flags, test: Flags) -> Dataset:
+    x, y, nobody = pilot.x, pilot.y, np.zeros(int(train.sum()), np.int64)
+    return Dataset("pilot", task.terms.target.labels, x[train], y[train], nobody, x[test], y[test])
+
+
+def _start(task: Task) -> StartPoint:
+    """The task's own start."""
+    assert task.start is not None
+    said = task.terms.model.start
+    rows, people = (said.rows, said.people) if said else (None, None)
+    return StartPoint(tuple(task.start.w.tolist()), task.start.distance or None, rows, people)
