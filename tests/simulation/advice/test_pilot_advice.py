@@ -212,6 +212,14 @@ def test_a_wrong_start_is_improved_by_many() -> None:
     assert f"An error of 0.3 needs about {found.devices_needed:,} people" in found.own_sentence
 
 
+def test_two_people_leave_the_pilot_as_it_is() -> None:
+    """From zero, two people would end near guessing."""
+    pilot = samples(None)
+    found = pilot_advice(make_task(pilot), Gathering(2, 10), pilot, trials=1)
+    assert found.options[0].error == pytest.approx(found.pilot_error, abs=0.05)
+    assert found.pilot_error + 0.1 < found.guess_error
+
+
 def test_a_target_that_the_pilot_has_needs_nobody() -> None:
     pilot = samples()
     found = pilot_advice(make_task(pilot), CROWD, pilot, trials=1, target_error=0.9)
