@@ -46,6 +46,7 @@ from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
+from tests.protocol.starts import make_start
 from tests.servers import make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
@@ -863,3 +864,17 @@ def test_other_constants_do_not_fit_samples_that_wait(file: Path) -> None:
             device.agree(terms_hash(transport.terms))
         transport.terms = make_task(**ROOM, features__description="other words").terms.text
         device.agree(terms_hash(transport.terms))
+
+
+def test_version_0_must_be_the_start(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is computed on other parameters; the samples wait for a server that has them."""
+    task = make_task(start=make_start())
+    transport = MemoryTransport(task)
+    assert task.start is not None
+    with join(file, transport) as device:
+        transport.parameters = task.start.data[:-4] + bytes(4)
+        assert fill(device, 3)[-1] is Outcome.WAITING
+        assert "version 0 must be the start that the terms name" in caplog.text
+        assert (transport.bodies, len(device.ledger.events)) == ([], 0)
+        transport.parameters = task.start.data
+        assert device.sync() is Outcome.CHECKED_IN
