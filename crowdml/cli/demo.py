@@ -32,6 +32,13 @@ def demo(
     seed: Annotated[
         int, typer.Option(min=0, help="For dealing samples; noise is never seeded.")
     ] = 0,
+    pilot: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="This many of the people are a pilot: the model starts from 60 samples of each.",
+        ),
+    ] = None,
     json: JSON = False,
 ) -> None:
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
@@ -59,6 +66,7 @@ def demo(
         seconds=seconds,
         folder=folder,
         seed=seed,
+        pilot=pilot,
     )
     run_demo(wanted, console, show)
 
@@ -69,6 +77,8 @@ def _explain(result: "Result", task: str, console: Console) -> None:
         f"\n[bold]error {result.error:.3f}[/bold] on {where}; with all data in one place it would "
         f"be {result.central_error:.3f}, by guessing {result.guess_error:.3f}"
     )
+    if result.pilot_error is not None:
+        console.print(f"the pilot alone, where the model started, errs at {result.pilot_error:.3f}")
     worst = min(result.recall)
     if worst < 0.5:
         console.print(

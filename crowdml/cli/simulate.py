@@ -165,7 +165,7 @@ def simulate_command(
 
 def _run(data: "Dataset", settings: "list[PlanFile]") -> "Results":
     """All plans, with c and λ as wanted, under a progress bar; what should be known is said."""
-    from crowdml.simulation import simulate, tune
+    from crowdml.simulation import row_notes, simulate, tune
 
     first, console = settings[0], Console(stderr=True)
     with (
@@ -188,6 +188,10 @@ def _run(data: "Dataset", settings: "list[PlanFile]") -> "Results":
                     engine=first.engine,
                 )
             )
+        if Path(first.dataset).suffix:  # a file of one's own, not a data set by name
+            for norm in {plan.norm for plan in plans}:
+                for note in row_notes(data.x_train, norm):
+                    warnings.warn(note, stacklevel=1)
         task = bar.add_task("simulating", total=None)
         return simulate(
             data,

@@ -15,14 +15,16 @@ from crowdml.demo.crowd import Epsilons, Member, recruit, run_crowd
 from crowdml.demo.folder import prepare
 from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
+from crowdml.demo.pilot import ROWS_EACH, pilot_error, pilot_start
 from crowdml.demo.result import Result, central_error, guess_error, mistakes, result_of
 from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
 from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.learnt import write_start
 from crowdml.privacy import bound_features
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Task, listed
 from crowdml.server import Store
-from crowdml.simulation import Dataset, load_activity, load_dataset
+from crowdml.simulation import Dataset, load_activity, load_dataset, set_aside
 
 __all__ = ["Demo", "run_demo"]
 
@@ -42,6 +44,8 @@ class Demo:
         seconds: How long the crowd collects.
         folder: Where the server's database, the devices' files and the model go.
         seed: For dealing samples and joining times; noise is never seeded.
+        pilot: How many of the people are a pilot, from whose samples the model starts, and not in
+            the crowd; None for a model that starts at zero.
     """
 
     task: str = "activity"
@@ -51,6 +55,7 @@ class Demo:
     seconds: float = 25.0
     folder: Path = Path("crowdml-demo")
     seed: int = 0
+    pilot: int | None = None
 
     def __post_init__(self) -> None:
         if self.task not in ("activity", "digits"):
@@ -62,6 +67,8 @@ class Demo:
             raise InvalidInput(f"epsilon must be positive, found {self.epsilon}.")
         if not 0 < self.seconds <= 3600:
             raise InvalidInput(f"seconds must lie in 0 … 3600, found {self.seconds}.")
+        if self.pilot is not None and self.pilot < 1:
+            raise InvalidInput(f"a pilot must be one person or more, found {self.pilot}.")
 
 
 def run_demo(
@@ -74,12 +81,18 @@ def run_demo(
     """
     rng = np.random.default_rng(demo.seed)
     data = load_activity(features="demo") if demo.task == "activity" else load_dataset(demo.task)
+    start = None
+    if demo.pilot is not None:
+        pilot, data = set_aside(data, ROWS_EACH * demo.pilot, demo.pilot, rng)
+        start = pilot_start(pilot, MECHANISMS[demo.mechanism].terms.norm)
     hands = data.deal(demo.devices, rng)
-    task = demo_task(demo.task, demo.mechanism, demo.epsilon, [len(hand) for hand in hands])
+    task = demo_task(demo.task, demo.mechanism, demo.epsilon, [len(hand) for hand in hands], start)
     data = _as_devices_see_them(data, task)
     _introduce(demo, task, data, console)
     members = recruit(hands, data.x_train, data.y_train, demo.seconds, rng)
     prepare(demo.folder)
+    if start is not None:
+        (demo.folder / f"{demo.task}.start.npz").write_bytes(write_start(start))
     with (
         _serving(demo.folder, task) as process,
         closing(Observer(process.url, task.name, process.fingerprint)) as server,
@@ -87,12 +100,12 @@ def run_demo(
         url, fingerprint = process.url, process.fingerprint
         portal = f"{url}/tasks/{task.name}"
         console.print(f"watch it learn: {portal}  (a self-signed certificate: the browser warns)")
-        progress = Progress(task, portal, guess_error(data))
+        progress = Progress(task, portal, guess_error(data), pilot_error(task, data))
         reports: multiprocessing.Queue[Epsilons] = multiprocessing.get_context("spawn").Queue()
-        start = time.time() + 1.0
+        begins = time.time() + 1.0
         arguments = (
             url, task.name, fingerprint, demo.folder / "devices",
-            not task.terms.private, start, reports,
+            not task.terms.private, begins, reports,
         )  # fmt: skip
         shares = [members[i::PROCESSES] for i in range(PROCESSES)]
         with show_live(progress, console), _processes(shares, arguments) as running:
@@ -130,6 +143,8 @@ def _introduce(demo: Demo, task: Task, data: Dataset, console: Console) -> None:
         + f"; each checks in {'once, with' if once else 'every'} "
         + f"{task.terms.collection.batch} samples{'' if once else ', and uses each once'}."
     )
+    if task.terms.model.start is not None:
+        console.print(str(task.terms.model.start.phrase))
     if not task.terms.private:
         console.print(
             "[bold red]THIS TASK IS NOT PRIVATE. "

@@ -27,6 +27,7 @@ class Result:
     Args:
         error: On people, or samples, that took no part.
         central_error: With all data in one place.
+        pilot_error: Of the start alone; None without a pilot.
         guess_error: Of always guessing the most frequent label.
         recall: The share of each class that is recognised.
         private_bytes_per_checkin: The most bytes of a check-in that depend on samples.
@@ -36,6 +37,7 @@ class Result:
 
     error: float
     central_error: float
+    pilot_error: float | None
     guess_error: float
     recall: list[float]
     checkins: int
@@ -64,6 +66,7 @@ def result_of(file: Path, data: Dataset, progress: Progress, server: Observer) -
     return Result(
         error=float(wrong.mean()),
         central_error=progress.central_error or math.nan,
+        pilot_error=progress.pilot_error,
         guess_error=progress.guess_error,
         recall=[float(1 - wrong[labels == k].mean()) for k in range(len(data.labels))],
         checkins=statistics.version,

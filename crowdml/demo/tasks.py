@@ -2,6 +2,7 @@
 
 import math
 
+from crowdml.learnt import Start
 from crowdml.protocol import MECHANISMS, Task
 
 __all__ = ["demo_task"]
@@ -78,11 +79,23 @@ BY_HAND = {
 never on the people that the error is reported for. The others need nothing."""
 
 
-def demo_task(name: str, mechanism: str, epsilon: float, hand_sizes: list[int]) -> Task:
-    """The task, with a minibatch that every device can fill from its own samples."""
+PILOT = """start = "{name}.start.npz"
+pilot = "their recordings are public"
+"""
+
+
+def demo_task(
+    name: str, mechanism: str, epsilon: float, hand_sizes: list[int], start: Start | None = None
+) -> Task:
+    """The task, with a minibatch that every device can fill from its own samples.
+
+    From a start, the rate is planned for every mechanism: what was chosen by hand is for zero.
+    """
     batch = min(52 if name == "activity" else 14, *hand_sizes)
     model = optimizer = ""
-    if (mechanism, name) in BY_HAND and math.isfinite(epsilon):
+    if start is not None:
+        model = PILOT.format(name=name)
+    elif (mechanism, name) in BY_HAND and math.isfinite(epsilon):
         model, optimizer = BY_HAND[mechanism, name]
         optimizer = optimizer.format(c=min(4000.0, 400.0 * epsilon))
     limited = "collection.checkins" in MECHANISMS[mechanism].options
@@ -95,4 +108,5 @@ def demo_task(name: str, mechanism: str, epsilon: float, hand_sizes: list[int]) 
         optimizer=optimizer,
         updates=sum(checkins),
     )
-    return Task.from_toml(BOTH + {"activity": ACTIVITY, "digits": DIGITS}[name] + how)
+    text = BOTH + {"activity": ACTIVITY, "digits": DIGITS}[name] + how
+    return Task.from_toml(text, start=start)

@@ -26,6 +26,7 @@ class Progress:
     task: Task
     portal: str
     guess_error: float
+    pilot_error: float | None = None
     started: float = field(default_factory=time.monotonic)
     statistics: Statistics | None = None
     errors: list[float] = field(default_factory=list)
@@ -73,6 +74,8 @@ def draw(progress: Progress) -> RenderableType:
     table.add_row("", ProgressBar(total=now.max_updates, completed=now.version, width=44))
     table.add_row("estimated error", f"{_estimate(now.error)}  all that the server can know")
     table.add_row("true test error", _curve(progress.errors))
+    if progress.pilot_error is not None:
+        table.add_row("pilot alone", f"{progress.pilot_error:.3f}  where the model started")
     if progress.central_error is not None:
         table.add_row("central batch", f"{progress.central_error:.3f}  with all data in one place")
     table.add_row("guessing", f"{progress.guess_error:.3f}")

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from crowdml.simulation.arrivals import Arrivals, Presence
     from crowdml.simulation.baselines import central_batch, error_rate, guess_error, perturb
     from crowdml.simulation.curve import Curve
-    from crowdml.simulation.datasets import Dataset, load_activity, load_dataset, load_digits
+    from crowdml.simulation.datasets import (
+        Dataset,
+        load_activity,
+        load_dataset,
+        load_digits,
+        row_notes,
+        set_aside,
+    )
     from crowdml.simulation.delays import (
         Delay,
         constant_delay,
@@ -29,7 +36,6 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.fold import Ready, fold_slowly, learn
     from crowdml.simulation.notebook import ProgressBar
-    from crowdml.simulation.pilot import set_aside
     from crowdml.simulation.plan import APPROACHES, Plan
     from crowdml.simulation.plot import (
         COLOURS,
@@ -103,6 +109,7 @@ __all__ = [
     "pilot_advice",
     "read_plan",
     "read_settings",
+    "row_notes",
     "save",
     "scale_of",
     "set_aside",
@@ -130,11 +137,17 @@ __getattr__ = lazy(
     arrivals=["Arrivals", "Presence"],
     baselines=["central_batch", "error_rate", "guess_error", "perturb"],
     curve=["Curve"],
-    datasets=["Dataset", "load_activity", "load_dataset", "load_digits"],
+    datasets=[
+        "Dataset",
+        "load_activity",
+        "load_dataset",
+        "load_digits",
+        "row_notes",
+        "set_aside",
+    ],
     delays=["Delay", "constant_delay", "exponential_delay", "lognormal_delay", "uniform_delay"],
     fold=["Ready", "fold_slowly", "learn"],
     notebook=["ProgressBar"],
-    pilot=["set_aside"],
     plan=["APPROACHES", "Plan"],
     plot=[
         "COLOURS",

@@ -16,8 +16,7 @@ from crowdml.optim import OPTIMIZERS
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Review
 from crowdml.simulation import delays
 from crowdml.simulation.arrivals import Presence
-from crowdml.simulation.datasets import Dataset
-from crowdml.simulation.pilot import set_aside
+from crowdml.simulation.datasets import Dataset, set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
 from crowdml.simulation.settings import Crowd, Learning
 

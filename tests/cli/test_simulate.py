@@ -382,3 +382,12 @@ def test_a_pilot_by_options_and_by_a_plan_file(quick: Quick, planned: Planned) -
     assert "pilot alone" in quick(*DIGITS, "--pilot", 100, "--batch", 20).said()
     said = quick(*DIGITS, "--pilot", 100, "--pilot-people", 2).error()
     assert "does not say whose samples they are" in said
+
+
+def test_columns_in_different_units_are_noted(quick: Quick, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 2)) * [1, 1000]
+    np.savez(tmp_path / "own.npz", X=x, y=x[:, 0] > 0)
+    ran = quick("simulate", "--dataset", "own.npz", "--batch", 5, "--epsilon", "1,4", "--json")
+    ran.json()
+    assert ran.err.count("columns differ in size") == 1
+    assert "scale = [" in ran.err

@@ -44,6 +44,7 @@ def test_while_the_crowd_learns() -> None:
     now.statistics = statistics()
     now.errors = [0.547, 0.4, 0.203]
     now.per_sample, now.per_person, now.central_error = 4.0, 4.0, 0.0123
+    now.pilot_error = 0.0344
     drawn = text(now)
     for expected in (
         "What is the owner of this phone doing?",
@@ -53,6 +54,7 @@ def test_while_the_crowd_learns() -> None:
         "0.31 ± 0.12",
         "0.203  █▆▄",
         "0.012  with all data in one place",
+        "0.034  where the model started",
         "0.547",
         "4 by any person, in all",
     ):

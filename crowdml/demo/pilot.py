@@ -1,0 +1,40 @@
+"""The pilot of the demo: some of its people, and the start that is fitted to their samples."""
+
+import numpy as np
+
+from crowdml.learnt import Start
+from crowdml.models import Softmax
+from crowdml.pilot import fit_start
+from crowdml.privacy import bound_rows
+from crowdml.protocol import Task
+from crowdml.simulation import Dataset, error_rate
+
+__all__ = ["ROWS_EACH", "pilot_error", "pilot_start"]
+
+ROWS_EACH = 60
+"""Samples of each person of the pilot."""
+
+
+def pilot_start(pilot: Dataset, norm: int) -> Start:
+    """Fit the start to the training samples of `pilot`, bounded in the mechanism's norm."""
+    x, k = bound_rows(pilot.x_train, norm), len(pilot.labels)
+    fitted = fit_start(Softmax(x.shape[1], k), x, pilot.y_train, pilot.person)
+    return Start(
+        kind="softmax",
+        labels=pilot.labels,
+        weights=fitted.w.reshape(k, -1),
+        norm=1 if norm == 1 else 2,
+        rows=len(x),
+        people=len(np.unique(pilot.person)),
+        regularization=fitted.regularization,
+        distance=fitted.distance,
+        error=fitted.error,
+        error_margin=fitted.error_margin,
+    )
+
+
+def pilot_error(task: Task, data: Dataset) -> float | None:
+    """The error of the start alone on the test samples; None for a task that starts at zero."""
+    if task.w0 is None:
+        return None
+    return error_rate(task.terms.make_model(), task.w0, data.x_test, data.y_test)
