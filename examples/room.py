@@ -1,5 +1,6 @@
 """The tutorial's people: made-up votes about a room, and a crowd that takes part with them.
 
+python examples/room.py pilot > pilot.csv
 python examples/room.py votes [PERSON] > votes.csv
 python examples/room.py crowd https://127.0.0.1:8443 FINGERPRINT [PEOPLE]
 """
@@ -13,10 +14,12 @@ from pathlib import Path
 from crowdml import Device
 
 VOTES = 60
+PILOT = (2001, 2002)
+"""The two colleagues who voted before anybody else was asked."""
 
 
-def votes(person: int) -> Iterator[tuple[list[float], str]]:
-    """What the sensors said when a person voted, scaled as the task describes, and the vote."""
+def votes(person: int) -> Iterator[tuple[dict[str, float], str]]:
+    """What the sensors read when a person voted, and the vote."""
     rng = random.Random(person)
     likes_it_warm = rng.gauss(0, 0.5)
     for _ in range(VOTES):
@@ -24,14 +27,22 @@ def votes(person: int) -> Iterator[tuple[list[float], str]]:
         light, hour = rng.uniform(0, 1000), rng.uniform(7, 23)
         feels = temperature + 0.03 * (humidity - 50) - likes_it_warm + rng.gauss(0, 0.5)
         vote = "cold" if feels < 19.5 else "warm" if feels > 22.5 else "fine"
-        x = (temperature - 21) / 6, (humidity - 50) / 100, light / 4000, (hour - 15) / 24
-        yield [round(value, 4) for value in x], vote
+        readings = {"temperature": temperature, "humidity": humidity, "light": light, "hour": hour}
+        yield {name: round(value, 1) for name, value in readings.items()}, vote
+
+
+def print_pilot() -> None:
+    print("temperature [°C],humidity [%],light [lux],hour [h],vote,person")
+    for person in PILOT:
+        for readings, vote in votes(person):
+            print(*readings.values(), vote, person, sep=",")
 
 
 def print_votes(person: str = "0") -> None:
-    print("temperature,humidity,light,hour,vote")
-    for x, vote in votes(int(person)):
-        print(*x, vote, sep=",")
+    """Another program may write the columns in another order."""
+    print("vote,hour,light,temperature,humidity")
+    for at, vote in votes(int(person)):
+        print(vote, at["hour"], at["light"], at["temperature"], at["humidity"], sep=",")
 
 
 def crowd(url: str, fingerprint: str, people: str = "150") -> None:
@@ -40,11 +51,11 @@ def crowd(url: str, fingerprint: str, people: str = "150") -> None:
         for person in range(1, int(people) + 1):
             file = Path(folder) / str(person) / "room.device"
             with Device.join(url, "room", file=file, fingerprint=fingerprint) as device:
-                for x, vote in votes(person):
-                    device.add(x, vote)
+                for readings, vote in votes(person):
+                    device.add(readings, vote)
             print(f"\r{person} of {people} people have checked in", end="", flush=True)
     print()
 
 
 if __name__ == "__main__":
-    {"votes": print_votes, "crowd": crowd}[sys.argv[1]](*sys.argv[2:])
+    {"pilot": print_pilot, "votes": print_votes, "crowd": crowd}[sys.argv[1]](*sys.argv[2:])

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import CSV
 from crowdml.cli.output import say
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
@@ -22,9 +23,7 @@ def new(
     person: Annotated[
         str | None, typer.Option(help="The pilot's column that says whose row each one is.")
     ] = None,
-    csv: Annotated[
-        str | None, typer.Option(help="The signs between columns and before decimals: ';,'.")
-    ] = None,
+    csv: CSV = None,
     devices: Annotated[
         int | None, typer.Option(min=1, help="How many devices you expect, M.")
     ] = None,

@@ -13,9 +13,9 @@ from crowdml.protocol import listed
 from crowdml.tables import Table, quoted
 from crowdml.types import Array, Flags
 
-__all__ = ["Answers", "read_answers"]
+__all__ = ["FEWEST_OF_LABEL", "Answers", "read_answers"]
 
-FEWEST_ROWS = 5
+FEWEST_OF_LABEL = 5
 """Rows that a label must have: with fewer, a fold of the cross-validation has none of them."""
 
 MOST_NUMBERED = 20
@@ -110,8 +110,8 @@ def _numbers(table: Table, header: str, y: Array) -> Answers:
 def _labels(table: Table, header: str, texts: list[str]) -> Answers:
     counts = Counter(texts)
     _check_case(table, header, texts)
-    common = [label for label, rows in counts.items() if rows >= FEWEST_ROWS]
-    rare = tuple((label, rows) for label, rows in counts.items() if rows < FEWEST_ROWS)
+    common = [label for label, rows in counts.items() if rows >= FEWEST_OF_LABEL]
+    rare = tuple((label, rows) for label, rows in counts.items() if rows < FEWEST_OF_LABEL)
     if len(common) < 2:
         found = listed(
             [Phrase("{n} of {label}", n=counts[each], label=quoted(each)) for each in common]
@@ -121,7 +121,7 @@ def _labels(table: Table, header: str, texts: list[str]) -> Answers:
             Phrase(
                 "a pilot must have two labels or more with at least {n} rows each in the column "
                 "{column}, found {found}. Add rows, or name another column by --label.",
-                n=FEWEST_ROWS,
+                n=FEWEST_OF_LABEL,
                 column=quoted(header),
                 found=found,
             )

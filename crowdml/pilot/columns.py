@@ -98,11 +98,10 @@ def empty(cell: object) -> bool:
 
 def cell_mistake(table: Table, row: int, header: str, must: Phrase) -> InvalidInput:
     """Return the error that a cell breaks a rule, with its line and column."""
-    said = "{file}, line {line}, column {column}: {must}, found {found}."
     cell = table[header][row]
     return InvalidInput(
         Phrase(
-            said,
+            "{file}, line {line}, column {column}: {must}, found {found}.",
             file=visible(table.name),
             line=table.lines[row],
             column=quoted(header),

@@ -1,5 +1,6 @@
 """A draft of a task: all that a pilot can say about it, ready to be read by its owner."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,7 +20,7 @@ from crowdml.types import Array
 
 __all__ = ["Draft", "draft_from_rows"]
 
-MOST_FITTED = 10_000
+MOST_FITTED = 5_000
 """Rows that a start is fitted to. More would hardly change it, and take minutes."""
 
 STRONG, MODERATE = 1.0, 4.0
@@ -123,11 +124,11 @@ def draft_from_rows(
     settings = {"delta": answers.scale, "tolerance": tolerance}
     model = MODELS[kind].model(features.count, len(answers.labels), False, **settings)
     without, having = choose_intercept(model, x, answers.y, rows.people, seed=seed)
-    intercept = having.error <= without.error
+    intercept = not _clearly_better(without.error, having.error, len(x))
     start = _start(model, having if intercept else without, intercept, kind, rows, features)
     epsilon, epsilon_words = _usual_epsilon(start)
     batch, batch_words = _batch(rows, samples)
-    return Draft(
+    draft = Draft(
         name=name,
         title=_title(rows),
         answer=rows.answer,
@@ -143,6 +144,18 @@ def draft_from_rows(
         epsilon_words=(epsilon_words,),
         findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error)),
     )
+    # A text of the pilot may be one that no task file may have, such as a very long label.
+    Task.from_toml(draft.text, start=draft.start)
+    return draft
+
+
+def _clearly_better(error: float, other: float, n: int) -> bool:
+    """Whether an error of n rows is smaller than another by more than chance gives.
+
+    A constant that is not needed costs little, and one that is needed is worth a lot: so few rows
+    more or less must not take it away.
+    """
+    return other - error > math.sqrt(other * (1 - other) / n)
 
 
 def _norm() -> Literal[1, 2]:

@@ -72,6 +72,11 @@ def read_pilot(data: bytes, file: str, csv: str | None = None) -> Table:
 def check_size(n_bytes: int, file: str, most: int) -> None:
     """Reject a file that is too large, before it is read."""
     if n_bytes > most:
-        said = "{file} must have at most {most} MB, found {found} MB. Take a part of its rows."
-        megabytes = Phrase(said, file=visible(file), most=most // 10**6, found=n_bytes // 10**6)
-        raise InvalidInput(megabytes)
+        raise InvalidInput(
+            Phrase(
+                "{file} must have at most {most} MB, found {found} MB. Take a part of its rows.",
+                file=visible(file),
+                most=most // 10**6,
+                found=n_bytes // 10**6,
+            )
+        )

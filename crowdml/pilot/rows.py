@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
-from crowdml.pilot.answers import FEWEST_ROWS, Answers, read_answers
+from crowdml.pilot.answers import FEWEST_OF_LABEL, Answers, read_answers
 from crowdml.pilot.columns import (
     DroppedColumn,
     PilotColumn,
@@ -151,8 +151,12 @@ def read_people(
             )
         ]
     if n == 1:
-        said = "{column} names one person, whose rows cannot show how others differ."
-        return people.astype(np.int64), [Phrase(said, column=column)]
+        return people.astype(np.int64), [
+            Phrase(
+                "{column} names one person, whose rows cannot show how others differ.",
+                column=column,
+            )
+        ]
     return people.astype(np.int64), [Phrase("{column} names {n} people.", column=column, n=n)]
 
 
@@ -171,8 +175,12 @@ def _about(answer: str, answers: Answers) -> Phrase:
         Phrase("{label} ({n})", label=label, n=int(rows))
         for label, rows in zip(answers.labels, counts, strict=True)
     ]
-    said = "{n} rows; the labels in {column} are {labels}."
-    return Phrase(said, n=n, column=column, labels=listed(labels, "and"))
+    return Phrase(
+        "{n} rows; the labels in {column} are {labels}.",
+        n=n,
+        column=column,
+        labels=listed(labels, "and"),
+    )
 
 
 def _left_out(
@@ -187,13 +195,13 @@ def _left_out(
             "The label {label} is left out with its rows: it has {n}, and needs {least}.",
             label=quoted(label),
             n=rows,
-            least=FEWEST_ROWS,
+            least=FEWEST_OF_LABEL,
         )
         for label, rows in answers.rare
     ]
     sentences += [
         Phrase(
-            "{column} is empty in {n} rows: devices take an empty value to be the column's center.",
+            "Empty cells in {column}: {n}. Devices take an empty value to be the column's center.",
             column=quoted(column.name),
             n=n,
         )

@@ -5,6 +5,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from crowdml.protocol import PILOT_WORDS, TASK_HEAD, Features
 from crowdml.visible import visible
 
@@ -15,6 +17,9 @@ __all__ = ["task_text"]
 
 WIDTH, COMMENT = 96, 28
 """Where lines are wrapped, and the column where comments begin."""
+
+USUAL_RADIUS = 1000.0
+"""The bound on ‖w‖ where a task file does not say."""
 
 MOST_LINES = 50
 """Columns that are listed on a line each."""
@@ -29,7 +34,9 @@ def task_text(draft: "Draft") -> str:
     parts = [
         TASK_HEAD.format(name=draft.name, title=_string(draft.title)),
         "[features]",
-        f"# Readings in their own units. The constants are public; they come from {pilot}.",
+        *_comment(
+            [f"Readings in their own units. Their constants come from {pilot}. They are public."]
+        ),
         f"description = {_string(features.description)}",
         *_names(features, draft.units),
         *_numbers("center", features.center, "The mean of each column."),
@@ -86,6 +93,8 @@ def _model(draft: "Draft") -> list[str]:
     if not start.labels:
         lines.append(_line("delta", f"{start.scale_of_target}", "where the loss becomes linear"))
         lines.append(_line("tolerance", f"{draft.tolerance}", "a larger distance is an error"))
+    if (length := float(np.linalg.norm(start.w))) > USUAL_RADIUS / 10:
+        lines.append(_line("radius", f"{float(f'{10 * length:.0e}')}", "ten times the start's"))
     words = "where w starts; it is public once the task is created"
     return [*lines, _line("start", _string(draft.start_file), words),
             _line("pilot", _string(PILOT_WORDS))]  # fmt: skip

@@ -141,7 +141,7 @@ def test_a_rare_label_is_left_out_with_its_rows() -> None:
 def test_an_empty_cell_is_missing() -> None:
     pilot = rows_of([HEADER, ",40,cold,p1", *ROWS])
     assert np.isnan(pilot.x[0, 0])
-    assert "'temperature' is empty in 1 rows" in str(pilot.findings[-1])
+    assert "Empty cells in 'temperature': 1." in str(pilot.findings[-1])
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ def form(notes: list[str] | None = None, missing: str = "reject", **options: obj
         ("light,warmth,y\n300,21.5,walk\n12,-3.25,still\n", "by name, the answer in 'y'$"),
         ("label,id,warmth,light\nwalk,1,21.5,300\n0,2,-3.25,12\n", "'label'; ignored are 'id'$"),
         ("warmth;light;comfort\n21,5;300;walk\n-3,25;12;still\n", "semicolons.*'comfort'$"),
+        ("warmth [°C],light (lux),y\n21.5,300,walk\n-3.25,12,still\n", "by name"),
         ("300,21.5,walk\n12,-3.25,still\n", "have no names: read in the order light, warmth$"),
         ('{"warmth": 21.5, "light": 300, "y": "walk"}\n{"light": 12, "warmth": -3.25, "id": 4,'
          ' "label": 0}\n', "^ignored are 'id'$"),
