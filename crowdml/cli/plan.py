@@ -92,13 +92,13 @@ def plan(
     named, features = {"label": label, "person": person, "csv": csv}, task.terms.features
     own = task.start is not None or features.names or features.transforms or any(named.values())
     found = load_samples(data, task, **named) if data and own else None
+    similar = hold_out(task, found) if found else load_dataset(data) if data else None
     settings: dict[str, Any] = {"target_error": target_error, "trials": trials, "seed": seed}
     advice: Advice
     with _progress() as progress:
         if found is not None and task.start is not None:
             advice = pilot_advice(task, gathering, found, **settings, progress=progress)
         else:
-            similar = hold_out(task, found) if found else load_dataset(data) if data else None
             advice = advise(
                 task, gathering, similar, difficulty=difficulty, **settings, progress=progress
             )
@@ -172,9 +172,9 @@ def _show_pilot(advice: "OnPilot") -> None:
     console = Console()
     console.print(advice.sentence)
     columns = [
-        Column("error on the pilot's rows"),
-        Column("", justify="right"),
-        Column("eight in ten", justify="right"),
+        Column(""),
+        Column("error", justify="right"),
+        Column("eight crowds in ten", justify="right"),
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for name, error, spread in advice.figures:

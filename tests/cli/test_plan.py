@@ -1,5 +1,6 @@
 """crowdml plan: from a task file to advice, and back into the file."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,60 @@ def test_a_file_of_the_papers_way_becomes_one_for_people(quick: Here, file: Path
 def test_a_picture(quick: Here, file: Path, tmp_path: Path) -> None:
     quick("plan", file, *CROWD, "--plot", tmp_path / "options.svg").said()
     assert "<svg" in (tmp_path / "options.svg").read_text()[:500]
+
+
+@pytest.fixture
+def room(tmp_path: Path, quick: Here) -> tuple[Path, Path]:
+    """A task with a start, and its pilot: 5 people with 8 rows each."""
+    rows = [f"p{k % 5},{20 + (7 * k) % 11 / 2},{'warm' if (7 * k) % 11 > 5 else 'cold'}\n"
+            for k in range(40)]  # fmt: skip
+    pilot, file = tmp_path / "pilot.csv", tmp_path / "room.toml"
+    pilot.write_text("person,warmth [°C],vote\n" + "".join(rows))
+    quick("task", "new", "room", "--pilot", pilot, "--out", file).said()
+    return file, pilot
+
+
+def test_a_plan_on_the_pilot(quick: Here, room: tuple[Path, Path], tmp_path: Path) -> None:
+    file, pilot = room
+    arguments = ("plan", file, "--data", pilot, *CROWD)
+    found = quick(*arguments, "--plot", tmp_path / "room.svg", "--json").json()
+    assert {"guess_error", "central_error", "options", "recommended", "pilot_error"} <= set(found)
+    assert [option["epsilon"] for option in found["options"]] == [0.5, 1, 2, 4, 8]
+    assert found["recommended"] in found["options"]
+    assert found["own"]["epsilon"] in (1, 4)
+    assert "<svg" in (tmp_path / "room.svg").read_text()[:500]
+    said = " ".join(quick(*arguments, "--write").said().split())
+    order = ["Recommended: ε =", "guessing", "the pilot alone", "this crowd", "at ε = 0.5",
+             "at ε = 8", "60 people at", "A pilot of 5 people"]  # fmt: skip
+    places = [said.index(each) for each in order]
+    assert places == sorted(places)
+    assert f"epsilon = {found['recommended']['epsilon']}" in file.read_text()
+
+
+def test_a_new_task_has_the_recommended_epsilon(
+    quick: Here, room: tuple[Path, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "other.toml"
+    quick("task", "new", "other", "--pilot", room[1], "--out", out,
+          "--devices", 60, "--samples", 8).said()  # fmt: skip
+    words = " ".join(out.read_text().replace("\n#", "").split())
+    (chosen,) = re.findall(r"Recommended: ε = ([\d.]+)\.", words)
+    assert f"epsilon = {float(chosen)}" in words
+    assert "Guessing has an error of" in words
+
+
+def test_a_start_needs_data(quick: Here, room: tuple[Path, Path]) -> None:
+    assert "Give the pilot by --data FILE" in quick("plan", room[0], *CROWD, "--json").err
+    assert "need --data FILE" in quick("plan", room[0], *CROWD, "--label", "vote").error()
+
+
+def test_data_by_name_for_a_task_without_a_start(quick: Here, room: tuple[Path, Path]) -> None:
+    file, pilot = room
+    lines = [
+        line for line in file.read_text().splitlines() if not line.startswith(("start", "pilot"))
+    ]
+    file.write_text("\n".join(lines))
+    assert quick("plan", file, "--data", pilot, *CROWD, "--json").json()["central_error"] < 0.2
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def pilot_advice(
     curves = crowds.simulate(epsilons, simulated, trials, progress)
     options = [crowds.option(*pair) for pair in zip(epsilons, curves, strict=True)]
     tried = [option for option in options if option.epsilon in EPSILONS]
-    best = next(option for option in tried if option.error <= tried[-1].error + NOT_WORSE)
+    best = recommended_of(tried)
     own = options[epsilons.index(own_epsilon)]
     who, remedy = f"{gathering.devices:,} people", ""
     if simulated < gathering.devices:
@@ -122,6 +122,24 @@ def pilot_advice(
             pilot, gathering.devices, start.rows if start else None, cross_fitted
         ),
     )
+
+
+def recommended_of(options: Sequence[EpsilonOption]) -> EpsilonOption:
+    """The smallest ε whose error is about that of the largest; `options` are in the order of ε."""
+    return next(each for each in options if each.error <= options[-1].error + NOT_WORSE)
+
+
+def verdict_of(added: Array) -> PilotVerdict:
+    """Judge the errors of crowds less those of their starts, turns × trials.
+
+    >>> verdict_of(np.array([[-0.03], [-0.04], [-0.02], [-0.03], [-0.03]]))
+    'improves'
+    """
+    gains = -added.mean(axis=1)
+    gain, doubt = float(gains.mean()), STUDENT * float(gains.std(ddof=1)) / len(gains) ** 0.5
+    if abs(gain) < LEAST_GAIN or -doubt < gain < 0:
+        return "nothing"
+    return "worsens" if gain < 0 else "improves" if gain > doubt else "unclear"
 
 
 @dataclass(frozen=True)
@@ -184,16 +202,8 @@ class _Crowds:
         added, alone = self.added(curve), self.mean("pilot_error")
         option = asdict(option_of(self.task, *self.setting, curve, epsilon))
         low, high = (max(0.0, alone + float(np.quantile(added, share))) for share in (0.1, 0.9))
-        option |= {"std": float(added.std()), "verdict": self.verdict(curve)}
+        option |= {"std": float(added.std()), "verdict": verdict_of(added)}
         return EpsilonOption(**option, epsilon=epsilon, low=low, high=high)
-
-    def verdict(self, curve: Curve) -> PilotVerdict:
-        """Compare the crowds with their starts, turn by turn."""
-        gains = -self.added(curve).mean(axis=1)
-        gain, doubt = float(gains.mean()), STUDENT * float(gains.std(ddof=1)) / TURNS**0.5
-        if abs(gain) < LEAST_GAIN or -doubt < gain < 0:
-            return "nothing"
-        return "worsens" if gain < 0 else "improves" if gain > doubt else "unclear"
 
     def enough(self, epsilon: float) -> tuple[int | None, int | None]:
         """The first larger crowd that may improve the pilot, and the largest that was tried."""
@@ -203,7 +213,8 @@ class _Crowds:
             if devices > self.largest:
                 break
             most = devices
-            if self.verdict(*self.simulate([epsilon], devices)) in ("improves", "unclear"):
+            (curve,) = self.simulate([epsilon], devices)
+            if verdict_of(self.added(curve)) in ("improves", "unclear"):
                 return devices, devices
         return None, most
 
