@@ -121,7 +121,7 @@ def test_a_part_that_is_not_installed_is_named() -> None:
     [
         ("sqlalchemy", ["task", "list"], "server"),
         ("starlette", ["serve"], "server"),
-        ("starlette", ["demo"], "demo"),
+        ("sqlalchemy", ["demo"], "demo"),
         ("scipy", ["demo"], "demo"),
         ("opendp", ["demo", "--mechanism", "laplace"], "noise"),
     ],
