@@ -28,6 +28,9 @@ MORE := $(if $(filter %laplace %gaussian,$(ARGS)),noise) $(if $(filter %digits,$
 demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 	$(BIN)/crowdml demo $(ARGS)
 
+# The tests start hundreds of programs, so Python keeps what it has compiled for the next one.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests wait for servers and browsers half of the time, so each core gets two workers.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
 PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
