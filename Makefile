@@ -31,8 +31,8 @@ demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 # The tests start hundreds of programs, so Python keeps what it has compiled for the next one.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests wait for servers and browsers half of the time, so each core gets two workers.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
+# Tests wait for servers and browsers half of the time, so each core gets three workers.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count())')
 PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 SYSTEM := chromium firefox mosquitto nginx postgresql
 
