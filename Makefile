@@ -56,13 +56,17 @@ screenshots: $(READY) $(NODE_READY) chromium
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
 # Style, types, and what can be tested without browsers, crowds and the clock, in two minutes.
-quick: check
-	$(PYTEST) tests/learning tests/models tests/optim tests/privacy tests/protocol \
-		tests/device/test_device.py tests/device/test_device_store.py \
-		tests/server/database tests/server/log $(ARGS)
+quick: $(READY) $(NODE_READY)
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target core $(CHECKS)
+
+CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
+	tests/device/test_device.py tests/device/test_device_store.py \
+	tests/server/database tests/server/log
+core:
+	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 
 CHECKS := types style layers vulnerabilities
-.PHONY: $(CHECKS) javascript compiled collected suite pytest
+.PHONY: $(CHECKS) javascript compiled collected core suite pytest
 check: $(READY) $(NODE_READY)
 	@$(MAKE) --no-print-directory -j 3 $(CHECKS)
 
