@@ -68,3 +68,10 @@ def test_a_deep_import_is_found(folder: Path, module: str, planted: str) -> None
 )
 def test_a_door_may_be_used(folder: Path, module: str, planted: str) -> None:
     assert deep_imports(folder, module, planted) == []
+
+
+@pytest.mark.xdist_group("contracts")
+def test_groups_of_tests_are_known_to_the_scheduler(request: pytest.FixtureRequest) -> None:
+    """Without groups every process starts the servers that one process could share."""
+    if getattr(request.config.option, "loadgroup", False):
+        assert request.node.nodeid.endswith("@contracts")
