@@ -28,13 +28,22 @@ MORE := $(if $(filter %laplace %gaussian,$(ARGS)),noise) $(if $(filter %digits,$
 demo: $(VENV)/.has-demo $(MORE:%=$(VENV)/.has-%)
 	$(BIN)/crowdml demo $(ARGS)
 
-# Tests wait for servers and browsers half of the time, so each core gets two workers.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
+# The tests start hundreds of programs, so Python keeps what it has compiled for the next one.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Tests wait for servers and browsers half of the time, so each core gets three workers.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count())')
 PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 SYSTEM := chromium firefox mosquitto nginx postgresql
 
+# The checks run beside the tests. The output of a check is shown when the check ends.
 test: $(READY) $(NODE_READY) $(SYSTEM)
-	@$(MAKE) --no-print-directory -j 3 $(CHECKS) javascript compiled
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target suite $(CHECKS) javascript
+
+suite: compiled collected
+	@$(MAKE) --no-print-directory --output-sync=none pytest
+
+pytest:
 	$(PYTEST) $(ARGS)
 
 # Only what runs in the tests' own processes counts, not the servers and devices that they start.
@@ -47,13 +56,17 @@ screenshots: $(READY) $(NODE_READY) chromium
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
 # Style, types, and what can be tested without browsers, crowds and the clock, in two minutes.
-quick: check
-	$(PYTEST) tests/learning tests/models tests/optim tests/privacy tests/protocol \
-		tests/device/test_device.py tests/device/test_device_store.py \
-		tests/server/database tests/server/log $(ARGS)
+quick: $(READY) $(NODE_READY)
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target core $(CHECKS)
+
+CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
+	tests/device/test_device.py tests/device/test_device_store.py \
+	tests/server/database tests/server/log
+core:
+	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 
 CHECKS := types style layers vulnerabilities
-.PHONY: $(CHECKS) javascript compiled
+.PHONY: $(CHECKS) javascript compiled collected core suite pytest
 check: $(READY) $(NODE_READY)
 	@$(MAKE) --no-print-directory -j 3 $(CHECKS)
 
@@ -72,10 +85,13 @@ layers: $(READY)
 javascript: $(NODE_READY)
 	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
 
-# One process compiles the simulator, or every worker would.
+# One process compiles the simulator, and one the tests, or every worker would.
 compiled: $(READY)
 	$(BIN)/crowdml simulate --dataset digits --devices 50 --mechanism laplace --epsilon 1 --rate 30 \
 		--trials 1 > /dev/null
+
+collected: $(READY)
+	-@$(BIN)/pytest --collect-only -q > /dev/null
 
 # Known faults of what is installed. Where the list of them cannot be had, that is no fault of ours.
 vulnerabilities: $(READY)
@@ -99,11 +115,10 @@ soak: $(READY)
 		tests/protocol/test_fuzzing.py
 	$(BIN)/python -m tests.soak $(SOAK)
 
-# One environment, and a mark for each extra that is in it. The demo starts few programs, so Python
-# compiles for it what it uses when it does; the tests start hundreds.
+# One environment, and a mark for each extra that is in it. Python compiles what is used when it is.
 $(VENV)/.has-%: pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "installing what crowdml[$*] needs: a minute or two"
-	$(BIN)/python -m pip install $(if $(filter dev,$*),,--no-compile) --constraint constraints.txt --editable '.[$*]'
+	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
 $(BIN)/pip:

@@ -2,11 +2,10 @@
 
 import ast
 import io
+import re
 import tokenize
 from collections import defaultdict
 from pathlib import Path
-
-import pytest
 
 import crowdml
 
@@ -34,8 +33,10 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
 
 
-@pytest.mark.parametrize("file", [*FILES, ALONE], ids=lambda file: str(file.relative_to(PACKAGE)))
-def test_names_are_plain(file: Path) -> None:
-    text = io.StringIO(file.read_text(encoding="utf-8"))
-    names = {token.string for token in tokenize.generate_tokens(text.readline)}
-    assert names & POETIC == set()
+def test_names_are_plain() -> None:
+    for file in [*FILES, ALONE]:
+        names = set(re.findall(r"\w+", file.read_text(encoding="utf-8"))) & POETIC
+        if names:
+            text = io.StringIO(file.read_text(encoding="utf-8"))
+            tokens = {token.string for token in tokenize.generate_tokens(text.readline)}
+            assert tokens & names == set(), file

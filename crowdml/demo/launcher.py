@@ -13,7 +13,7 @@ from crowdml.errors import CrowdmlError
 
 __all__ = ["PATIENCE", "ServerProcess"]
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which a process on a busy machine counts as hung."""
 
 

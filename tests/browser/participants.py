@@ -181,7 +181,7 @@ class Participant:
         self.page.evaluate(HIDE, hidden)
 
     def says(self, text: str) -> None:
-        expect(self.page.locator("#status")).to_contain_text(text, timeout=1000 * PATIENCE)
+        expect(self.page.locator("#status")).to_contain_text(text)
 
     def note(self) -> None:
         """From now on, remember whatever is said, however soon something else is said."""

@@ -69,7 +69,7 @@ def test_numbers_move_and_charts_are_redrawn(
         page = context.new_page()
         page.goto(address)
         page.evaluate("window.sameDocument = true")
-        expect(page.locator('[data-live="state"]').first).to_have_text("Running", timeout=30_000)
+        expect(page.locator('[data-live="state"]').first).to_have_text("Running")
         page.locator('[data-picture*="/charts/error.svg"]').scroll_into_view_if_needed()
         version = 0
         for _ in range(3):

@@ -258,7 +258,7 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
         sent = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
         assert sent.status in (200, 201), sent.body
         # Nobody loads the page again: its numbers follow.
-        expect(page.locator('[data-live="version"]')).to_have_text("1", timeout=1000 * PATIENCE)
+        expect(page.locator('[data-live="version"]')).to_have_text("1")
         expect(page.locator('[data-live="state"]')).to_have_text("Running")
         page.goto("/owner/tasks/steps")
         devices = page.locator('section[aria-labelledby="devices"] tbody')

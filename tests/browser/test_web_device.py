@@ -165,7 +165,7 @@ def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server:
     assert look(reopened) == {
         "samples": 0, "pending": True, "events": 1, "answers": ["waiting"], "ended": None,
     }  # fmt: skip
-    assert run(reopened, "return device.flush(5);") == "checked in"
+    assert run(reopened, "return device.flush(60);") == "checked in"
     assert profile.bodies[-1] == body.encode()
     assert look(reopened)["answers"] == ["applied"]
     assert version(server, profile.task) == 1

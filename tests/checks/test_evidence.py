@@ -86,9 +86,7 @@ def test_bound_of_certain_answers(n: int, false_alarm: float) -> None:
     assert found == pytest.approx(max(0.0, math.log(low / (1 - low))), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("p", "q"), [(0.75, 0.25), (0.5, 0.1), (0.9, 0.6), (0.5, 0.5), (0.9, 0.05)]
-)
+@pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (0.5, 0.5), (0.9, 0.05)])
 @pytest.mark.parametrize("measure", [pure, concentrated])
 @pytest.mark.parametrize("event", [Event(0.5, None), Event(None, 0.5), Event(0.5, 0.5)])
 @pytest.mark.parametrize("false_alarm", [0.3, 0.01])

@@ -121,7 +121,7 @@ def test_a_part_that_is_not_installed_is_named() -> None:
     [
         ("sqlalchemy", ["task", "list"], "server"),
         ("starlette", ["serve"], "server"),
-        ("starlette", ["demo"], "demo"),
+        ("sqlalchemy", ["demo"], "demo"),
         ("scipy", ["demo"], "demo"),
         ("opendp", ["demo", "--mechanism", "laplace"], "noise"),
     ],
@@ -135,7 +135,7 @@ def test_a_plain_installation_says_what_to_install(
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=60,
+        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
     )  # fmt: skip
     sentence = Ran(done.returncode, done.stdout, done.stderr).error()
     assert f"needs {missing}" in sentence

@@ -11,7 +11,7 @@ import pytest
 
 from crowdml.demo.crowd import Member, run_crowd
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux about signals")

@@ -52,6 +52,6 @@ def _get(address: str) -> str:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with urllib.request.urlopen(address, timeout=30, context=context) as answer:
+    with urllib.request.urlopen(address, timeout=120, context=context) as answer:
         text: str = answer.read().decode()
     return text

@@ -142,7 +142,7 @@ def eavesdropper(tmp_path: Path) -> Iterator[Eavesdropper]:
 
 
 def settle(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
 

@@ -4,7 +4,6 @@ import re
 import shlex
 from dataclasses import fields
 
-import pytest
 import typer
 
 from crowdml.cli import app
@@ -47,17 +46,12 @@ def documented(command: tuple[str, ...]) -> str:
     raise AssertionError(f"docs/commands.md has no row for crowdml {' '.join(command)}")
 
 
-@pytest.mark.parametrize("command", sorted(KNOWN), ids=" ".join)
-def test_every_command_and_its_options(command: tuple[str, ...]) -> None:
+def test_every_command_and_its_options() -> None:
     """An option is in the command's own row, or in the text that is about all of them."""
-    row = documented(command)
     rest = "\n".join(line for line in COMMANDS.splitlines() if not line.startswith("| `crowdml"))
-    missing = {
-        option
-        for option in KNOWN[command]
-        if not re.search(rf"{option}(?![\w-])", row + "\n" + rest)
-    }
-    assert not missing
+    for command, options in KNOWN.items():
+        text = documented(command) + "\n" + rest
+        assert [each for each in options if not re.search(rf"{each}(?![\w-])", text)] == [], command
 
 
 def test_no_option_is_invented() -> None:
@@ -65,21 +59,20 @@ def test_no_option_is_invented() -> None:
     assert named <= set().union(*KNOWN.values()) | {"--help"}
 
 
-@pytest.mark.parametrize("setting", fields(Settings), ids=lambda setting: str(setting.name))
-def test_every_setting(setting: "fields[Settings]") -> None:  # type: ignore[valid-type]
-    name, default = setting.name, setting.default  # type: ignore[attr-defined]
-    shown = _shown(default)
-    words = name.replace("_", "[-_]")
-    rows = [cells for cells in table_rows(COMMANDS) if re.search(rf"`(--)?{words}`", cells[0])]
-    assert [cells[1] for cells in rows] == [shown]
+def test_every_setting() -> None:
+    for setting in fields(Settings):
+        words = setting.name.replace("_", "[-_]")
+        rows = [cells for cells in table_rows(COMMANDS) if re.search(rf"`(--)?{words}`", cells[0])]
+        assert [cells[1] for cells in rows] == [_shown(setting.default)], setting.name
 
 
-@pytest.mark.parametrize("setting", PlanFile.__struct_fields__)
-def test_every_key_of_a_plan_file(setting: str) -> None:
+def test_every_key_of_a_plan_file() -> None:
     """An option is in the first table, what is a key only is in the second."""
-    option = f"--{setting.replace('_', '-')}"
-    name = option if option in KNOWN["simulate",] else setting
-    assert any(f"`{name}`" in cells[0] for cells in table_rows(COMMANDS))
+    rows = [cells[0] for cells in table_rows(COMMANDS)]
+    for setting in PlanFile.__struct_fields__:
+        option = f"--{setting.replace('_', '-')}"
+        name = option if option in KNOWN["simulate",] else setting
+        assert any(f"`{name}`" in row for row in rows), setting
 
 
 def test_plans_on_the_page_can_be_read() -> None:
@@ -110,17 +103,14 @@ def typed() -> list[tuple[str, str]]:
     return sorted(set(found))
 
 
-@pytest.mark.parametrize(("name", "line"), typed())
-def test_what_people_are_told_to_type_exists(name: str, line: str) -> None:
-    words = shlex.split(line)[1:]
+def test_what_people_are_told_to_type_exists() -> None:
     groups = {command[:1] for command in KNOWN if len(command) > 1}
-    length = 2 if (words[0],) in groups else 1
-    if length == 2 and len(words) == 1:
-        return
-    command = tuple(words[:length])
-    assert command in KNOWN
-    options = {word for word in words if word.startswith("--")}
-    assert options <= KNOWN[command] | {"--help"}
+    for _, line in typed():
+        words = shlex.split(line)[1:]
+        length = 2 if (words[0],) in groups else 1
+        if len(words) >= length:
+            options = {word for word in words if word.startswith("--")}
+            assert options <= KNOWN[tuple(words[:length])] | {"--help"}, line
 
 
 def test_readme_shows_the_whole_way() -> None:
@@ -129,9 +119,9 @@ def test_readme_shows_the_whole_way() -> None:
         assert any(line.startswith(f"crowdml {needed}") for line in shown)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_make_target_exists(name: str) -> None:
+def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = re.findall(r"^make ([a-z]+)", "\n".join(blocks(page(name))), re.MULTILINE)
-    told += [found[1] for text in inline(page(name)) if (found := re.match("make ([a-z]+)", text))]
-    assert set(told) <= targets
+    for name in PAGES:
+        lines = [*"\n".join(blocks(page(name))).splitlines(), *inline(page(name))]
+        typed = {found[1] for line in lines if (found := re.match("make ([a-z]+)", line))}
+        assert typed <= targets, name

@@ -1,6 +1,5 @@
 """Links lead somewhere, names mean something, and the house has the rooms that its plan shows."""
 
-import importlib
 import pkgutil
 import re
 
@@ -10,11 +9,10 @@ import crowdml
 from tests.docs.pages import PAGES, ROOT, inline, page, table_rows
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_relative_links(name: str) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", page(name))
-    missing = [link for link in map("".join, links) if not _leads(name, link)]
-    assert not missing
+def test_relative_links() -> None:
+    for name in PAGES:
+        links = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", page(name))
+        assert [link for link in map("".join, links) if not _leads(name, link)] == [], name
 
 
 def _leads(name: str, link: str) -> bool:
@@ -84,9 +82,9 @@ def _places(path: str) -> list[str]:
     return [file for file in FILES if f"/{file}".endswith(ending)]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_files_that_are_named(name: str) -> None:
-    assert not _missing(page(name))
+def test_files_that_are_named() -> None:
+    missing = {name: _missing(page(name)) for name in PAGES}
+    assert {name: paths for name, paths in missing.items() if paths} == {}
 
 
 @pytest.mark.parametrize(
@@ -107,11 +105,9 @@ def test_a_file_that_does_not_exist_is_found(text: str, missing: list[str]) -> N
     assert _missing(text) == missing
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_names_of_the_package(name: str) -> None:
-    for text in inline(page(name)):
+def test_names_of_the_package() -> None:
+    for text in {text for name in PAGES for text in inline(page(name))}:
         if re.fullmatch(r"crowdml(\.\w+)+", text) and not text.endswith((".db", ".toml")):
-            importlib.import_module("crowdml")
             assert pkgutil.resolve_name(text) is not None
 
 

@@ -72,7 +72,7 @@ class Terminal:
             yield
         finally:
             serving.terminate()
-            serving.wait(30)
+            serving.wait(120)
 
     def _listening(self) -> bool:
         with socket.socket() as probe:

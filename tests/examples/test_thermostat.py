@@ -18,7 +18,7 @@ def test_it_takes_part_and_leaves(tmp_path: Path) -> None:
         server = start(Task.from_toml(text), tls="self-signed")
         ran = subprocess.run(
             [sys.executable, str(EXAMPLES / "thermostat.py"), server.url, server.fingerprint],
-            capture_output=True, text=True, env=environment(tmp_path), cwd=tmp_path, timeout=60,
+            capture_output=True, text=True, env=environment(tmp_path), cwd=tmp_path, timeout=120,
         )  # fmt: skip
         assert (ran.returncode, ran.stderr) == (0, "")
         *outcomes, last = ran.stdout.splitlines()

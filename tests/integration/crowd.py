@@ -19,7 +19,7 @@ from crowdml.privacy import DirectionEvent, Noisy
 from crowdml.protocol import Task
 from crowdml.server.database.entry import LogEntry
 from crowdml.types import Ints
-from tests.servers import Process, make_directed, make_task
+from tests.servers import PATIENCE, Process, make_directed, make_task
 
 __all__ = ["FEATURES", "Collector", "log_of", "numbered", "telltale", "uses"]
 
@@ -100,7 +100,7 @@ class Collector:
         )
 
     def run(self, samples: Iterable[int], kill: str = "") -> int:
-        return self.launch(samples, kill).wait(60)
+        return self.launch(samples, kill).wait(PATIENCE)
 
     def answers(self) -> dict[str, str]:
         with closing(DeviceStore(self.file)) as store:

@@ -36,7 +36,7 @@ from tests.servers import (
     recompute,
 )
 
-KILLS = int(os.environ.get("KILLS", "5"))
+KILLS = int(os.environ.get("KILLS", "3"))
 CLIENTS = 4
 LOAD = 20
 """Check-ins that are acknowledged between one kill and the next, at least."""

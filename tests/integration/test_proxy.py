@@ -14,7 +14,7 @@ import pytest
 from crowdml.device import Device
 from tests.device.alone import Alone, line
 from tests.nginx import Nginx, addresses
-from tests.servers import Portal, create, make_directed, make_task
+from tests.servers import PATIENCE, Portal, create, make_directed, make_task
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def behind(folder: Path, path: str, *options: str) -> Iterator[tuple[Portal, Ngi
 def read(nginx: Nginx, path: str, **headers: str) -> str:
     context = ssl.create_default_context(cafile=str(nginx.folder / "crowdml-cert.pem"))
     asked = urllib.request.Request(f"https://localhost:{nginx.port}{path}", headers=headers)
-    with urllib.request.urlopen(asked, context=context, timeout=30) as answer:
+    with urllib.request.urlopen(asked, context=context, timeout=PATIENCE) as answer:
         text: str = answer.read().decode(errors="replace")
     return text
 
@@ -107,12 +107,12 @@ def test_an_owner_signs_in_through_a_proxy(tmp_path: Path) -> None:
         opener = urllib.request.build_opener(
             urllib.request.HTTPSHandler(context=context), urllib.request.HTTPCookieProcessor()
         )
-        with opener.open(asked, timeout=30) as answer:
+        with opener.open(asked, timeout=PATIENCE) as answer:
             assert answer.url == f"{nginx.url}/owner/new"
             assert answer.status == 200
         asked.add_header("Origin", "https://evil.example")
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            opener.open(asked, timeout=30)
+            opener.open(asked, timeout=PATIENCE)
 
 
 def test_one_address_does_not_take_all_connections(tmp_path: Path) -> None:

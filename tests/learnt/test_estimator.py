@@ -190,6 +190,6 @@ def test_numpy_is_enough(tmp_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=60,
+        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
     )  # fmt: skip
     assert done.stdout == "bus 0\n", done.stderr

@@ -86,7 +86,7 @@ def test_a_real_notebook_shows_it() -> None:
     pytest.importorskip("ipykernel")
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
-    nbclient.NotebookClient(made, timeout=60).execute()
+    nbclient.NotebookClient(made, timeout=120).execute()
     (output,) = made.cells[0].outputs
     data: dict[str, Any] = output["data"]
     assert data["text/html"] == 'counting <progress value="2" max="2"></progress> 100%'

@@ -58,7 +58,7 @@ def run(folder: Path, script: str) -> "subprocess.CompletedProcess[str]":
         input="y\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
 
 

@@ -73,7 +73,7 @@ def test_mnist(mnist: Dataset) -> None:
     assert (mnist.x_train.shape, mnist.x_test.shape) == ((60_000, 50), (10_000, 50))
     counts = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert np.bincount(mnist.y_train.astype(int)).tolist() == counts
-    assert logistic_error(mnist, 10_000, 100.0) < 0.11  # 0.088 with all
+    assert logistic_error(mnist, 2_000, 100.0) < 0.12  # 0.088 with all
 
 
 def test_mnist_is_the_same_from_the_cache(
@@ -100,7 +100,7 @@ def test_cifar10() -> None:
     assert (data.x_train.shape, data.x_test.shape) == ((50_000, 100), (10_000, 100))
     assert data.labels[:2] == ("airplane", "automobile")
     assert data.y_train[:10].tolist() == [6, 9, 9, 4, 1, 1, 2, 7, 8, 3]
-    assert logistic_error(data, 5_000, 1000.0) < 0.18  # 0.129 with all
+    assert logistic_error(data, 1_000, 1000.0) < 0.19  # 0.129 with all
 
 
 def test_extrasensory() -> None:
@@ -109,7 +109,7 @@ def test_extrasensory() -> None:
     assert data.labels == ("Still", "OnFoot", "InVehicle")
     assert set(data.person) == set(range(22))
     assert len(data.y_train) + len(data.y_test) == 33_743
-    assert logistic_error(data, len(data.y_train), 100.0) == pytest.approx(0.218, abs=0.005)
+    assert logistic_error(data, 3_000, 100.0) < 0.28  # 0.218 with all
 
 
 def test_activity_is_the_full_spectrum() -> None:
