@@ -60,6 +60,8 @@ def test_sums_are_those_of_the_reports_that_are_kept(window: int) -> None:
         seen, reports = seen.with_report(*new), slowly(window, reports, new)
         assert seen.to_array().tolist() == reports
         assert (len(seen), cast(Any, seen.conclusive)) == (len(reports), slow_sums(rule, reports))
+    again = Evidence.from_array(cast(Any, rule), seen.to_array())
+    assert cast(Any, again.conclusive) == slow_sums(rule, reports)
 
 
 class Even:
@@ -79,11 +81,14 @@ def rule_of(mechanism: Even) -> StoppingRule:
 def test_a_report_is_held_against_the_target_less_one_liar_in_twenty() -> None:
     mechanism = Even()
     rule = rule_of(mechanism)
-    for _ in range(2):
-        share, variance = rule.expected(20)
+    for evaluated in (20, 30, 20, 30):
+        share, variance = rule.expected(evaluated)
         assert share == pytest.approx(0.95 * 0.3)
-        assert variance / ONE == pytest.approx(0.3 * 0.7 / 20)
-    assert mechanism.asked == 1, "it is remembered"
+        assert variance / ONE == pytest.approx(0.3 * 0.7 / evaluated)
+    assert mechanism.asked == 2, "both are remembered"
+    for evaluated in range(1, 3000):
+        rule.expected(evaluated)
+    assert len(rule._at_target) <= 1001, "and memory is bounded"
 
 
 @pytest.mark.parametrize(
