@@ -9,13 +9,14 @@ NODE_READY := $(NODE)/.ready
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
 	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test quick coverage check docs bench soak screenshots clean help
+.PHONY: demo test quick coverage mutants check docs bench soak screenshots clean help
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
 	@echo "make test    all tests, also in a browser: CHROMIUM=/path/to/it, or one is installed"
 	@echo "make quick   the tests that take two minutes"
 	@echo "make coverage   which lines and branches the tests reach, in site/coverage/"
+	@echo "make mutants    small faults in privacy, optim and learning that tests must find: FILES=…"
 	@echo "make check   style, types and the layer contract only"
 	@echo "make docs    the reference of the Python package, in site/"
 	@echo "make screenshots   pictures of every page and state, into screenshots/"
@@ -50,6 +51,11 @@ pytest:
 coverage: $(READY) $(NODE_READY) $(SYSTEM)
 	$(PYTEST) --cov crowdml --cov-branch --cov-report term:skip-covered \
 		--cov-report html:site/coverage $(ARGS)
+
+# Change one place after the other, and see a test fail. FILES are modules; all of three packages if
+# none is named, which takes about half an hour of one core.
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants $(FILES)
 
 # Every page and state, on a desktop and a phone, in light and dark, in every language.
 screenshots: $(READY) $(NODE_READY) chromium

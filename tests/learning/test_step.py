@@ -1,13 +1,14 @@
 """The step: a pure function, for every mechanism, optimizer and rate."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from crowdml.learning import CheckinStep, LearningState, Totals
-from crowdml.optim import OPTIMIZERS
+from crowdml.learning import CheckinStep, LearningState, StoppingRule, Totals
+from crowdml.optim import OPTIMIZERS, constant, sgd
 from crowdml.privacy import Reading
 from tests.servers import make_directed, make_task
 
@@ -79,8 +80,9 @@ def test_a_step_never_changes_what_it_is_given(
 
 def test_the_limit_is_what_makes_a_long_gradient_short() -> None:
     task = make_task()
-    step = CheckinStep.of(task, task.terms.mechanism())
-    assert step.limit is not None
+    made = task.terms.mechanism()
+    step = CheckinStep.of(task, made)
+    assert step.limit == pytest.approx(made.length + 3 * math.sqrt(made.noise_energy))
     long = np.full(task.terms.make_model().size, 1e6)
     short = long / np.linalg.norm(long) * step.limit
     free = step._replace(limit=None)
@@ -90,3 +92,32 @@ def test_the_limit_is_what_makes_a_long_gradient_short() -> None:
     )
     np.testing.assert_allclose(limited, expected)
     assert np.linalg.norm(unlimited) > 2 * np.linalg.norm(limited)
+
+
+def test_what_each_reading_changes() -> None:
+    """Two reports of 0 wrong reach the target, and later reports do not take that back."""
+    stopping = StoppingRule(
+        0.5, 50, 2, 20, 0.6, make_task(privacy__epsilon=math.inf).terms.mechanism()
+    )
+    step = CheckinStep(sgd(constant(1.0)), stopping=stopping)
+    right, wrong = (Reading(evaluated=10, errors=0.5, counted=n) for n in (0, 10))
+    train = Reading(g=np.ones(2))
+    seen, state = [], step.start(2)
+    for reading, device in ((train, 0), (right, 0), (right, 1), (wrong, 1), (wrong, 2)):
+        state = step(state, reading, device)
+        assert state.evidence is not None
+        seen.append((state.w[0], state.window.sum, len(state.evidence), state.reached))
+    one = (0.5, 10)
+    assert seen == [
+        (-1, (0, 0), 0, False),
+        (-1, one, 1, False),
+        (-1, one, 2, True),
+        (-1, one, 3, True),
+        (-1, one, 4, True),
+    ]
+    assert state.evidence is not None
+    assert not state.evidence.conclusive
+    assert (state.totals.staleness, state.staleness_max) == (0, 0)
+    unstopped = step._replace(stopping=None)
+    after = unstopped(unstopped.start(2), right, 0, staleness=3)
+    assert (after.evidence, after.reached, after.staleness_max) == (None, False, 3)

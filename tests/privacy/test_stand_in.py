@@ -1,0 +1,94 @@
+"""What simulations draw in the place of a mechanism, with chance that is given."""
+
+import math
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from crowdml.privacy import LAPLACE, Choice, DirectionMechanism, Levels, Loss, NoiseMechanism
+from crowdml.privacy.direction_stand_in import draw_pulls
+from crowdml.types import Array, Ints
+
+DIRECTED = DirectionMechanism(4.0, 256, 20, size=3, batch=2)
+NOISY = NoiseMechanism(LAPLACE, Levels(0.5, 0.25, 0.125), clip=2.0, size=3, n_classes=2)
+
+
+class Fixed:
+    """A generator that returns what it is given and notes what it is asked for."""
+
+    def __init__(self, uniform: list[float], beta: float = 0.1) -> None:
+        self.uniform, self.fixed_beta = np.array(uniform), beta
+        self.asked: list[list[int]] = []
+
+    def standard_normal(self, n: int) -> Array:
+        return np.arange(1.0, n + 1)
+
+    def random(self, n: int) -> Array:
+        return self.uniform[:n]
+
+    def beta(self, a: Ints, b: Ints) -> Array:
+        self.asked += [a.tolist(), b.tolist()]
+        return np.full(len(a), self.fixed_beta)
+
+
+@pytest.mark.parametrize(
+    ("length", "coin", "sign"), [(0.5, 0.25, 1), (0.5, 0.2499, -1), (1.0, 0.0, 1), (3.0, 0.0, 1)]
+)
+def test_a_codeword_with_a_given_pull(length: float, coin: float, sign: int) -> None:
+    """A gradient of half of S is turned round once in four times, a longer one never."""
+    stand_in, s = DIRECTED.stand_in(True), 0.3 / 2
+    scale = s / DIRECTED.choice.pull
+    g = np.array([0.0, length * s, 0.0])
+    found = stand_in.hide(g, 1, np.array([1.5, coin]), cast(Any, Fixed([])))
+    np.testing.assert_allclose(found, scale * np.array([1.0, sign * 1.5, 3.0]))
+    nothing = stand_in.hide(np.zeros(3), 1, np.array([1.5, 0.6]), cast(Any, Fixed([])))
+    np.testing.assert_allclose(nothing, scale * np.array([1.0, 2.0, 3.0]))
+    assert stand_in.constants == (256, 20, DIRECTED.choice.p)
+    assert stand_in.noise_energy == pytest.approx(3 * scale**2)
+
+
+def test_ranks_are_drawn_as_the_mechanism_draws_them() -> None:
+    """The t best share the numbers below p, the others those above it; Φ(z) is 0.9 here."""
+    choice = Choice(10, 3, 2.0)
+    p, end = choice.p, 1 - 2**-53
+    shares = [
+        *(p * np.array([0.0, 0.3, 0.4, 0.7, end])),
+        *(p + (1 - p) * np.array([0.0, 0.15, end])),
+    ]
+    rng = Fixed([float(share) for share in shares])
+    z = draw_pulls(choice, len(shares), cast(Any, rng))
+    ranks = [1, 1, 2, 3, 3, 4, 5, 10]
+    assert rng.asked == [ranks, [11 - rank for rank in ranks]]
+    np.testing.assert_allclose(z, 1.2815515655)
+    assert DIRECTED.stand_in(True).draws(2, np.random.default_rng(0)).shape == (2, 2)
+
+
+def test_without_noise_a_direction_is_shortened_only() -> None:
+    stand_in, rng = DIRECTED.stand_in(False), np.random.default_rng(0)
+    draws = stand_in.draws(2, rng)
+    assert draws.tolist() == [[0, 0], [0, 0]]
+    for length, expected in ((0.0, 0.0), (0.1, 0.1), (5.0, 0.15)):
+        found = stand_in.hide(np.array([0.0, length]), 1, draws[0], rng)
+        np.testing.assert_allclose(found, [0, expected])
+    assert (stand_in.scale(1), stand_in.noise_energy) == (0, 0)
+
+
+@pytest.mark.parametrize("noisy", [True, False])
+def test_noise_of_the_law(noisy: bool) -> None:
+    stand_in, g = NOISY.stand_in(noisy), np.arange(3.0)
+    scale = NOISY.gradient_scale(20) if noisy else 0.0
+    assert stand_in.scale(20) == scale
+    found = stand_in.hide(g, 20, np.zeros(0), np.random.default_rng(1))
+    assert found.tolist() == (g + np.random.default_rng(1).laplace(0.0, scale, 3)).tolist()
+    assert stand_in.draws(4, np.random.default_rng(1)).shape == (4, 0)
+    assert (stand_in.clip, stand_in.length, stand_in.norm, stand_in.law) == (2, 2, 1, "laplace")
+    assert stand_in.lengths_vary
+    cost = (Loss(epsilon=0.5), Loss(epsilon=10.0)) if noisy else (Loss(epsilon=math.inf),) * 2
+    assert stand_in.losses(20) == cost, "of the gradient alone"
+
+
+def test_a_direction_costs_the_same_however_many_samples() -> None:
+    assert DIRECTED.stand_in(True).losses(20) == (Loss(epsilon=4.0), Loss(epsilon=4.0))
+    assert DIRECTED.stand_in(False).losses(20) == (Loss(epsilon=math.inf),) * 2
+    assert not DIRECTED.stand_in(True).lengths_vary

@@ -1,0 +1,74 @@
+"""Which tests reach which lines, and how long they take."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import coverage
+import pytest
+
+from tests.mutations import Mutant
+
+PACKAGES = ["crowdml/learning", "crowdml/optim", "crowdml/privacy"]
+TESTS = ["tests/learning", "tests/optim", "tests/privacy", "tests/server/log/test_evidence.py"]
+SLOW = """
+    a_tenth_of_the_devices an_attacker_pushes directions_are_read_without_bias every_number_has_one
+    exact_noise_conforms holds_all_of_it honest_devices_stop it_is_the_law needs_no_opendp
+    no_pair_of_neighbours one_device_cannot one_replaced_sample_moves opendp_certifies
+"""
+"""Names of tests, in part, that take long or start other processes."""
+OPTIONS = ["-xq", "--assert=plain", "-pno:cacheprovider", "-omarkers=xdist_group"]
+OPTIONS += ["-k", f"not ({' or '.join(SLOW.split())})"]
+
+
+class Reach(NamedTuple):
+    """The tests of each line of each file, "" if it runs in an import; their processor time."""
+
+    tests: dict[str, dict[int, set[str]]]
+    seconds: dict[str, float]
+    libraries: list[str]
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """The tests that reach a mutant, the quickest first; for imports, those of the file."""
+        lines = self.tests.get(mutant.file, {})
+        found = set[str]().union(*(lines.get(line, ()) for line in mutant.lines))
+        if "" in found:
+            found = set[str]().union(*lines.values()) - {""} or set(self.seconds)
+        return sorted(found, key=self.seconds.__getitem__)
+
+
+class Watch:
+    """A plugin of pytest that notes which test runs, and how long it takes."""
+
+    def __init__(self, cover: coverage.Coverage) -> None:
+        self.cover, self.seconds = cover, dict[str, float]()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        ours = tuple(package.replace("/", ".") for package in PACKAGES)
+        for module in [sys.modules[name] for name in sys.modules if name.startswith(ours)]:
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):  # a remembered value would hide who needs it
+                    value.cache_clear()
+        self.cover.switch_context(item.nodeid)
+        start = time.process_time()
+        yield
+        self.seconds[item.nodeid] = time.process_time() - start
+
+
+def measure() -> Reach:
+    """Run all tests once, and note what each of them reaches."""
+    cover = coverage.Coverage(data_file=None, include=[f"{package}/*" for package in PACKAGES])
+    watch = Watch(cover)
+    cover.start()
+    code = pytest.main([*OPTIONS, *PACKAGES, *TESTS], plugins=[watch])
+    cover.stop()
+    assert code == pytest.ExitCode.OK
+    data, tests = cover.get_data(), dict[str, dict[int, set[str]]]()
+    for file in data.measured_files():
+        found = data.contexts_by_lineno(file)
+        tests[os.path.relpath(file)] = {line: set(found[line]) for line in found}
+    ours = ("crowdml", "tests", "__main__")
+    return Reach(tests, watch.seconds, [m for m in sys.modules if m.partition(".")[0] not in ours])
