@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
+import numpy.typing as npt
 
 from crowdml.device.routines import write_checkin
 from crowdml.device.store import Identity, WrittenCheckin
@@ -57,10 +58,10 @@ class Agreement:
 
     def features(self, x: Readings) -> Array:
         """x as a sample has it: D numbers made of the readings, with ‖x‖ ≤ 1."""
-        features = self.terms.features
+        features, row = self.terms.features, cast(npt.ArrayLike, x)
         if isinstance(x, Mapping) or features.names or features.transforms:
-            x = features.scaled(features.values(x))
-        return bound_features(x, features.count, self._mechanism.norm)
+            row = features.scaled(features.values(x))
+        return bound_features(row, features.count, self._mechanism.norm)
 
     def target(self, y: object) -> float:
         """y as a sample has it: the number of a label, or a real target."""

@@ -10,13 +10,14 @@ from crowdml.errors import InvalidInput
 from crowdml.learnt.about import About
 from crowdml.models import MODELS, Softmax
 from crowdml.privacy import bound_rows
+from crowdml.protocol import Readings
 from crowdml.tables import check_columns
 from crowdml.types import Array
 
 __all__ = ["LearntClassifier", "LearntModel", "LearntRegressor", "LearntSoftmax", "estimator"]
 
 Names = npt.NDArray[np.str_]
-Table: TypeAlias = npt.ArrayLike | Mapping[str, object] | Sequence[Mapping[str, object]]
+ReadingRows: TypeAlias = Readings | Sequence[Readings]
 """Rows of readings; a data frame is an array whose columns have names."""
 
 
@@ -70,7 +71,7 @@ class LearntModel:
             f"mechanism={about.mechanism!r}, epsilon={about.epsilon}, unit={about.unit!r})"
         )
 
-    def bounded(self, X: Table) -> Array:  # noqa: N803
+    def bounded(self, X: ReadingRows) -> Array:  # noqa: N803
         """The rows as devices see them: readings scaled, those longer than 1 rescaled to 1.
 
         Args:
@@ -110,7 +111,7 @@ class LearntModel:
             return [self._readings.values(row, extra=True) for row in rows]
         return X
 
-    def predict(self, X: Table) -> Any:  # noqa: N803
+    def predict(self, X: ReadingRows) -> Any:  # noqa: N803
         """One number for each row."""
         return self._model.predict(self._w, self.bounded(X))
 
@@ -142,7 +143,7 @@ class LearntModel:
 class LearntRegressor(LearntModel):
     """Predicts a number."""
 
-    def score(self, X: Table, y: npt.ArrayLike) -> float:  # noqa: N803
+    def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """R²: the share of y's variance that is explained."""
         target = np.asarray(y, dtype=np.float64)
         wrong = ((target - self.predict(X)) ** 2).sum()
@@ -162,21 +163,21 @@ class LearntClassifier(LearntModel):
         self._order = np.argsort(self._labels)
         self.classes_: Names = self._labels[self._order]
 
-    def predict(self, X: Table) -> Names:  # noqa: N803
+    def predict(self, X: ReadingRows) -> Names:  # noqa: N803
         """The name of a label for each row."""
         best: Names = self._labels[super().predict(X).astype(int)]
         return best
 
-    def decision_function(self, X: Table) -> Array:  # noqa: N803
+    def decision_function(self, X: ReadingRows) -> Array:  # noqa: N803
         """The scores of each row, n×C; of two labels the second's lead, n."""
         s = self._scores(X)
         return s[:, 1] - s[:, 0] if s.shape[1] == 2 else s
 
-    def score(self, X: Table, y: npt.ArrayLike) -> float:  # noqa: N803
+    def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """The share of rows whose label is predicted."""
         return float((self.predict(X) == np.asarray(y).astype(str)).mean())
 
-    def _scores(self, X: Table) -> Array:  # noqa: N803
+    def _scores(self, X: ReadingRows) -> Array:  # noqa: N803
         s: Array = self.bounded(X) @ self.weights.T + self.intercepts
         return s[:, self._order]
 
@@ -184,7 +185,7 @@ class LearntClassifier(LearntModel):
 class LearntSoftmax(LearntClassifier):
     """Predicts a label, and how likely each one is."""
 
-    def predict_proba(self, X: Table) -> Array:  # noqa: N803
+    def predict_proba(self, X: ReadingRows) -> Array:  # noqa: N803
         """The chance of each label, n×C."""
         return Softmax.probabilities(self._scores(X))
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.learnt.about import About
-from crowdml.learnt.arrays import read_arrays
 from crowdml.learnt.estimator import LearntModel, estimator
+from crowdml.tables import read_arrays
 
 __all__ = ["FORMATS", "read_model", "write_model"]
 

@@ -17,8 +17,9 @@ OPSET, IR_VERSION = 13, 8
 def onnx_model(model: LearntModel) -> bytes:
     """X (n×D, float) → label (n, text) and probabilities (n×C), or variable (n×1).
 
-    X has readings in the order of the task's names; NaN is a missing one. Columns of the output are in the order of `classes_`. A kind without probabilities has `scores` instead.
-    Inside, all is in double precision, as on a device.
+    X has readings in the order of the task's names; NaN is a missing one. Columns of the output are
+    in the order of `classes_`. A kind without probabilities has `scores` instead. Inside, all is in
+    double precision, as on a device.
     """
     from onnx import TensorProto, helper, numpy_helper
 

@@ -3,7 +3,7 @@
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -35,7 +35,7 @@ SUBTRACTED = Phrase(
 )
 FILLED_IN = Phrase("Where a reading is missing, the number before ± stands in its place.")
 
-Readings: TypeAlias = Mapping[str, object] | npt.ArrayLike
+Readings: TypeAlias = Mapping[str, object] | Sequence[float | None] | npt.ArrayLike
 """The readings of one sample: by name, or in the order of the names. None or NaN is missing."""
 
 
@@ -161,7 +161,7 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 x = np.clip(x / np.array(self.scale), -MOST_SCALES, MOST_SCALES)
             return np.where(missing, 0.0, x / self.length)
 
-    def _in_order(self, readings: npt.ArrayLike) -> Sequence[object]:
+    def _in_order(self, readings: Any) -> Sequence[object]:
         try:
             row = np.asarray(readings)
             if row.dtype.kind not in "biuf":

@@ -118,7 +118,7 @@ def test_columns_are_found_by_name() -> None:
 
 def test_readings_by_name() -> None:
     model = learnt(KINDS["raw units"])
-    light, warmth, hours, noise = (float(value) for value in X[99])
+    light, warmth, _, noise = (float(value) for value in X[99])
     row = {"noise": noise, "hours": None, "warmth": warmth, "light": light}
     expected = model.bounded([[light, warmth, np.nan, noise]]).tolist()
     frame: Any = Table(["id", "noise", "hours", "warmth", "light"],

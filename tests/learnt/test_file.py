@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput, Rejected
-from crowdml.learnt import FORMATS, LearntModel, read_arrays, read_model, write_model
+from crowdml.learnt import FORMATS, LearntModel, LearntSoftmax, read_model, write_model
 from crowdml.privacy import bound_features
 from crowdml.protocol import State, Task, terms_hash
 from crowdml.server.log.published import Published
 from crowdml.server.results.export import learnt_model
+from crowdml.tables import read_arrays
 from crowdml.types import Array
 from tests.learnt.models import KINDS, features, fold_of, learnt
 from tests.servers import make_task
@@ -60,6 +61,8 @@ def test_every_file_answers_as_a_device(task: Task) -> None:
     found = in_onnxruntime(model, x)
     if task.terms.target.labels:
         assert found["label"].tolist() == expected, "double precision inside, so no row differs"
+        if isinstance(model, LearntSoftmax):
+            assert found["probabilities"] == pytest.approx(model.predict_proba(x), abs=1e-6)
     else:
         assert found["variable"][:, 0] == pytest.approx(expected, rel=1e-6)
 
