@@ -16,7 +16,6 @@ from tests.protocol.starts import make_start
 from tests.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0, "target__scale": 30.0}
-L2 = {"norm": 2}
 
 
 def test_the_terms_name_the_start() -> None:
@@ -115,7 +114,7 @@ def test_a_start_is_read_by_whoever_reads_the_task() -> None:
 
 
 def test_a_start_that_was_changed_after_creation() -> None:
-    task = make_directed(start=make_start(**L2))
+    task = make_directed(start=make_start(norm=2))
     assert task.start is not None
     other = msgspec.structs.replace(task.start, data=bytes(4) + task.start.data[4:])
     for start in (other, None):
