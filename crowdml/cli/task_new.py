@@ -1,13 +1,14 @@
 """crowdml task new: a task file to start from, empty or filled in by a pilot."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from crowdml.cli.extras import needs
-from crowdml.cli.options import CSV
-from crowdml.cli.output import say
+from crowdml.cli.options import CSV, JSON, STDIN
+from crowdml.cli.output import print_json, say
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
 
@@ -17,7 +18,10 @@ __all__ = ["new"]
 def new(
     name: Annotated[str, typer.Argument(help="The task's name.")] = "my-task",
     pilot: Annotated[
-        Path | None, typer.Option(help="Samples that you may use openly: .csv, .jsonl or .npz.")
+        Path | None,
+        typer.Option(
+            help="Samples that you may use openly: .csv, .jsonl or .npz; - is standard input."
+        ),
     ] = None,
     label: Annotated[str | None, typer.Option(help="The pilot's column with the answers.")] = None,
     person: Annotated[
@@ -31,12 +35,13 @@ def new(
         int | None, typer.Option(min=1, max=100_000, help="How many samples each collects.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The task file to write.")] = None,
+    json: JSON = False,
 ) -> None:
     """Print a task file to start from, or write one that a pilot has filled in."""
     if pilot is None:
-        if (label, person, csv, devices, samples) != (None,) * 5:
+        if (label, person, csv, devices, samples) != (None,) * 5 or json:
             raise InvalidInput(
-                "--label, --person, --csv, --devices and --samples need --pilot FILE."
+                "--label, --person, --csv, --devices, --samples and --json need --pilot FILE."
             )
         text = STARTER.format(name=name)
         if out is None:
@@ -44,33 +49,44 @@ def new(
         else:
             _write_new({out: text.encode()})
         return
-    if out is None:
+    if out is None and not json:
         raise InvalidInput(f"--pilot needs a file to write: --out {name}.toml.")
     if (devices is None) != (samples is None):
         raise InvalidInput("--devices and --samples must be given together, or neither of them.")
     from crowdml.learnt import write_start
     from crowdml.pilot import draft_task
 
-    _check_free(out, out.with_name(f"{name}.start.npz"))
-    data = _read(pilot)
-    draft = draft_task(
-        name,
-        data,
-        str(pilot),
-        label=label,
-        person=person,
-        csv=csv,
-        devices=devices,
-        samples=samples,
-    )
+    if out is not None:
+        _check_free(out, out.with_name(f"{name}.start.npz"))
+    data, advice = _read(pilot), None
+    file = "the pilot" if pilot == STDIN else str(pilot)
+    named = {"label": label, "person": person, "csv": csv}
+    try:
+        draft = draft_task(name, data, file, **named, devices=devices, samples=samples)
+    except InvalidInput as error:
+        if json:
+            print_json({"wrong": error.phrase.document})
+        raise
     if devices is not None and samples is not None:
         with needs("sim"):
-            from crowdml.simulation import Gathering, load_samples, pilot_advice
-        rows = load_samples(str(pilot), draft.task, label=label, person=person, csv=csv)
+            from crowdml.pilot import read_pilot, read_samples
+            from crowdml.simulation import Gathering, pilot_advice
+        rows = read_samples(read_pilot(data, file, csv), draft.task.terms, label, person)
         advice = pilot_advice(draft.task, Gathering(devices, samples), rows)
         draft = draft.with_epsilon(advice.recommended.epsilon, *advice.comment)
-    start = out.with_name(draft.start_file)
-    _write_new({start: write_start(draft.start), out: draft.text.encode()})
+    if out is not None:
+        start = out.with_name(draft.start_file)
+        _write_new({start: write_start(draft.start), out: draft.text.encode()})
+    if json:
+        print_json(
+            {
+                "task": draft.text,
+                "start": write_start(draft.start),
+                "findings": [each.document for each in draft.findings],
+                "plan": advice,
+            }
+        )
+        return
     say(*draft.findings, *(draft.epsilon_words if devices else ()), draft.reveals)
     say(
         f"wrote {out} and {start}. Replace the sentences that begin with Say, and then: "
@@ -81,6 +97,8 @@ def new(
 def _read(pilot: Path) -> bytes:
     from crowdml.pilot import MOST_BYTES, check_size
 
+    if pilot == STDIN:
+        return sys.stdin.buffer.read()
     try:
         check_size(pilot.stat().st_size, str(pilot), MOST_BYTES)
         return pilot.read_bytes()

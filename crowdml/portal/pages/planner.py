@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-import os
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
-from contextlib import suppress
-from tempfile import TemporaryFile
 from typing import NamedTuple
 
 import msgspec
 
-from crowdml.portal.words import Expectation, say
+from crowdml.phrase import read_phrase
+from crowdml.portal.pages.child import run_child
+from crowdml.portal.words import Expectation, PilotDraft, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
@@ -26,6 +25,10 @@ LARGE = 2_000_000
 """Of a crowd with more numbers one trial is enough: chance matters less, and time more."""
 
 COMMAND = (sys.executable, "-P", "-m", "crowdml", "plan", "-", "--json")
+DRAFT_COMMAND = (*COMMAND[:4], "task", "new", "pilot", "--pilot", "-", "--json")
+DRAFT_SECONDS = 120.0
+"""A pilot is read, fitted and, if the owner names a crowd, planned on: an owner may wait for it."""
+
 log = logging.getLogger("crowdml.portal")
 
 
@@ -102,45 +105,39 @@ class Planner:
         return forecast
 
     async def _run(self, options: Sequence[str], text: str, closing: asyncio.Event) -> Forecast:
-        pipe = asyncio.subprocess.PIPE
-        # The same packages as here, wherever those were imported from.
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        # A file and no pipe: a process that dies at once would not read from that.
-        with TemporaryFile() as file:
-            file.write(text.encode())
-            file.seek(0)
-            process = await asyncio.create_subprocess_exec(
-                *self._command, *options, stdin=file, stdout=pipe, stderr=pipe, env=environment
-            )
-        with suppress(ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, process.pid, 10)
-        said = asyncio.create_task(process.communicate())
-        ended = asyncio.create_task(closing.wait())
-        try:
-            await asyncio.wait({said, ended}, timeout=self._seconds, return_when="FIRST_COMPLETED")
-            if said.done():
-                return _forecast(process.returncode, *said.result())
-        finally:
-            ended.cancel()
-            if process.returncode is None:
-                process.kill()
-                await said
-        if closing.is_set():
-            return Forecast(why=say("The server is ending."))
-        seconds = words.local(f"{self._seconds:g}")
-        return _elsewhere(
-            say("The simulation took longer than {seconds} seconds.", seconds=seconds)
-        )
+        command = (*self._command, *options)
+        answer = await run_child(command, text.encode(), self._seconds, closing)
+        if answer is None:
+            return _elsewhere(too_late(self._seconds, closing))
+        if answer.code == 0:
+            return Forecast(msgspec.json.decode(answer.out, type=Expectation))
+        if answer.error:
+            return Forecast(why=say("It cannot be simulated here: {why}", why=answer.error))
+        answer.log("a simulation")
+        return _failed()
+
+    async def draft(
+        self, pilot: bytes, options: Sequence[str], closing: asyncio.Event
+    ) -> PilotDraft | str:
+        """Read a pilot and fit a start to it; in words why not, if it cannot be."""
+        async with self._one_at_a_time:
+            command = (*DRAFT_COMMAND, *options)
+            answer = await run_child(command, pilot, DRAFT_SECONDS, closing)
+        if answer is None:
+            return too_late(DRAFT_SECONDS, closing)
+        if answer.code == 0:
+            return msgspec.json.decode(answer.out, type=PilotDraft)
+        if answer.error is None:
+            answer.log("a pilot")
+            return say("The pilot could not be read, and the server’s log says why.")
+        wrong = msgspec.json.decode(answer.out or b"{}").get("wrong")
+        return say(read_phrase(wrong) or answer.error)
 
 
-def _forecast(code: int | None, out: bytes, err: bytes) -> Forecast:
-    """What the process printed; a clear error is passed on, of any other the log knows more."""
-    if code == 0:
-        return Forecast(msgspec.json.decode(out, type=Expectation))
-    said = err.decode(errors="replace")
-    clear = [line for line in said.splitlines() if line.startswith("crowdml: ")]
-    if code == 1 and clear:
-        why = clear[-1].removeprefix("crowdml: ")
-        return Forecast(why=say("It cannot be simulated here: {why}", why=why))
-    log.error("a simulation ended with %s: %s", code, said[-2000:])
-    return _failed()
+def too_late(seconds: float, closing: asyncio.Event) -> str:
+    """Say why a process has not answered."""
+    if closing.is_set():
+        return say("The server is ending.")
+    return say(
+        "The simulation took longer than {seconds} seconds.", seconds=words.local(f"{seconds:g}")
+    )

@@ -56,6 +56,10 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     guess, target = Performance(facts).guess, facts.task.stop.error
     if guess is not None:
         axes.axhline(guess.error, color=theme.other, linestyle=":", label=say("guessing"))
+    start = facts.task.start
+    if start is not None and start.error is not None:
+        label = say("pilot alone")
+        axes.axhline(start.error, color=theme.text, linestyle="-.", linewidth=1, label=label)
     if target is not None:
         axes.axhline(target, color=theme.good, linestyle="--", linewidth=1.2, label=say("target"))
     axes.set_ylim(0, 1)

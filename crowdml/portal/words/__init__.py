@@ -16,6 +16,7 @@ from crowdml.portal.words.language import (
     speaking,
 )
 from crowdml.portal.words.performance import Facts, Performance, guess_of, newest, what_is_wrong
+from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
 from crowdml.portal.words.plain import count, local, percent, state
 from crowdml.portal.words.shares import label_shares
 
@@ -24,6 +25,8 @@ __all__ = [
     "Expectation",
     "Facts",
     "Performance",
+    "PilotDraft",
+    "PilotPlan",
     "catalogue",
     "count",
     "current_language",

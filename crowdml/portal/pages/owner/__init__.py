@@ -13,6 +13,7 @@ ROUTES = [
     Route("/owner/sign-out", signin.sign_out, methods=["POST"]),
     Route("/owner/new", creation.form, methods=["GET"]),
     Route("/owner/new", creation.submit, methods=["POST"]),
+    Route("/owner/new/pilot", creation.upload, methods=["POST"]),
     Route("/owner/tasks/{task}", steering.task),
     Route("/owner/tasks/{task}/state", steering.set_state, methods=["POST"]),
     Route("/owner/tasks/{task}/edit", editing.edit, methods=["POST"]),

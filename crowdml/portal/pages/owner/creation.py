@@ -14,7 +14,8 @@ from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
-from crowdml.portal.pages.owner.posted import Posted
+from crowdml.portal.pages.owner.pilot import FILE_FIELD, Pilot, fill_in
+from crowdml.portal.pages.owner.posted import Posted, read_upload
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.pages.planner import Forecast
@@ -30,7 +31,7 @@ from crowdml.protocol import (
     set_fields,
 )
 
-__all__ = ["advice", "form", "submit"]
+__all__ = ["advice", "form", "submit", "upload"]
 
 SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 """A plan's mechanism, batch, check-ins of each device, and devices."""
@@ -38,6 +39,8 @@ SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 FILE, CONSENT = "toml", "not_private"
 LABELS = {key: field.label for key, field in FIELDS.items()} | {
     FILE: "Task file (TOML)",
+    FILE_FIELD: "Samples that you have",
+    "model.start": "Samples that you have",
     CONSENT: "I know that this task is NOT PRIVATE",
 }
 
@@ -52,19 +55,36 @@ async def submit(request: Request, posted: Posted) -> Response:
     """Preview, plan or create; what is wrong is said beside its field, and nothing is lost."""
     service, by = service_of(request), request.state.owner.name
     names = {learner.task.name for learner in service.registry.learners()}
+    pilot = None
     try:
         posted = _with_plan(posted)
+        pilot = Pilot.of(posted)
         text = posted[FILE] if FILE in posted else task_toml(posted)
-        task = Task.from_toml(text, *_rules(names, confirmed=CONSENT in posted))
+        if pilot:
+            text = pilot.named_in(text, posted.get("name", ""))
+        rules = _rules(names, confirmed=CONSENT in posted)
+        task = Task.from_toml(text, *rules, start=pilot.start if pilot else None)
         if posted.get("do") == "create":
             await service.steer(lambda store: store.create_task(task, by=by))
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask as error:
-        return _page(request, posted, error.mistakes, status=400)
+        return _page(request, posted, error.mistakes, status=400, pilot=pilot)
     forecast = None
-    if posted.get("do") == "plan" and not task.terms.promise.exact:
+    if posted.get("do") == "plan" and not task.terms.promise.exact and not pilot:
         forecast = await portal_of(request).planner.plan(task, text, service.closing)
-    return _page(request, posted, text=text, task=task, forecast=forecast)
+    return _page(request, posted, text=text, task=task, forecast=forecast, pilot=pilot)
+
+
+async def _upload(request: Request, posted: Posted) -> Response:
+    """Fill the form in from a pilot; what is wrong is said beside the file, and nothing is lost."""
+    try:
+        posted, pilot = await fill_in(request, posted)
+    except InvalidTask as error:
+        return _page(request, posted, error.mistakes, status=400)
+    return _page(request, posted, pilot=pilot)
+
+
+upload = on_post(_upload, read_upload)
 
 
 def _with_plan(posted: Posted) -> Posted:
@@ -106,6 +126,7 @@ def _page(
     text: str = "",
     task: Task | None = None,
     forecast: Forecast | None = None,
+    pilot: Pilot | None = None,
     status: int = 200,
 ) -> Response:
     from_file = FILE in values
@@ -126,13 +147,14 @@ def _page(
         about=Description(task, task.terms.text) if task else None,
         advice=advice(task) if task else None,
         forecast=forecast,
+        pilot=pilot,
     )
 
 
 def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """What is wrong, by the input that it is about, in the order of the page."""
     order = {key: place for place, key in enumerate(FIELDS)}
-    order[CONSENT] = order["privacy.directions"]
+    order |= {FILE_FIELD: -1, "model.start": -1, CONSENT: order["privacy.directions"]}
     in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
     return {mistake.field: [sentence(mistake)] for mistake in in_order}
 

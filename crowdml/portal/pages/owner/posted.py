@@ -1,5 +1,6 @@
-"""Forms as browsers send them: small, urlencoded, one value for each name."""
+"""Forms as browsers send them: small and urlencoded, or with a file; one value for each name."""
 
+import re
 from typing import TypeAlias
 from urllib.parse import parse_qs
 
@@ -9,25 +10,65 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.http import read_body
 
-__all__ = ["Posted", "parse_form", "read_form"]
+__all__ = ["LARGEST_FILE", "Posted", "parse_form", "parse_upload", "read_form", "read_upload"]
 
 Posted: TypeAlias = dict[str, str]
 
-MEDIA_TYPE = "application/x-www-form-urlencoded"
+MEDIA_TYPE, WITH_FILE = "application/x-www-form-urlencoded", "multipart/form-data"
 MOST_FIELDS = 100
-LARGEST = 256 * 1024
+LARGEST = 1024 * 1024
+LARGEST_FILE = 10_000_000
+BOUNDARY = re.compile(r'boundary="?([\w\'()+,./:=? -]{1,70})"?', re.ASCII)
+NAME = re.compile(rb'name="([^"]*)"')
 
 
 async def read_form(request: Request, limit: int = LARGEST) -> Posted:
+    _require(request, MEDIA_TYPE)
+    return parse_form(await read_body(request.scope, request.receive, limit))
+
+
+async def read_upload(request: Request) -> Posted:
+    """Read a form with a file, whose bytes are then in `request.state.file`."""
+    _require(request, WITH_FILE)
+    body = await read_body(request.scope, request.receive, LARGEST_FILE + LARGEST)
+    found = BOUNDARY.search(request.headers["content-type"])
+    form, request.state.file = parse_upload(body, found[1] if found else "")
+    return form
+
+
+def _require(request: Request, kind: str) -> None:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if sent != MEDIA_TYPE:
+    if sent != kind:
         raise rejected(
             "invalid-request",
-            Phrase(
-                "a form must be {kind}, found {found}.", kind=MEDIA_TYPE, found=f"{sent[:80]!r}"
-            ),
+            Phrase("a form must be {kind}, found {found}.", kind=kind, found=f"{sent[:80]!r}"),
         )
-    return parse_form(await read_body(request.scope, request.receive, limit))
+
+
+def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
+    r"""The fields of a form, and the bytes of its file; none if no file was chosen.
+
+    >>> part = b'\r\n--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s'
+    >>> body = part % (b"title", b"a\r\nb") + part % (b'f"; filename="p.csv', b"1,2\r\n") + b"\r\n--x--"
+    >>> parse_upload(body.removeprefix(b"\r\n"), "x")
+    ({'title': 'a\nb'}, b'1,2\r\n')
+    """
+    form: Posted = {}
+    file = b""
+    parts = (b"\r\n" + body).split(f"\r\n--{boundary}".encode())[1:-1] if boundary else []
+    if len(parts) > MOST_FIELDS:
+        raise rejected(
+            "invalid-request", Phrase("a form may have at most {n} fields.", n=MOST_FIELDS)
+        )
+    for part in parts:
+        head, _, value = part.partition(b"\r\n\r\n")
+        name = NAME.search(head)
+        if b"filename=" in head:
+            file = value
+        elif name:
+            text = value.decode("utf-8", "replace").replace("\r\n", "\n")
+            form[name[1].decode("utf-8", "replace")] = text
+    return form, file
 
 
 def parse_form(body: bytes) -> Posted:

@@ -124,7 +124,7 @@ def for_owner(page: Page) -> Page:
     return guarded
 
 
-def on_post(deed: Deed) -> Page:
+def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form) -> Page:
     """Do it for owners only, and only from a form of their own session."""
 
     async def guarded(request: Request) -> Response:
@@ -133,7 +133,7 @@ def on_post(deed: Deed) -> Page:
         owner = await _owner(request)
         if owner is None:
             return redirect(request, "/owner/sign-in")
-        form = await read_form(request)
+        form = await read(request)
         if not hmac.compare_digest(form.pop(CSRF, "").encode(), owner.csrf.encode()):
             return refuse_forged(request)
         return await deed(request, form)

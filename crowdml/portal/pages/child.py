@@ -1,0 +1,65 @@
+"""A command of the package in a process of its own, behind everything else on the machine."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import NamedTuple
+
+__all__ = ["ChildAnswer", "run_child"]
+
+log = logging.getLogger("crowdml.portal")
+
+
+class ChildAnswer(NamedTuple):
+    """How a process ended, and what it printed."""
+
+    code: int | None
+    out: bytes
+    err: bytes
+
+    @property
+    def error(self) -> str | None:
+        """The clear error that the command printed, if that is why it ended."""
+        said = self.err.decode(errors="replace").splitlines()
+        clear = [line for line in said if line.startswith("crowdml: ")]
+        return clear[-1].removeprefix("crowdml: ") if self.code == 1 and clear else None
+
+    def log(self, what: str) -> None:
+        """Leave what it printed to the operator."""
+        said = self.err.decode(errors="replace")
+        log.error("%s ended with %s: %s", what, self.code, said[-2000:])
+
+
+async def run_child(
+    command: Sequence[str], given: bytes, seconds: float, closing: asyncio.Event
+) -> ChildAnswer | None:
+    """Run a command on these bytes; None if it took longer, or the server ends.
+
+    The bytes are kept in an unnamed file until the process has ended, and nowhere after that.
+    """
+    pipe = asyncio.subprocess.PIPE
+    # The same packages as here, wherever those were imported from.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    # A file and no pipe: a process that dies at once would not read from that.
+    with TemporaryFile() as file:
+        file.write(given)
+        file.seek(0)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=file, stdout=pipe, stderr=pipe, env=environment
+        )
+    with suppress(ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, 10)
+    said = asyncio.create_task(process.communicate())
+    ended = asyncio.create_task(closing.wait())
+    try:
+        await asyncio.wait({said, ended}, timeout=seconds, return_when="FIRST_COMPLETED")
+        return ChildAnswer(process.returncode, *said.result()) if said.done() else None
+    finally:
+        ended.cancel()
+        if process.returncode is None:
+            process.kill()
+            await said

@@ -1,0 +1,140 @@
+"""A form that a pilot fills in: read in a process of its own, and never kept."""
+
+import tomllib
+from base64 import b64decode, b64encode
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+
+from crowdml.errors import InvalidInput, InvalidTask, Mistake
+from crowdml.learnt import Start, read_start
+from crowdml.phrase import Phrase
+from crowdml.portal.pages.context import portal_of, service_of
+from crowdml.portal.pages.owner.fields import FIELDS
+from crowdml.portal.pages.owner.posted import LARGEST_FILE, Posted
+from crowdml.portal.words import PilotDraft, PilotPlan, say
+from crowdml.protocol import set_fields
+
+__all__ = ["FILE_FIELD", "Pilot", "fill_in"]
+
+FILE_FIELD, START, PLAN = "pilot", "start", "pilot-plan"
+WORDS = "model.pilot"
+OPTIONS = {
+    "pilot-label": "--label",
+    "pilot-person": "--person",
+    "pilot-devices": "--devices",
+    "pilot-samples": "--samples",
+}
+WRITTEN_BY_PEOPLE = {"name", "title", "objective", "owner", "contact", "purpose", "sensors"}
+LARGEST_START = 500_000
+"""Bytes of a start in a form, as text."""
+
+
+class Pilot(NamedTuple):
+    """What a form carries of a pilot: a start, and what a crowd adds to it. Never a row.
+
+    Args:
+        start: The start.
+        text: The same, as the form carries it.
+        words: Where the samples come from, in the owner's words.
+        plan: What a crowd adds, if the owner asked for it.
+        found: What was found just now, in sentences.
+    """
+
+    start: Start
+    text: str
+    words: str
+    plan: PilotPlan | None = None
+    found: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, posted: Posted) -> "Pilot | None":
+        """The pilot in a form; `InvalidTask` if what it carries is no start."""
+        text = posted.get(START, "")
+        if not text:
+            return None
+        try:
+            start = read_start(b64decode(text[:LARGEST_START], validate=True), "the start")
+        except (ValueError, InvalidInput) as error:
+            must = Phrase("must be the start that the form had. Upload the file again")
+            raise InvalidTask(Mistake(FILE_FIELD, must)) from error
+        plan = None
+        if posted.get(PLAN):
+            try:
+                plan = msgspec.json.decode(posted[PLAN], type=PilotPlan)
+            except msgspec.DecodeError:
+                plan = None
+        return cls(start, text, posted.get(WORDS, "").strip(), plan)
+
+    @property
+    def plan_text(self) -> str:
+        return msgspec.json.encode(self.plan).decode() if self.plan else ""
+
+    @property
+    def sentences(self) -> list[str]:
+        return [*self.found, *(self.plan.sentences if self.plan else ())]
+
+    def named_in(self, text: str, name: str) -> str:
+        """The task file that names the start."""
+        return set_fields(text, {"model.start": f"{name or 'task'}.start.npz", WORDS: self.words})
+
+
+async def fill_in(request: Request, posted: Posted) -> tuple[Posted, Pilot]:
+    """Fill the form in from the file that came with it; `InvalidTask` says why not."""
+    data: bytes = request.state.file
+    if not 0 < len(data) <= LARGEST_FILE:
+        must = Phrase("must be a file of at most {n} MB", n=LARGEST_FILE // 10**6)
+        found = Phrase("{n} bytes", n=len(data)) if data else Phrase("none")
+        raise InvalidTask(Mistake(FILE_FIELD, must, found, Phrase("Choose a smaller file.")))
+    given = {OPTIONS[key]: text.strip() for key, text in posted.items() if key in OPTIONS}
+    options = [f"{option}={text}" for option, text in given.items() if text]
+    drafted = await portal_of(request).planner.draft(data, options, service_of(request).closing)
+    if isinstance(drafted, str):
+        raise InvalidTask(Mistake(FILE_FIELD, Phrase("cannot be read: {why}", why=drafted)))
+    text = b64encode(drafted.start).decode()
+    if len(text) > LARGEST_START:
+        must = Phrase("must make a start of at most {n} KB", n=LARGEST_START // 1000)
+        remedy = Phrase("Use `crowdml task new --pilot` on a machine of your own.")
+        raise InvalidTask(Mistake(FILE_FIELD, must, Phrase("{n} KB", n=len(text) // 1000), remedy))
+    pilot = Pilot(
+        read_start(drafted.start, "the start"),
+        text,
+        posted.get(WORDS, "").strip(),
+        drafted.plan,
+        _found(drafted),
+    )
+    return posted | _values(posted, drafted.task), pilot
+
+
+def _found(drafted: PilotDraft) -> tuple[str, ...]:
+    public = say(
+        "The start is public once the task is created. It says something about the people of the "
+        "pilot, whom this task’s promise does not cover: use only data that you may use openly."
+    )
+    return (*drafted.findings_said, public)
+
+
+def _values(posted: Posted, text: str) -> Posted:
+    """The draft as the form has it; what people have written stays."""
+    said = {key: _written(value) for key, value in _flat(tomllib.loads(text)).items()}
+    filled = {key: said.get(key, "") for key in FIELDS if key not in WRITTEN_BY_PEOPLE}
+    title = posted.get("title", "").strip() or said["title"]
+    return filled | {"title": title}
+
+
+def _flat(document: dict[str, Any], start: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in document.items():
+        flat |= _flat(value, f"{start}{key}.") if isinstance(value, dict) else {start + key: value}
+    return flat
+
+
+def _written(value: Any) -> str:
+    """
+    >>> _written(True), _written(False), _written([1.5, 2]), _written("a")
+    ('on', '', '1.5\\n2', 'a')
+    """
+    if isinstance(value, bool):
+        return "on" if value else ""
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)

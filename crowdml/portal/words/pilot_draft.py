@@ -1,0 +1,94 @@
+"""What `crowdml task new --pilot` has found, in words."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from crowdml.phrase import read_phrase
+from crowdml.portal.words.language import say
+from crowdml.portal.words.plain import percent
+from crowdml.portal.words.plain import epsilon as epsilon_words
+from crowdml.protocol import counted
+
+__all__ = ["PilotDraft", "PilotPlan"]
+
+SENTENCES = {
+    "improves": "{people} at ε = {epsilon} improve the pilot’s error from {before} to {after} "
+    "({low} to {high}).",
+    "unclear": "{people} at ε = {epsilon} may improve the pilot’s error from {before} to {after} "
+    "({low} to {high}). The difference may be chance.",
+    "nothing": "{people} at ε = {epsilon} add nothing to your pilot: its error is {before}, and "
+    "theirs {after} ({low} to {high}). Ask many more, or do not ask.",
+    "worsens": "{people} at ε = {epsilon} make the pilot’s error worse, from {before} to {after} "
+    "({low} to {high}). Ask many more, or do not ask.",
+}
+"""By what a crowd does to the pilot's error."""
+
+
+class PlannedEpsilon(msgspec.Struct, frozen=True):
+    """The error of a crowd at one ε."""
+
+    epsilon: float
+    error: float
+    low: float
+    high: float
+    verdict: Literal["improves", "unclear", "nothing", "worsens"]
+
+
+class PilotPlan(msgspec.Struct, frozen=True):
+    """What a crowd adds to a pilot, as far as the pages show it."""
+
+    recommended: PlannedEpsilon
+    options: list[PlannedEpsilon]
+    guess_error: float
+    pilot_error: float
+    devices: int
+
+    @property
+    def sentences(self) -> list[str]:
+        best = self.recommended
+        errors = ", ".join(
+            say(
+                "{error} at ε = {epsilon}",
+                error=percent(each.error),
+                epsilon=epsilon_words(each.epsilon),
+            )
+            for each in self.options
+        )
+        return [
+            say(
+                "Recommended: ε = {epsilon}. Of those tried, it is the smallest whose error is "
+                "within 1 % of the best one’s.",
+                epsilon=epsilon_words(best.epsilon),
+            ),
+            say(
+                SENTENCES[best.verdict],
+                people=say(counted("person", self.devices)),
+                epsilon=epsilon_words(best.epsilon),
+                before=percent(self.pilot_error),
+                after=percent(best.error),
+                low=percent(best.low),
+                high=percent(best.high),
+            ),
+            say(
+                "Guessing has {guess}. The same crowd has {errors}.",
+                guess=percent(self.guess_error),
+                errors=errors,
+            ),
+            say("A small pilot does not show how different many people are."),
+        ]
+
+
+class PilotDraft(msgspec.Struct, frozen=True):
+    """The JSON of `crowdml task new --pilot`: a task file, a start, and what was found."""
+
+    task: str
+    start: bytes
+    findings: list[Any]
+    plan: PilotPlan | None = None
+
+    @property
+    def findings_said(self) -> tuple[str, ...]:
+        """What was found in the pilot, in sentences."""
+        found = [read_phrase(each) for each in self.findings]
+        return tuple(say(each) for each in found if each is not None)
