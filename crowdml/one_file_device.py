@@ -2,9 +2,12 @@
 """A whole crowdml device in one file, for Python 3.9 or newer, with nothing to install.
 
     python3 device.py join https://HOST/join/TASK    read the terms, agree to them, join
-    python3 device.py run --source samples.csv       a sample a line: its features, then its label
+    python3 device.py run --source samples.csv       a sample a line: its columns, then its label
     python3 device.py ledger                         all that was ever told, and what it cost
     python3 device.py leave                          end it, and erase the samples
+
+Where the task names its columns, the first line of a CSV names them, too; the label's is "y" or
+"label", or else the last. Lines of JSON have them by key.
 
 It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in tells one small
 number. Privacy rests on `choose`, and on `Memory.release`, which tells nothing twice.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import difflib
 import hashlib
 import http.client
 import json
@@ -75,21 +79,29 @@ def visible(text: object) -> str:
 
 FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
 WHO = ("owner", "contact", "purpose")
+MANY = 100_000
 SENSOR = {
     "kind": (str, 1, 40), "rate": (float, 0.01, 1000), "window": (int, 1, 4096),
     "transform": {"amplitudes", "spectrum", "summary", "values"},
     "first_bin": (float, 0, 1), "scale": POSITIVE, "every": (float, 0, 1e6),
     "trigger": {"always", "label-change"}, "fields": (list, 0, 200),
 }  # fmt: skip
+START = {
+    "sha256": (str, 64, 64), "rows": [(int, 1, 10**9)], "people": [(int, 1, 10**9)], "words": TEXT,
+}  # fmt: skip
 TERMS = {
     "task": (str, 1, 63), **dict.fromkeys(WHO, (str, 1, 200)), "purpose": (str, 1, 2000),
     "sensors": TEXT,
-    "features": {"count": (int, 1, 100_000), "description": TEXT, "sensor": SENSOR},
+    "features": {
+        "count": (int, 1, MANY), "description": TEXT, "sensor": [SENSOR], "names": (list, 0, MANY),
+        "center": (list, 0, MANY, (float, -1e15, 1e15)), "scale": (list, 0, MANY, POSITIVE),
+        "length": POSITIVE, "missing": {"reject", "center"},
+    },
     "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE},
     "model": {
         "kind": {"softmax", "hinge", "ridge", "huber"}, "clip": None, "radius": POSITIVE,
         "regularization": (float, 0, 1e6), "intercept": FLAG, "delta": POSITIVE,
-        "tolerance": POSITIVE,
+        "tolerance": POSITIVE, "start": [START],
     },
     "privacy": {
         "mechanism": {"direction"}, "epsilon": (float, 1e-6, 1e6), "directions": (int, 2, 4096),
@@ -100,12 +112,17 @@ TERMS = {
         "checkins": (int, 1, 1_000_000), "evaluators": (float, 0, 0.9), "counters": (float, 0, 0.9),
     },
 }  # fmt: skip
-"""A type with the least and the most (of a text or a list: of its length), words, or null."""
+"""A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
+COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
+LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
+CUT = 6.0  # a value counts as at most this many scales from its center
 
 
 def check(value: Any, rule: Any, place: str) -> None:
     """Refuse a value that breaks its rule, and a table that has not exactly its fields."""
-    if rule is None or (rule is SENSOR and value is None):
+    if type(rule) is list:
+        rule = rule[0] if value is not None else None
+    if rule is None:
         holds, must = value is None, "null"
     elif type(rule) is dict:
         must = f"a table of {list(rule)}"
@@ -115,12 +132,12 @@ def check(value: Any, rule: Any, place: str) -> None:
     elif type(rule) is set:
         holds, must = type(value) is str and value in rule, f"one of {sorted(rule)}"
     else:  # by `type`, since `true` would pass for an int; nan is within no range
-        (kind, least, most), must = rule, f"{rule[0].__name__}, {rule[1]} … {rule[2]}"
+        (kind, least, most, *each), must = rule, f"{rule[0].__name__}, {rule[1]} … {rule[2]}"
         holds = type(value) is kind or (kind is float and type(value) is int)
         size = len(value) if holds and kind in (str, list) else value
         holds = holds and least <= size <= most
         for entry in value if holds and kind is list else ():
-            check(entry, (str, 1, 80), f"an entry of {place}")
+            check(entry, each[0] if each else (str, 1, 80), f"an entry of {place}")
     if not holds:
         raise Problem(f"{place} must be {must}, found {str(value)[:60]!r}. Do not join.")
 
@@ -134,12 +151,18 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
+            for name, usual in (("features", COLUMNS), ("model", {"start": None})):
+                if type(terms) is dict and type(terms.get(name)) is dict:
+                    terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")
         except (ValueError, RecursionError) as error:
             raise Problem(f"the terms must be JSON: {error}. Do not join.") from error
         super().__init__(text=text, sha256=sha256, **terms["model"], **terms["collection"])
         self.owner, self.contact, self.purpose = (terms[name] for name in WHO)
-        self.D, self.labels = terms["features"]["count"], terms["target"]["labels"]
+        features, self.labels = terms["features"], terms["target"]["labels"]
+        self.D, columns = features["count"], {name: features[name] for name in COLUMNS}
+        vars(self).update(columns)
+        self.columns = self.names or [str(j + 1) for j in range(self.D)]
         self.C, self.K = len(self.labels), max(len(self.labels), 1)
         self.d = self.K * (self.D + self.intercept)
         self.k, self.t = terms["privacy"]["directions"], terms["privacy"]["closest"]
@@ -156,7 +179,19 @@ class Terms(SimpleNamespace):
             (self.epsilon <= 40, "have an epsilon of at most 40 for each check-in"),
             (self.evaluators + self.counters <= 0.9 * (1 + 1e-9), "let one check-in in ten train"),
             (self.C > 0 or self.counters == 0, "have counters of 0 where there are no labels"),
-            (suits(terms["features"]["sensor"], self.D), "count what the sensor makes"),
+            (suits(features["sensor"], self.D), "count what the sensor makes"),
+            (
+                all(len(columns[name]) in (0, self.D) for name in ("names", "center", "scale")),
+                "have one name, center and scale for each feature, or none",
+            ),
+            (len(set(self.names)) == len(self.names), "have names that differ"),
+            (all(name == name.strip() for name in self.names), "have names without a space around"),
+            (not (self.names and features["sensor"]), "have no names where there is a sensor"),
+            (self.center or self.missing == "reject", "have a center for what is missing"),
+            (
+                not self.start or re.fullmatch("[0-9a-f]{64}", self.start["sha256"]),
+                "have a start with a SHA-256 in lower-case hexadecimal digits",
+            ),
         ):
             if not holds:
                 raise Problem(f"the terms must {must}. Do not join.")
@@ -288,24 +323,125 @@ def mean_gradient(terms: Terms, w: list[float], samples: list[Sample]) -> list[f
 # Samples
 
 
-def read_sample(terms: Terms, line: str) -> Sample:
-    """D finite numbers, rescaled to ‖x‖₂ = 1 if longer; then a label, or a real target."""
-    *features, last = next(csv.reader([line]))
-    x, name = [float(value) for value in features], last.strip()
-    y = float(terms.labels.index(name) if name in terms.labels else name)
-    if len(x) != terms.D or not all(map(math.isfinite, x)):
-        raise ValueError(f"expected {terms.D} finite numbers before the label")
-    if not (y in range(terms.C) if terms.C else abs(y) <= 1e12):
-        raise ValueError("expected a label, or a target within ±1e12, at the end")
+class Layout:
+    """How a source is written, as its first line shows: lines of JSON, or CSV with a header or not.
+
+    A header with more semicolons or tabs than commas is one of a CSV that may have decimal commas.
+    """
+
+    def __init__(self, terms: Terms, source: str, first: str) -> None:
+        self.terms, self.json = terms, first.lstrip().startswith("{")
+        self.delimiter = "," if self.json else max(",;\t", key=first.count)
+        self.header = [cell.strip() for cell in self.cells(first)]
+        self.ignored: set[str] = set()
+        if self.json or any(is_number(self.decimal(cell)) for cell in self.header[:-1]):
+            self.delimiter, self.header = ",", []
+        how = {
+            ",": "commas",
+            ";": "semicolons, decimals by commas",
+            "\t": "tabs, decimals by commas",
+        }
+        said = "lines of JSON" if self.json else f"CSV, columns separated by {how[self.delimiter]}"
+        if terms.names and not self.json:
+            said += "; columns by name" if self.header else "; columns in the order of the task"
+        if terms.names or self.json or self.delimiter != ",":
+            print(visible(f"{source} is read as {said}."), file=sys.stderr)
+        if terms.names and self.header:
+            try:
+                self.keys(self.header)
+            except ValueError as error:
+                raise Problem(f"the header of {source}: {error}.") from error
+
+    def cells(self, line: str) -> list[str]:
+        return next(csv.reader([line], delimiter=self.delimiter))
+
+    def sample(self, line: str) -> Sample:
+        """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by name or number, or a target."""
+        terms, row = self.terms, json.loads(line) if self.json else self.cells(line)
+        if self.header and terms.names:
+            if len(row) != len(self.header):
+                raise ValueError(f"expected {len(self.header)} cells, found {len(row)}")
+            row = dict(zip(self.header, row))
+        if type(row) is dict:
+            row = [*row["x"], row.get("y")] if type(row.get("x")) is list else self.by_name(row)
+        if len(row) != terms.D + 1:
+            raise ValueError(f"expected {terms.D} finite numbers before the label")
+        x = features(terms, [self.number(*place) for place in zip(terms.columns, row)])
+        label = row[-1].strip() if type(row[-1]) is str else row[-1]
+        y = float(terms.labels.index(label) if label in terms.labels else self.decimal(label))
+        if not (y in range(terms.C) if terms.C else abs(y) <= 1e12):
+            raise ValueError("expected a label, or a target within ±1e12, at the end")
+        return x, y
+
+    def keys(self, found: list[str]) -> list[str]:
+        """The names of the columns to read, in the order of the task, then that of the label."""
+        names, others = self.terms.names, [name for name in found if name not in self.terms.names]
+        for name in names:
+            if name not in found:
+                near = difflib.get_close_matches(name, others, 1, 0)
+                about = f", found {near[0]!r}" if near else ""
+                raise ValueError(f"the column {name!r} is missing{about}")
+            if found.count(name) > 1:
+                raise ValueError(f"the column {name!r} is there twice")
+        usual = {name.lower(): name for name in reversed(others)}
+        last = others[-1:] if self.header and found[-1:] == others[-1:] else []
+        for label in [*(usual[name] for name in LABELS if name in usual), *last]:
+            return [*names, label]
+        raise ValueError("the column 'y' with the label is missing")
+
+    def by_name(self, row: dict[str, Any]) -> list[Any]:
+        """The values in the order of the task, then the label. Other columns are named once."""
+        if not self.terms.names:
+            raise ValueError('expected {"x": [numbers], "y": label}')
+        keys = self.keys(list(row))
+        extra = [key for key in row if key not in keys and key not in self.ignored]
+        if extra:
+            self.ignored.update(extra)
+            print(visible(f"ignored columns: {', '.join(extra)}"), file=sys.stderr)
+        return [row[key] for key in keys]
+
+    def decimal(self, cell: Any) -> Any:
+        return cell.replace(",", ".") if type(cell) is str and self.delimiter != "," else cell
+
+    def number(self, name: str, cell: Any) -> float | None:
+        """Read a finite number, or None for an empty cell."""
+        if cell is None or (type(cell) is str and not self.json and not cell.strip()):
+            return None
+        if not is_number(self.decimal(cell)) or (self.json and type(cell) is str):
+            raise ValueError(f"column {name}: expected a finite number, found {cell!r}")
+        value = float(self.decimal(cell))
+        return None if math.isnan(value) else value
+
+
+def is_number(cell: Any) -> bool:
+    """Tell whether a cell holds a number that is not infinite."""
+    try:
+        return not math.isinf(float(cell))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def features(terms: Terms, values: list[float | None]) -> list[float]:
+    """z = (value − center)/scale, cut at ± 6 scales, over the length; then ‖z‖₂ = 1 if longer."""
+    x, centers, scales = [], terms.center or [0.0] * terms.D, terms.scale or [1.0] * terms.D
+    for name, value, center, scale in zip(terms.columns, values, centers, scales):
+        if value is None and terms.missing == "reject":
+            raise ValueError(f"column {name}: expected a finite number, found none")
+        z = 0.0 if value is None else (value - center) / scale
+        x.append((min(CUT, max(-CUT, z)) if terms.scale else z) / terms.length)
+    if not all(map(math.isfinite, x)):
+        raise ValueError(f"expected {terms.D} finite numbers, found some that are too large")
     largest = max(map(abs, x))
     x = [value / largest for value in x] if largest > 1e150 else x
     length = math.sqrt(sum(map(mul, x, x)))
-    return [value / length for value in x] if length > 1 else x, y
+    return [value / length for value in x] if length > 1 else x
 
 
-def read_lines(source: str, sources: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Lines that were not taken before, each with what to remember then."""
-    path, digest, n = os.path.realpath(source), hashlib.sha256(), 0
+def read_lines(
+    terms: Terms, source: str, sources: dict[str, Any]
+) -> Iterator[tuple[int, str, Layout, dict[str, Any]]]:
+    """Lines that were not taken before, each with its number, how to read it, and its place."""
+    path, digest, n, layout = os.path.realpath(source), hashlib.sha256(), 0, None
     taken, sha256 = sources.get(path, (0, ""))
     changed = Problem(f"the first {taken} lines of {source} were taken, and are others now.")
     with open(0 if source == "-" else source, encoding="utf-8-sig", errors="replace") as lines:
@@ -313,8 +449,15 @@ def read_lines(source: str, sources: dict[str, Any]) -> Iterator[tuple[str, dict
             digest.update(line.rstrip("\n").encode() + b"\n")
             if n == taken and digest.hexdigest() != sha256:
                 raise changed
-            if n > taken and line.strip():
-                yield line, {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
+            if not line.strip():
+                continue
+            if layout is None:
+                layout = Layout(terms, source, line)
+                if layout.header and terms.names:
+                    continue
+            if n > taken:
+                place = {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
+                yield n, line, layout, place
     if n < taken:
         raise changed
 
@@ -549,7 +692,7 @@ def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, na
         lost.append(f"\nTHIS TASK IS NOT PRIVATE. {said['not_private']}")
     print(f"""
 Who asks:      {visible(terms.owner)}; reach them at {visible(terms.contact)}
-What for:      {visible(terms.purpose)}
+What for:      {visible(terms.purpose)}{start_said(terms)}
 What leaves:   {" ".join(leaves)}
 How to stop:   `leave`, at any time, erases the samples here; what was sent stays in the model.
 What you lose: {" ".join(lost)}
@@ -569,6 +712,20 @@ The terms are: {terms.sha256}""")
             raise Problem("another process has joined a task with this file.")
         state.update(me, number=0, outbox=None, sources={})
     return f"joined {task} as device {me['device']}"
+
+
+def start_said(terms: Terms) -> str:
+    """Return a line that says where the model starts from, if it does not start at zero."""
+    if not terms.start:
+        return ""
+    rows, people, words = (terms.start[name] for name in ("rows", "people", "words"))
+    pilot = "a pilot of 1 sample" if rows == 1 else f"a pilot of {rows or 0:,} samples"
+    if rows is None:
+        pilot = "one that was learnt before"
+    elif people is not None:
+        pilot += " of 1 person" if people == 1 else f" of {people:,} people"
+    about = f" ({visible(words)})" if words else ""
+    return f"\nStarts with:   The model starts from {pilot}{about}."
 
 
 def texts(document: Any, *names: str) -> dict[str, str]:
@@ -595,13 +752,14 @@ class Device:
     def run(self, source: str, wait: float) -> str:
         """Take samples until there are no more, or no more are wanted; say which."""
         self.check_in(wait)
-        for line, place in read_lines(source, self.memory.read(self.name)["sources"]):
+        taken = self.memory.read(self.name)["sources"]
+        for n, line, layout, place in read_lines(self.terms, source, taken):
             if self.done():
                 break
             try:
-                sample = read_sample(self.terms, line)
-            except (ValueError, csv.Error) as error:
-                print(visible(f"skipped {line[:40]!r}: {error}"), file=sys.stderr)
+                sample = layout.sample(line)
+            except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error) as error:
+                print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
                 continue
             with self.memory.change(self.name) as state:
                 taken = state["sources"]  # by other processes, too
@@ -661,11 +819,14 @@ class Device:
             raise Problem("the terms have changed. Leave, and read them anew.", "terms-changed")
         try:
             version, state = model["version"], model["state"]
-            w = struct.unpack(f"<{self.terms.d}f", b64decode(model["parameters"], validate=True))
+            parameters = b64decode(model["parameters"], validate=True)
+            w, start = struct.unpack(f"<{self.terms.d}f", parameters), self.terms.start
             if type(version) is not int or version < 0 or not all(map(math.isfinite, w)):
                 raise ValueError(f"version {version}, or w")
             if STATES[state]:
                 raise Problem(f"the task is {state}.", STATES[state])
+            if start and version == 0 and hashlib.sha256(parameters).hexdigest() != start["sha256"]:
+                raise ValueError(f"version 0 is not the start of the terms, {start['sha256']}")
         except (TypeError, LookupError, ValueError, struct.error) as error:
             raise Problem(f"the model makes no sense: {error!r}.", "unknown") from error
         return version, list(w)
@@ -759,7 +920,9 @@ def main() -> int:
         else:
             device = Device(memory)
             print(device.leave() if args.command == "leave" else device.run(args.source, args.wait))
-    except (Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error) as error:
+    except (
+        Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error, csv.Error
+    ) as error:  # fmt: skip
         print(visible(error) or "stopped.", file=sys.stderr)
         return 1
     return 0

@@ -50,7 +50,8 @@ SERVING = Path(__file__).with_name("serving.py")
 
 def make_task(name: str = "activity", **changes: Any) -> Task:
     """A small task with Laplace noise; `table__key=value` changes a line of its file, None removes
-    it."""
+    it. `start` is where its model starts."""
+    start = changes.pop("start", None)
     tables: dict[str, dict[str, Any]] = {
         "": {
             "name": name,
@@ -73,7 +74,7 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
     for key, value in changes.items():
         table, _, name_ = key.partition("__")
         tables[table][name_] = value
-    return Task.from_toml("\n".join(_toml(tables)))
+    return Task.from_toml("\n".join(_toml(tables)), start=start)
 
 
 def make_directed(name: str = "activity", **changes: Any) -> Task:

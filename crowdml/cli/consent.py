@@ -9,7 +9,7 @@ from crowdml.cli.output import say
 from crowdml.device import Offer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Limits, Loss
-from crowdml.protocol import Promise, Terms
+from crowdml.protocol import Features, Promise, Terms
 from crowdml.visible import visible
 
 __all__ = ["ask"]
@@ -46,7 +46,7 @@ def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> l
         f"Who asks:          {terms.owner}. Reach them at {terms.contact}",
         f"What for:          {terms.purpose}",
         f"What is read:      {terms.sensors}",
-        f"What is computed:  {terms.features.count} numbers. {terms.features.description}",
+        f"What is computed:  {terms.features.count} numbers. {_computed(terms.features)}",
         f"What is predicted: {wanted}",
         *([f"Where it starts:   {start.phrase}"] if (start := terms.model.start) else ()),
         f"What leaves:       {_joined(promise.what_leaves)}",
@@ -58,6 +58,10 @@ def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> l
         "and the key here. The sum of what you sent over all tasks is kept in participant.account, "
         "and what was sent stays part of the model.",
     ]
+
+
+def _computed(features: Features) -> str:
+    return " ".join(filter(None, [features.description, _joined(features.sentences)]))
 
 
 def _joined(sentences: Sequence[Phrase]) -> str:

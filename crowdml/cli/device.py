@@ -13,7 +13,15 @@ from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, limits_in
 from crowdml.cli.device_ledger import ledger, told_before
 from crowdml.cli.device_run import run_topic
-from crowdml.cli.options import DEVICE_LIMIT, FINGERPRINT, INSECURE_HTTP, SAMPLE_LIMIT
+from crowdml.cli.options import (
+    CSV,
+    DEVICE_LIMIT,
+    FINGERPRINT,
+    INSECURE_HTTP,
+    LABEL,
+    SAMPLE_LIMIT,
+    source_name,
+)
 from crowdml.cli.output import say, say_what_is_logged
 from crowdml.device import (
     Account,
@@ -33,6 +41,7 @@ from crowdml.device.sources import feed, is_address, read_address
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.privacy import Limits
 from crowdml.protocol import Terms
+from crowdml.tables import read_dialect
 
 __all__ = ["app"]
 
@@ -122,6 +131,8 @@ def run(
             "count, and cost, twice.",
         ),
     ] = False,
+    csv: CSV = None,
+    label: LABEL = None,
     discovery: Annotated[
         bool,
         typer.Option(
@@ -136,7 +147,8 @@ def run(
     topic is read until Ctrl-C or the end of the task."""
     say_what_is_logged()
     address = read_address(source) if is_address(source) else None
-    for_files = {"--again": again, "--readings": readings, "--strict": strict}
+    dialect = read_dialect(csv) if csv else None
+    for_files = {"--again": again, "--csv": csv, "--readings": readings, "--strict": strict}
     for_topics = {"--ca": ca, "--discovery": discovery}
     for option, given in (for_files if address else for_topics).items():
         if given:
@@ -147,9 +159,12 @@ def run(
         if next(numbers) <= SHOWN:
             say(f"skipped a sample: {error}", err=True)
 
+    def on_note(note: str) -> None:
+        say(f"{address or source_name(source)}: {note}", err=True)
+
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if address:
-            fed = run_topic(device, address, ca, discovery, on_skip)
+            fed = run_topic(device, address, ca, discovery, label, on_skip, on_note)
         else:
             fed = feed(
                 device,
@@ -158,7 +173,10 @@ def run(
                 again=again,
                 strict=strict,
                 wait=wait,
+                csv=dialect,
+                label=label,
                 on_skip=on_skip,
+                on_note=on_note,
             )
         if fed.skipped > SHOWN:
             say(f"… and {fed.skipped - SHOWN} more", err=True)
@@ -166,7 +184,7 @@ def run(
         _report(fed, device, str(address or source), where, readings)
         if fed.found_nothing and not address:
             raise InvalidInput(
-                f"{_named(source)} must have at least one valid sample, found none"
+                f"{source_name(source)} must have at least one valid sample, found none"
                 + (f", and {fed.skipped} that are not" if fed.skipped else "")
                 + f". The task wants {_wanted(device.terms, readings)}."
             )
@@ -185,7 +203,7 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
     if fed.taken:
         say(f"{fed.taken} more were taken by another run in the meantime")
     if fed.stopped and not device.ended:
-        say(f"the buffer was full: the rest of {_named(source)} is not taken yet")
+        say(f"the buffer was full: the rest of {source_name(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
     waiting = f"{device.n_samples} samples wait on this device"
@@ -204,14 +222,12 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
         say(f"the task is over for this device: {device.ended}")
 
 
-def _named(source: str) -> str:
-    return "standard input" if source == "-" else source
-
-
 def _wanted(terms: Terms, readings: bool) -> str:
     if readings:
         return "lines of a time, one reading or three, and a label, and windows without gaps"
     label = f"one of {', '.join(terms.target.labels)}" if terms.target.labels else "a number"
+    if terms.features.names:
+        return f"the columns {', '.join(terms.features.names)}, and {label}"
     return f"lines of {terms.features.count} numbers and then {label}"
 
 

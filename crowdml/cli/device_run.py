@@ -19,7 +19,9 @@ def run_topic(
     address: TopicAddress,
     authorities: Path | None,
     discovery: bool,
+    label: str | None,
     on_skip: Callable[[InvalidSample], None],
+    on_note: Callable[[str], None],
 ) -> Fed:
     """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
     with needs("mqtt"):
@@ -28,7 +30,16 @@ def run_topic(
     home = Discovery(client, device.identity.task) if discovery else None
     broker = Broker(address, client, authorities, home.availability if home else None)
     with _asked_to_stop() as stop:
-        return listen(device, broker, client, discovery=home, stopped=stop.is_set, on_skip=on_skip)
+        return listen(
+            device,
+            broker,
+            client,
+            discovery=home,
+            stopped=stop.is_set,
+            label=label,
+            on_skip=on_skip,
+            on_note=on_note,
+        )
 
 
 @contextmanager

@@ -15,17 +15,20 @@ if TYPE_CHECKING:
     from crowdml.server import Store
 
 __all__ = [
+    "CSV",
     "DATABASE",
     "DEFAULT_DATABASE",
     "DEVICE_LIMIT",
     "FINGERPRINT",
     "INSECURE_HTTP",
     "JSON",
+    "LABEL",
     "SAMPLE_LIMIT",
     "SEED",
     "STDIN",
     "open_store",
     "read_text",
+    "source_name",
 ]
 
 DEFAULT_DATABASE = "sqlite:///crowdml.db"
@@ -40,6 +43,20 @@ INSECURE_HTTP = Annotated[
 ]
 FINGERPRINT = Annotated[
     str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
+]
+CSV = Annotated[
+    str | None,
+    typer.Option(
+        help="How a CSV file is written, if its first line does not show it: the sign between "
+        "columns (, ; or tab), then the decimal sign, such as ';,'."
+    ),
+]
+LABEL = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of the answer, where columns have names; usually y, label, target or "
+        "answer."
+    ),
 ]
 SAMPLE_LIMIT = Annotated[float | None, typer.Option(help="The most ε that one sample may lose.")]
 DEVICE_LIMIT = Annotated[
@@ -65,3 +82,8 @@ def read_text(file: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
         raise InvalidInput(f"cannot read the {what} file {file}: {reason}.") from error
+
+
+def source_name(source: str) -> str:
+    """What messages call a source."""
+    return "standard input" if source == "-" else source

@@ -6,11 +6,13 @@ import msgspec
 import numpy as np
 import typer
 
-from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, JSON
+from crowdml.cli.options import CSV, FINGERPRINT, INSECURE_HTTP, JSON, LABEL, source_name
 from crowdml.cli.output import print_json, say
 from crowdml.device import load_model, read_inputs
+from crowdml.device.sources import SampleForm
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, LearntSoftmax
+from crowdml.tables import read_dialect
 
 __all__ = ["predict"]
 
@@ -26,6 +28,8 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Print the chance of each label as well.")
     ] = False,
+    csv: CSV = None,
+    label: LABEL = None,
     fingerprint: FINGERPRINT = None,
     insecure_http: INSECURE_HTTP = False,
     json: JSON = False,
@@ -39,7 +43,7 @@ def predict(
     if probabilities and not json:
         say(",".join(["prediction", *sorted(labels)]))
     rows, known = [], []
-    for x, y in read_inputs(source, learnt.n_features_in_, labels):
+    for x, y in read_inputs(source, _form(learnt, source, csv, label), labels):
         row = _row(learnt, x, probabilities)
         rows += [row] if json else []
         if y is not None:
@@ -53,7 +57,20 @@ def predict(
         say(f"{what} {value:.4g} over the {len(known):,} lines that have an answer", err=True)
 
 
-def _row(model: LearntModel, x: list[float], probabilities: bool) -> dict[str, Any]:
+def _form(model: LearntModel, source: str, csv: str | None, label: str | None) -> SampleForm:
+    about = model.about
+    return SampleForm(
+        names=about.names if about.named else (),
+        may_miss=about.missing == "center",
+        dialect=read_dialect(csv) if csv else None,
+        label=label,
+        answered=False,
+        count=model.n_features_in_,
+        on_note=lambda note: say(f"{source_name(source)}: {note}", err=True),
+    )
+
+
+def _row(model: LearntModel, x: list[float | None], probabilities: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"prediction": model.predict([x])[0].item()}
     if probabilities and isinstance(model, LearntSoftmax):
         chances = model.predict_proba([x])[0]

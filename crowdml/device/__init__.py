@@ -12,7 +12,6 @@ from crowdml.device.routines import write_checkin
 from crowdml.device.sources import Fed, SourcePlace, features_of, feed, read_inputs, read_source
 from crowdml.device.store import DeviceStore, Identity, default_file
 from crowdml.device.transport import CheckedOut, HttpTransport, Transport
-from crowdml.device.values import is_number, quoted, separators
 from crowdml.device.waiting import Waiting
 
 __all__ = [
@@ -37,15 +36,12 @@ __all__ = [
     "features_of",
     "feed",
     "fingerprint_of",
-    "is_number",
     "load_model",
     "pin",
-    "quoted",
     "read_inputs",
     "read_link",
     "read_source",
     "read_terms",
-    "separators",
     "trust_only",
     "write_checkin",
 ]

@@ -1,7 +1,8 @@
 """What was agreed to, put to work: Device Routines 2 and 3, with every promise checked."""
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, cast
 
 import msgspec
 import numpy.typing as npt
@@ -15,7 +16,15 @@ from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
 from crowdml.phrase import Phrase
 from crowdml.privacy import Chance, CheckinEvent, Ledger, Place, bound_features, check_target
-from crowdml.protocol import Checkout, State, Terms, decode_parameters, rejected, terms_hash
+from crowdml.protocol import (
+    Checkout,
+    Readings,
+    State,
+    Terms,
+    decode_parameters,
+    rejected,
+    terms_hash,
+)
 from crowdml.types import Array
 
 __all__ = ["Agreement", "Approval", "require_successor"]
@@ -47,9 +56,12 @@ class Agreement:
         self._model = self.terms.make_model()
         self._mechanism = self.terms.mechanism()
 
-    def features(self, x: npt.ArrayLike) -> Array:
-        """x as a sample has it: D numbers, rescaled to ‖x‖ ≤ 1 if they are longer."""
-        return bound_features(x, self.terms.features.count, self._mechanism.norm)
+    def features(self, x: Readings) -> Array:
+        """x as a sample has it: D numbers made of the readings, with ‖x‖ ≤ 1."""
+        features, row = self.terms.features, cast(npt.ArrayLike, x)
+        if isinstance(x, Mapping) or features.names or features.transforms:
+            row = features.scaled(features.values(x))
+        return bound_features(row, features.count, self._mechanism.norm)
 
     def target(self, y: object) -> float:
         """y as a sample has it: the number of a label, or a real target."""
@@ -151,7 +163,8 @@ def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:
             "join it anew."
         )
     # Samples that were taken under the old terms must be samples under the new ones.
-    shapes = [(t.features.count, t.features.sensor, t.target.labels) for t in (terms, old)]
+    without_words = [msgspec.structs.replace(t.features, description="") for t in (terms, old)]
+    shapes = list(zip(without_words, (terms.target.labels, old.target.labels), strict=True))
     if n_samples and shapes[0] != shapes[1]:
         raise InvalidInput(
             f"{n_samples} samples in the buffer do not fit the new terms. Leave and join again to "

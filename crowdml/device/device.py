@@ -2,12 +2,10 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
-
-import numpy.typing as npt
+from typing import Any, Unpack
 
 from crowdml.device.account import Account, Trail
 from crowdml.device.current_model import CurrentModel
@@ -20,7 +18,7 @@ from crowdml.device.store import DeviceStore, Identity, Position, TakenBefore, d
 from crowdml.device.transport import Transport
 from crowdml.device.waiting import Waiting
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
-from crowdml.protocol import Terms
+from crowdml.protocol import Readings, Terms
 
 __all__ = ["ALL_MADE", "GIVE_UP_ON", "KEEP_AFTER", "LEFT", "Device"]
 
@@ -162,35 +160,38 @@ class Device:
         """How far a source of samples was taken."""
         return self._store.position(path)
 
-    def predict(self, x: npt.ArrayLike) -> str | float:
+    def predict(self, x: Readings) -> str | float:
         """What the crowd's model says of x, a label's name or a number; nothing is told of x.
 
         The model is the one that is exported. It is fetched when it is first needed and renewed
         after an hour, if the server can be reached.
 
         Args:
-            x: D numbers, as for `add`.
+            x: Readings, as for `add`.
 
         Raises:
             InvalidSample: x breaks a rule.
             Rejected: The task has learnt nothing yet.
             TermsChanged: The server has learnt it on other terms than those agreed to.
         """
-        features = self._membership.agreement.features(x)
+        self._membership.agreement.features(x)
         with self._lock:
             model = self._model.get()
-        answer: str | float = model.predict(features[None])[0].item()
+        row: Any = x if isinstance(x, Mapping) else [x]
+        answer: str | float = model.predict(row)[0].item()
         return answer
 
     # Routine 1
 
     def add(
-        self, x: npt.ArrayLike, y: object, position: Position | None = None, durable: bool = False
+        self, x: Readings, y: object, position: Position | None = None, durable: bool = False
     ) -> Outcome:
         """Keep a sample, and check in if a minibatch is full and the time has come.
 
         Args:
-            x: D numbers; rescaled to ‖x‖ ≤ 1 if longer, in the norm of the task's mechanism.
+            x: Readings by name, such as `{"temperature": 21.5, "light": 300}`, or in the order of
+                the task's names; None or NaN where one is missing. They are scaled by the task's
+                constants and rescaled to ‖x‖ ≤ 1 if longer, in the norm of its mechanism.
             y: A label, by its name or its number 0 … C−1, or a real target.
             position: Where in a source it came from, to be remembered with it.
             durable: Wait until sample and position are on disk, since the source forgets them then.

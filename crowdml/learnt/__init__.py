@@ -1,7 +1,6 @@
 """The model that was learnt, as a file and as an estimator: all the way from features to answer."""
 
 from crowdml.learnt.about import About
-from crowdml.learnt.arrays import read_arrays
 from crowdml.learnt.estimator import (
     LearntClassifier,
     LearntModel,
@@ -21,7 +20,6 @@ __all__ = [
     "LearntSoftmax",
     "Start",
     "estimator",
-    "read_arrays",
     "read_model",
     "read_start",
     "start_of",

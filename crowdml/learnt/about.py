@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from crowdml.protocol import SUMMARY, Features, Terms
+from crowdml.protocol import Features, Terms
 
 __all__ = ["About"]
 
@@ -17,6 +17,9 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
         kind: The kind of model, as in a task file.
         labels: The names of the classes 0, 1, …; none for a number.
         features: What the features are, in the task's words.
+        names: The name of each column; x0, x1, … where nothing is known of it.
+        named: Whether the task has named the columns itself.
+        center, scale, length, missing: How readings become features, as in a task file.
         norm: A row of features that is longer than 1 in this norm, 1 or 2, is rescaled to 1.
         terms_sha256: The hash of the terms that every participant agreed to.
         mechanism: What hid the samples.
@@ -32,6 +35,11 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...]
     features: str
     names: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    named: bool = False
+    center: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
+    length: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    missing: Literal["reject", "center"] = "reject"
     norm: Literal[1, 2]
     terms_sha256: str
     mechanism: str
@@ -48,7 +56,12 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
             kind=terms.model.kind,
             labels=terms.target.labels,
             features=terms.features.description,
-            names=feature_names(terms.features),
+            names=terms.features.column_names,
+            named=bool(terms.features.names),
+            center=terms.features.center,
+            scale=terms.features.scale,
+            length=terms.features.length,
+            missing=terms.features.missing,
             norm=2 if terms.mechanism().norm == 2 else 1,
             terms_sha256=terms_sha256,
             mechanism=terms.mechanism_name,
@@ -57,25 +70,14 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
             unit=promise.whom,
         )
 
-
-def feature_names(features: Features) -> tuple[str, ...]:
-    """What is known of each number in x; x0, x1, … where nothing is.
-
-    >>> from crowdml.protocol import Sensor
-    >>> typed = Sensor("manual", transform="values", scale=100, fields=("height", "weight"))
-    >>> feature_names(Features(2, sensor=typed))
-    ('height/100', 'weight/100')
-    """
-    sensor = features.sensor
-    if sensor is None:
-        return tuple(f"x{k}" for k in range(features.count))
-    divisor = "" if sensor.scale == 1 else f"/{sensor.scale:g}"
-    match sensor.transform:
-        case "values":
-            return tuple(f"{field}{divisor}" for field in sensor.fields)
-        case "summary":
-            return tuple(f"{what}{divisor}" for what in SUMMARY)
-        case "amplitudes":
-            return tuple(f"bin {k}{divisor}" for k in range(features.count))
-        case "spectrum":
-            return tuple(f"bin {k}" for k in range(features.count))
+    @property
+    def readings(self) -> Features:
+        """Return the way from readings to features."""
+        return Features(
+            len(self.names),
+            names=self.names,
+            center=self.center,
+            scale=self.scale,
+            length=self.length,
+            missing=self.missing,
+        )

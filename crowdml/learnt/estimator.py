@@ -1,6 +1,7 @@
 """The model as an estimator, with the names that scikit-learn has given to everything."""
 
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +10,15 @@ from crowdml.errors import InvalidInput
 from crowdml.learnt.about import About
 from crowdml.models import MODELS, Softmax
 from crowdml.privacy import bound_rows
+from crowdml.protocol import Readings
+from crowdml.tables import check_columns
 from crowdml.types import Array
 
 __all__ = ["LearntClassifier", "LearntModel", "LearntRegressor", "LearntSoftmax", "estimator"]
 
 Names = npt.NDArray[np.str_]
+ReadingRows: TypeAlias = Readings | Sequence[Readings]
+"""Rows of readings; a data frame is an array whose columns have names."""
 
 
 class LearntModel:
@@ -45,7 +50,14 @@ class LearntModel:
                 f"weights and {k} intercepts, found the shapes {shapes[0]} and {shapes[1]}"
                 f"{'' if finite else ', with numbers that are not finite'}."
             )
+        constants = {len(about.center), len(about.scale)} - {0}
+        if constants - {d} or any(not scale > 0 for scale in about.scale):
+            raise InvalidInput(
+                f"a model of {d} features must have a center and a scale above 0 for each of them, "
+                f"or none, found {len(about.center)} and {len(about.scale)}."
+            )
         self.about = about
+        self._readings = about.readings
         self.weights, self.intercepts = weights, intercepts
         self.n_features_in_ = d
         self.feature_names_in_ = np.array(about.names, dtype=object)
@@ -59,14 +71,15 @@ class LearntModel:
             f"mechanism={about.mechanism!r}, epsilon={about.epsilon}, unit={about.unit!r})"
         )
 
-    def bounded(self, X: npt.ArrayLike) -> Array:  # noqa: N803
-        """The rows as devices see them: those longer than 1 rescaled to 1."""
-        table: Any = X
-        columns, names = list(getattr(X, "columns", ())), list(self.about.names)
-        if columns != names and sorted(map(str, columns)) == sorted(names):
-            table = table[names]
+    def bounded(self, X: ReadingRows) -> Array:  # noqa: N803
+        """The rows as devices see them: readings scaled, those longer than 1 rescaled to 1.
+
+        Args:
+            X: Readings in their own units: a table with a column for each name, in any order, or an
+                array in the order of the names; a mapping of names to readings, or a list of them.
+        """
         try:
-            rows = np.asarray(table, dtype=np.float64)
+            rows = np.asarray(self._in_order(X), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"X must be a table of numbers: {error}.") from error
         if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
@@ -74,15 +87,31 @@ class LearntModel:
                 f"X must be a table with {self.n_features_in_} numbers in each row, "
                 f"found the shape {rows.shape}."
             )
-        strange = ~np.isfinite(rows).all(axis=1)
+        strange = ~(np.isfinite(rows) | self._may_be_missing(rows)).all(axis=1)
         if strange.any():
             raise InvalidInput(
                 f"X must be finite numbers, found nan or inf in row {strange.argmax()} (of "
                 f"{strange.sum()} such rows). Drop them, or fill them in."
             )
-        return bound_rows(rows, self.about.norm)
+        return bound_rows(self._readings.scaled_rows(rows), self.about.norm)
 
-    def predict(self, X: npt.ArrayLike) -> Any:  # noqa: N803
+    def _may_be_missing(self, rows: Array) -> Any:
+        return np.isnan(rows) & (self.about.missing == "center")
+
+    def _in_order(self, X: Any) -> Any:  # noqa: N803
+        """The columns in the order of the names."""
+        columns, names = list(getattr(X, "columns", ())), self.about.names
+        if columns and (self.about.named or set(names).issubset(columns)):
+            wrong = check_columns(names, columns)
+            if wrong:
+                raise InvalidInput(f"X must have the columns of the task: {wrong}")
+            return X[list(names)]
+        rows = [X] if isinstance(X, Mapping) else X
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
+            return [self._readings.values(row, extra=True) for row in rows]
+        return X
+
+    def predict(self, X: ReadingRows) -> Any:  # noqa: N803
         """One number for each row."""
         return self._model.predict(self._w, self.bounded(X))
 
@@ -114,7 +143,7 @@ class LearntModel:
 class LearntRegressor(LearntModel):
     """Predicts a number."""
 
-    def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:  # noqa: N803
+    def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """R²: the share of y's variance that is explained."""
         target = np.asarray(y, dtype=np.float64)
         wrong = ((target - self.predict(X)) ** 2).sum()
@@ -134,21 +163,21 @@ class LearntClassifier(LearntModel):
         self._order = np.argsort(self._labels)
         self.classes_: Names = self._labels[self._order]
 
-    def predict(self, X: npt.ArrayLike) -> Names:  # noqa: N803
+    def predict(self, X: ReadingRows) -> Names:  # noqa: N803
         """The name of a label for each row."""
         best: Names = self._labels[super().predict(X).astype(int)]
         return best
 
-    def decision_function(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+    def decision_function(self, X: ReadingRows) -> Array:  # noqa: N803
         """The scores of each row, n×C; of two labels the second's lead, n."""
         s = self._scores(X)
         return s[:, 1] - s[:, 0] if s.shape[1] == 2 else s
 
-    def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:  # noqa: N803
+    def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """The share of rows whose label is predicted."""
         return float((self.predict(X) == np.asarray(y).astype(str)).mean())
 
-    def _scores(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+    def _scores(self, X: ReadingRows) -> Array:  # noqa: N803
         s: Array = self.bounded(X) @ self.weights.T + self.intercepts
         return s[:, self._order]
 
@@ -156,7 +185,7 @@ class LearntClassifier(LearntModel):
 class LearntSoftmax(LearntClassifier):
     """Predicts a label, and how likely each one is."""
 
-    def predict_proba(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+    def predict_proba(self, X: ReadingRows) -> Array:  # noqa: N803
         """The chance of each label, n×C."""
         return Softmax.probabilities(self._scores(X))
 

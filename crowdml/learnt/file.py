@@ -8,8 +8,8 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.learnt.about import About
-from crowdml.learnt.arrays import read_arrays
 from crowdml.learnt.estimator import LearntModel, estimator
+from crowdml.tables import read_arrays
 
 __all__ = ["FORMATS", "read_model", "write_model"]
 
@@ -40,7 +40,8 @@ def write_model(model: LearntModel, format: str) -> bytes:
 
 
 def _array(value: object) -> Any:
-    return np.array(value, dtype=np.str_ if isinstance(value, tuple) else None)
+    texts = isinstance(value, tuple) and all(isinstance(entry, str) for entry in value)
+    return np.array(value, dtype=np.str_ if texts else None)
 
 
 def read_model(data: bytes, name: str) -> LearntModel:

@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from crowdml.learnt.about import About
 from crowdml.learnt.estimator import LearntClassifier, LearntModel, LearntSoftmax
+from crowdml.protocol import MOST_SCALES
 
 __all__ = ["onnx_model"]
 
@@ -15,19 +17,21 @@ OPSET, IR_VERSION = 13, 8
 def onnx_model(model: LearntModel) -> bytes:
     """X (n×D, float) → label (n, text) and probabilities (n×C), or variable (n×1).
 
-    Columns are in the order of `classes_`. A kind without probabilities has `scores` instead.
-    Inside, all is in double precision, as on a device.
+    X has readings in the order of the task's names; NaN is a missing one. Columns of the output are
+    in the order of `classes_`. A kind without probabilities has `scores` instead. Inside, all is in
+    double precision, as on a device.
     """
     from onnx import TensorProto, helper, numpy_helper
 
-    constants = {
+    constants: dict[str, Any] = {
         "weights": model.weights,
         "intercepts": model.intercepts,
         "one": np.ones(1),
         "columns": np.array([1]),
     }
     nodes = [
-        helper.make_node("Cast", ["X"], ["features"], to=TensorProto.DOUBLE),
+        helper.make_node("Cast", ["X"], ["readings"], to=TensorProto.DOUBLE),
+        *_scaled(model.about, constants, helper),
         *_length(model.about.norm, helper),
         helper.make_node("Max", ["length", "one"], ["divisor"]),
         helper.make_node("Div", ["features", "divisor"], ["bounded"]),
@@ -74,6 +78,28 @@ def onnx_model(model: LearntModel) -> bytes:
     helper.set_model_props(written, _facts(model))
     data: bytes = written.SerializeToString()
     return data
+
+
+def _scaled(about: About, constants: dict[str, Any], helper: Any) -> list[Any]:
+    """Nodes from readings to features, as `Features.scaled_rows` computes them."""
+    steps = [("Sub", "center", about.center)] if about.center else []
+    if about.scale:
+        most = (MOST_SCALES,)
+        steps += [("Div", "scale", about.scale), ("Min", "most", most)]
+        steps += [("Max", "least", tuple(-each for each in most))]
+    if about.length != 1.0:
+        steps.append(("Div", "divisor of all", (about.length,)))
+    nodes, last = [], "readings"
+    for operator, name, values in steps:
+        constants[name] = np.array(values, dtype=np.float64)
+        nodes.append(helper.make_node(operator, [last, name], [f"after {name}"]))
+        last = f"after {name}"
+    if about.missing == "center":
+        constants["zero"] = np.zeros(1)
+        nodes.append(helper.make_node("IsNaN", ["readings"], ["missing"]))
+        nodes.append(helper.make_node("Where", ["missing", "zero", last], ["features"]))
+        return nodes
+    return [*nodes, helper.make_node("Identity", [last], ["features"])]
 
 
 def _length(norm: int, helper: Any) -> list[Any]:

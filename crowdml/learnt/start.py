@@ -171,12 +171,12 @@ def read_start(data: bytes, name: str) -> Start:
 
 def start_of(model: LearntModel) -> Start:
     """The start that a learnt model is: nobody knows how far it is from the next crowd's."""
-    about = msgspec.structs.asdict(model.about)
-    same = ("kind", "labels", "names", "center", "scale", "length", "missing", "norm")
+    same = ("kind", "labels", "center", "scale", "length", "missing", "norm")
     return Start(
         weights=model.weights,
         intercepts=model.intercepts if model.intercepts.any() else None,
-        **{name: about[name] for name in same if name in about},
+        names=model.about.names if model.about.named else (),
+        **{name: getattr(model.about, name) for name in same},
     )
 
 

@@ -2,7 +2,7 @@
 
 from crowdml.protocol.codec import decode_parameters, encode_parameters
 from crowdml.protocol.editing import EDITABLE, edited
-from crowdml.protocol.features import MOST_SCALES, Features
+from crowdml.protocol.features import MOST_SCALES, Features, Readings
 from crowdml.protocol.figures import percent_sure, written_epsilon
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
@@ -73,6 +73,7 @@ __all__ = [
     "ModelTerms",
     "OptimizerSpec",
     "Promise",
+    "Readings",
     "Review",
     "Sensor",
     "SensorKind",

@@ -3,30 +3,39 @@
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from crowdml.errors import InvalidSample
+from crowdml.phrase import Phrase, Value, joined
 from crowdml.protocol.sensor import SUMMARY, Sensor
 from crowdml.tables import check_columns, quoted
 from crowdml.types import Array
 
-__all__ = ["MOST_SCALES", "FeatureName", "Features", "Positive", "Text"]
+__all__ = ["MOST_SCALES", "FeatureName", "Features", "Positive", "Readings", "Text"]
 
 MOST_SCALES = 6.0
 """A reading is cut at this number of scales on either side of its column's center."""
 
 MOST_FEATURES = 100_000
+MOST_SHOWN = 20
+"""Columns that are named to people."""
 
 Positive: TypeAlias = Annotated[float, msgspec.Meta(ge=1e-9, le=1e9)]
 Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2000)]
 FeatureName: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
 Center: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
 
-Readings: TypeAlias = Mapping[str, object] | npt.ArrayLike
+SUBTRACTED = Phrase(
+    "The number before ± is subtracted from a reading, and the difference is divided by the "
+    "number after it."
+)
+FILLED_IN = Phrase("Where a reading is missing, the number before ± stands in its place.")
+
+Readings: TypeAlias = Mapping[str, object] | Sequence[float | None] | npt.ArrayLike
 """The readings of one sample: by name, or in the order of the names. None or NaN is missing."""
 
 
@@ -89,15 +98,40 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             case "spectrum":
                 return tuple(f"bin {k}" for k in range(self.count))
 
-    def values(self, readings: Readings) -> list[float | None]:
+    @property
+    def sentences(self) -> tuple[Phrase, ...]:
+        """Name the readings and the constants, for people who decide whether to take part."""
+        if not (self.names or self.transforms):
+            return ()
+        named: list[Value] = list(self.column_names[:MOST_SHOWN])
+        if self.center or self.scale:
+            centers, scales = self.center or (0,) * self.count, self.scale or (1,) * self.count
+            named = [
+                Phrase("{name} ({center} ± {scale})", name=name, center=center, scale=scale)
+                for name, center, scale in zip(named, centers, scales, strict=False)
+            ]
+        if self.count > MOST_SHOWN:
+            named.append(Phrase("{n} more", n=self.count - MOST_SHOWN))
+        said = [Phrase("Readings: {names}.", names=joined(named, ", "))]
+        said += [SUBTRACTED] if self.center or self.scale else []
+        said += [Phrase("A result beyond ±{n} counts as ±{n}.", n=6)] if self.scale else []
+        if self.length != 1.0:
+            said.append(Phrase("All results are divided by {length}.", length=self.length))
+        return (*said, FILLED_IN) if self.missing == "center" else tuple(said)
+
+    def values(self, readings: Readings, extra: bool = False) -> list[float | None]:
         """Return the readings of one sample in the order of the columns, None where one is missing.
+
+        Args:
+            readings: By name, or in the order of the columns.
+            extra: Whether further names are ignored, and not a mistake.
 
         Raises:
             InvalidSample: A name is missing or unknown, there are too few or too many readings, or
                 one is not a number.
         """
         if isinstance(readings, Mapping):
-            wrong = check_columns(self.column_names, readings, extra=False)
+            wrong = check_columns(self.column_names, readings, extra)
             if wrong:
                 raise InvalidSample(f"readings must have the names of the task: {wrong}")
             cells: Sequence[object] = [readings[name] for name in self.column_names]
@@ -127,7 +161,7 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 x = np.clip(x / np.array(self.scale), -MOST_SCALES, MOST_SCALES)
             return np.where(missing, 0.0, x / self.length)
 
-    def _in_order(self, readings: npt.ArrayLike) -> Sequence[object]:
+    def _in_order(self, readings: Any) -> Sequence[object]:
         try:
             row = np.asarray(readings)
             if row.dtype.kind not in "biuf":

@@ -18,6 +18,7 @@ __all__ = [
     "Enrol",
     "Enrolled",
     "Estimate",
+    "Sha256",
     "State",
     "Statistics",
     "TaskList",

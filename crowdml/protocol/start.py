@@ -10,17 +10,12 @@ from crowdml.optim import pilot_reach
 from crowdml.phrase import Phrase
 from crowdml.protocol.features import Text
 from crowdml.protocol.figures import counted
+from crowdml.protocol.messages import Sha256
 from crowdml.types import Array
 
 __all__ = ["StartReach", "StartSpec", "StartTerms"]
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-Sha256: TypeAlias = Annotated[
-    str,
-    msgspec.Meta(
-        pattern="^[0-9a-f]{64}$", extra={"words": Phrase("64 lower-case hexadecimal digits")}
-    ),
-]
 
 
 class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

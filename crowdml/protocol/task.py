@@ -164,6 +164,10 @@ def _task(file: TaskFile, start: StartFile | None) -> Task:
         must = Phrase("must be read together with the task file")
         remedy = Phrase("Create the task with `crowdml task create`.")
         raise InvalidTask(Mistake("model.start", must, shown(file.model.start), remedy))
+    elif file.model.pilot:
+        must = Phrase("is about the pilot of a start, and there is none")
+        remedy = Phrase("Give model.start, or remove it.")
+        raise InvalidTask(Mistake("model.pilot", must, remedy=remedy))
     return Task(file.title, file.objective, terms, file.optimizer, file.stop, file.enrolment, kept)
 
 

@@ -80,15 +80,7 @@ def _finite_epsilon_is_some_noise(epsilon: float) -> Iterator[Mistake]:
         yield Mistake("privacy.epsilon", Phrase("must be {what}", what=EPSILON), epsilon)
 
 
-@rule("model.start", "model.pilot")
-def _words_are_about_a_start(start: str | None, pilot: str) -> Iterator[Mistake]:
-    if pilot and start is None:
-        must = Phrase("is about the pilot of a start, and there is none")
-        yield Mistake("model.pilot", must, remedy=Phrase("Give model.start, or remove it."))
-
-
 TASK_RULES = (
-    _words_are_about_a_start,
     _gradients_are_bounded,
     _options_have_a_use,
     _a_plan_needs_an_end,

@@ -1,6 +1,6 @@
 """Setting single fields of a task file; comments and layout of the file are kept."""
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
 from crowdml.errors import InvalidTask, Mistake
@@ -11,7 +11,7 @@ from crowdml.protocol.wording import shown
 
 __all__ = ["TomlValue", "recommended_fields", "set_fields"]
 
-TomlValue: TypeAlias = str | float | bool | list[str]
+TomlValue: TypeAlias = str | float | bool | Sequence[str | float]
 
 
 def set_fields(text: str, values: Mapping[str, TomlValue | None]) -> str:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from crowdml.errors import InvalidInput
 from crowdml.sklearn.crowd import CrowdEstimator
+from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 __all__ = ["CrowdClassifier"]
@@ -43,6 +44,10 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
             looking at X. Numbers beyond are cut off. The default suits standardised features.
         regularization: λ.
         fit_intercept: Whether scores have intercepts.
+        start: A fitted linear model with `coef_` and `intercept_`, in the units of X, from which
+            the crowd goes on; its data are not protected. The crowd goes as far from it as from
+            zero. Wrap it in `sklearn.frozen.FrozenEstimator` where estimators are cloned, as in
+            cross-validation. By default, zero.
         random_state: Of the simulated chance.
 
     After `fit` there are:
@@ -68,6 +73,7 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
     bounds: Any = (-3.0, 3.0)
     regularization: float = 0.0
     fit_intercept: bool = True
+    start: Any = None
     random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdClassifier":
@@ -86,9 +92,11 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
             raise InvalidInput(
                 f"labels must be of 2 classes or more, found 1 class, {self.classes_[0]!r}."
             )
-        coef, intercept = self._learn(
-            X, numbers.astype(np.float64), tuple(map(str, self.classes_)), groups
-        )
+        start = None
+        if self.start is not None:
+            start = coefficients(self.start, self.classes_, self.n_features_in_)
+        labels = tuple(map(str, self.classes_))
+        coef, intercept = self._learn(X, numbers.astype(np.float64), labels, groups, start)
         if len(self.classes_) == 2:
             coef, intercept = np.diff(coef, axis=0), np.diff(intercept)
         self.coef_, self.intercept_ = coef, intercept

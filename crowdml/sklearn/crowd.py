@@ -1,5 +1,6 @@
 """What both estimators share: rows belong to people, who learn as a simulated crowd."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS
-from crowdml.simulation import Dataset, Learning, Rule, learn, person_by_person, spent
+from crowdml.simulation import (
+    Dataset,
+    Learning,
+    Rule,
+    StartPoint,
+    learn,
+    person_by_person,
+    spent,
+)
 from crowdml.sklearn.bounds import Bounds
 from crowdml.types import Array, Ints
 
@@ -26,12 +35,18 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
     bounds: Any
     regularization: float
     fit_intercept: bool
+    start: Any
     random_state: Any
 
     def _learn(
-        self, X: Array, y: Array, labels: tuple[str, ...], groups: Any
+        self,
+        X: Array,
+        y: Array,
+        labels: tuple[str, ...],
+        groups: Any,
+        start: tuple[Array, Array] | None,
     ) -> tuple[Array, Array]:
-        """Parameters in the units of X, and all that is said of how they came about."""
+        """Parameters in the units of X, as `start` has them, and how they came about."""
         if not (isinstance(self.checkins, int | np.integer) and self.checkins >= 1):
             raise InvalidInput(
                 f"checkins must be a whole number from 1 on, found {self.checkins!r}."
@@ -46,6 +61,8 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
             scale=None if labels else 1.0,
         )
         bounds, norm = self._bounds, MECHANISMS[self.mechanism].terms.norm
+        if start is not None:
+            learning = replace(learning, start=self._start_point(*start, bounds, norm))
         bounds.warn(X, "bounds")
         x = bounds.rows(X, norm)
         data = Dataset("X", labels, x, y, _people(groups, X), x[:0], y[:0])
@@ -64,6 +81,13 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         split = n_scores * self.n_features_in_
         coef = w[:split].reshape(n_scores, -1) / bounds.reach(norm)
         return coef, (w[split:] if self.fit_intercept else 0.0) - coef @ bounds.middle
+
+    def _start_point(self, coef: Array, intercept: Array, bounds: Bounds, norm: int) -> StartPoint:
+        """The inverse of `_in_units_of_x`; without `fit_intercept`, intercepts are left out."""
+        parts = [np.ravel(coef * bounds.reach(norm))]
+        if self.fit_intercept:
+            parts.append(intercept + coef @ bounds.middle)
+        return StartPoint(tuple(np.concatenate(parts).tolist()))
 
     @property
     def _bounds(self) -> Bounds:

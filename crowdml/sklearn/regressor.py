@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from crowdml.sklearn.bounds import Bounds
 from crowdml.sklearn.crowd import CrowdEstimator
+from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 __all__ = ["CrowdRegressor"]
@@ -34,6 +35,10 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
         y_bounds: (low, high) of y, likewise.
         regularization: λ.
         fit_intercept: Whether there is an intercept.
+        start: A fitted linear model with `coef_` and `intercept_`, in the units of X, from which
+            the crowd goes on; its data are not protected. The crowd goes as far from it as from
+            zero. Wrap it in `sklearn.frozen.FrozenEstimator` where estimators are cloned, as in
+            cross-validation. By default, zero.
         random_state: Of the simulated chance.
 
     After `fit` there are `coef_`, `intercept_`, `n_features_in_`, and `epsilon_`, `delta_`,
@@ -53,6 +58,7 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
     y_bounds: Any = (-3.0, 3.0)
     regularization: float = 0.0
     fit_intercept: bool = True
+    start: Any = None
     random_state: Any = None
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "CrowdRegressor":
@@ -68,7 +74,11 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
         bounds = Bounds.of(self.y_bounds, 1, "y_bounds")
         bounds.warn(y[:, None], "y_bounds")
         sizes = (bounds.cut(y) - bounds.middle) / bounds.unit
-        coef, intercept = self._learn(X, sizes, (), groups)
+        start = None
+        if self.start is not None:
+            coef, intercept = coefficients(self.start, None, self.n_features_in_)
+            start = coef / bounds.unit, (intercept - bounds.middle) / bounds.unit
+        coef, intercept = self._learn(X, sizes, (), groups, start)
         self.coef_ = coef[0] * bounds.unit
         self.intercept_ = float((intercept * bounds.unit + bounds.middle)[0])
         return self

@@ -1,5 +1,33 @@
 """Tables of values with named columns, as people keep them: CSV, JSON lines, npz."""
 
+from crowdml.tables.arrays import read_arrays
+from crowdml.tables.dialect import (
+    CsvDialect,
+    guess_dialect,
+    is_number,
+    read_dialect,
+    rows,
+    separators,
+)
+from crowdml.tables.layout import ANSWERS, CsvLayout, answer_name, find_layout
 from crowdml.tables.names import check_columns, missing_column, quoted
+from crowdml.tables.table import Table, read_table
 
-__all__ = ["check_columns", "missing_column", "quoted"]
+__all__ = [
+    "ANSWERS",
+    "CsvDialect",
+    "CsvLayout",
+    "Table",
+    "answer_name",
+    "check_columns",
+    "find_layout",
+    "guess_dialect",
+    "is_number",
+    "missing_column",
+    "quoted",
+    "read_arrays",
+    "read_dialect",
+    "read_table",
+    "rows",
+    "separators",
+]

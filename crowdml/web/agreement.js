@@ -1,10 +1,11 @@
 /** What was agreed to, put to work: Device Routines 2 and 3, with every promise checked. */
 
-import { decodeParameters } from "./codec.js";
+import { decodeBytes, decodeParameters } from "./codec.js";
 import { InvalidInput, Rejected, TermsChanged } from "./errors.js";
 import { Minibatch } from "./minibatch.js";
 import { phrase } from "./phrase.js";
 import { placeOf } from "./place.js";
+import { checkStart } from "./start.js";
 import { Terms, termsHash } from "./terms.js";
 import { nonsense } from "./transport.js";
 
@@ -43,11 +44,12 @@ export class Agreement {
   }
 
   /**
-   * The parameters of a check-out, if it is on the agreed terms and makes sense.
+   * The parameters of a check-out, if it is on the agreed terms and makes sense. Version 0 of a
+   * task with a start must be that start.
    *
    * @param {CheckedOut} checkedOut
    */
-  accept({ checkout, termsSha256 }) {
+  async accept({ checkout, termsSha256 }) {
     if (termsSha256 !== this.termsSha256) {
       throw new TermsChanged(
         "the server now asks for the terms {found}, agreed are {agreed}. Nothing is sent until " +
@@ -63,7 +65,12 @@ export class Agreement {
       throw new Rejected("task-finished", 409, why);
     }
     try {
-      return decodeParameters(checkout.parameters, this.#model.size);
+      const { version, parameters } = checkout;
+      const { size } = this.#model;
+      const { start } = this.terms.model;
+      const w = decodeParameters(parameters, size);
+      if (start && version === 0) await checkStart(start, decodeBytes(parameters, size, "parameters"));
+      return w;
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       throw nonsense(error.phrase, error);

@@ -11,7 +11,7 @@ const CHUNK = 2 ** 15;
  * @type {(base64: string, size: number) => Float64Array<ArrayBuffer>}
  */
 export function decodeParameters(base64, size) {
-  const bytes = decodeBytes(base64, size, "parameters");
+  const bytes = new DataView(decodeBytes(base64, size, "parameters").buffer);
   const w = Float64Array.from({ length: size }, (_, j) => bytes.getFloat32(4 * j, true));
   if (!w.every(Number.isFinite)) {
     throw new InvalidInput("parameters must be finite numbers, found NaN or Infinity.");
@@ -37,12 +37,12 @@ export function encodeGradient(u) {
  * @type {(base64: string, size: number) => number[]}
  */
 export function decodeGradient(base64, size) {
-  const bytes = decodeBytes(base64, size, "gradient");
+  const bytes = new DataView(decodeBytes(base64, size, "gradient").buffer);
   return Array.from({ length: size }, (_, j) => bytes.getInt32(4 * j, true));
 }
 
-/** @type {(base64: string, size: number, what: string) => DataView<ArrayBuffer>} */
-function decodeBytes(base64, size, what) {
+/** @type {(base64: string, size: number, what: string) => Uint8Array<ArrayBuffer>} */
+export function decodeBytes(base64, size, what) {
   let text;
   try {
     text = atob(base64);
@@ -56,5 +56,5 @@ function decodeBytes(base64, size, what) {
       found: text.length,
     });
   }
-  return new DataView(Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 }

@@ -1,10 +1,11 @@
 /** Algorithm 1: a device that collects, checks out, sanitises and checks in. */
 
 import { Agreement } from "./agreement.js";
+import { makeFeatures } from "./columns.js";
 import { enrol } from "./enrolment.js";
 import { TermsChanged } from "./errors.js";
 import { Exchange } from "./exchange.js";
-import { boundFeatures, checkTarget } from "./features.js";
+import { checkTarget } from "./features.js";
 import { alone } from "./lock.js";
 import { sameAgreement } from "./membership.js";
 import { Outcome } from "./outcome.js";
@@ -12,7 +13,7 @@ import { phrase } from "./phrase.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
 
-/** @import { Identity, Options, JoinOptions } from "./types.js" */
+/** @import { Identity, Options, JoinOptions, Readings } from "./types.js" */
 
 export { GIVE_UP_ON, KEEP_AFTER } from "./exchange.js";
 
@@ -118,8 +119,9 @@ export class Device extends Exchange {
   /**
    * Keep a sample, and check in if a minibatch is full and the time has come.
    *
-   * @param {ArrayLike<number>} x D numbers; rescaled to ‖x‖ ≤ 1 if longer.
-   * @param {number} y A label 0 … C−1, or a real target.
+   * @param {Readings} x D numbers, or an object that has each by the name of its column. The terms'
+   *   constants are applied, then it is rescaled to ‖x‖ ≤ 1 if longer.
+   * @param {number | string} y A label by its name or number 0 … C−1, or a real target.
    * @param {string} [termsSha256] The terms that it was taken under: it is refused under others,
    *   which another tab may have agreed to.
    */
@@ -141,7 +143,7 @@ export class Device extends Exchange {
   /**
    * Whether the sample is now in the buffer. Not if that is full, or if the device has ended.
    *
-   * @type {(x: ArrayLike<number>, y: number, termsSha256: string | undefined) => Promise<boolean>}
+   * @type {(x: Readings, y: number | string, termsSha256: string | undefined) => Promise<boolean>}
    */
   async #keep(x, y, termsSha256) {
     await this.refresh();
@@ -149,8 +151,9 @@ export class Device extends Exchange {
       throw new TermsChanged("this sample was taken under other terms. It was not kept.");
     }
     const { terms, norm } = this.agreement;
-    const features = boundFeatures(x, terms.features.count, norm);
-    const target = checkTarget(y, terms.nClasses);
+    const features = makeFeatures(terms.features, x, norm);
+    const label = terms.target.labels.findIndex((name) => name === y);
+    const target = checkTarget(label < 0 ? y : label, terms.nClasses);
     if (this.ended !== null) return false;
     let current = true;
     const kept = await this.store.add(features, target, (identity, nSamples) => {

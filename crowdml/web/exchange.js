@@ -99,7 +99,7 @@ export class Exchange extends Membership {
     // Before the check-out, so that a spent budget costs no traffic.
     const approval = await this.#approve(await this.store.nSamples());
     const checkedOut = await this.transport.checkout(mine.token);
-    const w = agreement.accept(checkedOut);
+    const w = await agreement.accept(checkedOut);
     this.#step("checked out");
     const start = performance.now();
     const checkin = await this.store.release((x, y, ledger, identity) => {

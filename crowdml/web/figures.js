@@ -34,10 +34,11 @@ export function shown(value) {
 }
 
 /**
- * @param {"sample" | "check-in"} noun
+ * @param {"sample" | "check-in" | "person"} noun
  * @param {number} n
  */
 export function counted(noun, n) {
+  if (noun === "person") return n === 1 ? phrase("1 person") : phrase("{n} people", { n });
   if (noun === "sample") return n === 1 ? phrase("1 sample") : phrase("{n} samples", { n });
   return n === 1 ? phrase("1 check-in") : phrase("{n} check-ins", { n });
 }

@@ -2,6 +2,7 @@
 
 export { Agreement } from "./agreement.js";
 export { Chance } from "./chance.js";
+export { makeFeatures } from "./columns.js";
 export { Device, GIVE_UP_ON } from "./device.js";
 export { limitsOf, readTerms } from "./enrolment.js";
 export * from "./errors.js";
@@ -15,6 +16,7 @@ export { Outcome } from "./outcome.js";
 export { phrase, write } from "./phrase.js";
 export { placeOf } from "./place.js";
 export { Sensing, featuresOf } from "./sensing.js";
+export { startPhrase } from "./start.js";
 export { DeviceStore } from "./store.js";
 export { Terms, termsHash } from "./terms.js";
 export { HttpTransport, serverRoot } from "./transport.js";

@@ -229,6 +229,6 @@ export function sameAgreement(a, b) {
  * @type {(a: Terms, b: Terms) => boolean}
  */
 function sameShape(a, b) {
-  const shape = (/** @type {Terms} */ { features, target }) => [features.count, features.sensor, target.labels];
+  const shape = (/** @type {Terms} */ { features, target }) => [{ ...features, description: "" }, target.labels];
   return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
 }

@@ -4,15 +4,17 @@
  * The text itself is what is agreed to, hashed and parsed. Its sections keep their names.
  */
 
+import { FEATURES, checkFeatures } from "./columns.js";
 import { CrowdmlError, InvalidTask } from "./errors.js";
-import { sha256 } from "./hash.js";
+import { hexOf } from "./hash.js";
 import { SLACK } from "./loss.js";
 import { MECHANISMS, kindOf } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
 import { phrase } from "./phrase.js";
 import { PrivacyPromise } from "./promise.js";
 import { answer, fail, flag, integer, list, number, oneOf, otherwise, section, text } from "./schema.js";
-import { SENSOR, checkSensor, samplesPerReading } from "./sensor.js";
+import { samplesPerReading } from "./sensor.js";
+import { START } from "./start.js";
 
 /** @import { LinearModel, Loss, PrivacyTerms, Rule } from "./types.js" */
 
@@ -36,11 +38,7 @@ const TERMS = section({
   contact: line,
   purpose: text(1, 2000),
   sensors: anyText,
-  features: section({
-    count: integer(1, 100_000),
-    description: otherwise("", anyText),
-    sensor: otherwise(null, SENSOR),
-  }),
+  features: FEATURES,
   target: section({
     labels: otherwise([], list(text(1, 80), 1000)),
     description: otherwise("", anyText),
@@ -54,6 +52,7 @@ const TERMS = section({
     intercept: otherwise(false, flag),
     delta: otherwise(1, positive),
     tolerance: otherwise(1, positive),
+    start: otherwise(null, START),
   }),
   privacy,
   collection: section({
@@ -161,15 +160,14 @@ export class Terms {
 
 /** @param {string} text Hashed as UTF-8; the hash is in hexadecimal. */
 export async function termsHash(text) {
-  const hash = await sha256(text);
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexOf(text);
 }
 
 /** @param {Terms} terms */
 function checkSections(terms) {
   const { features, target, model, collection } = terms;
   const { labels } = target;
-  if (features.sensor) checkSensor(features.sensor, features.count);
+  checkFeatures(features);
   if (labels.length === 1 || new Set(labels).size < labels.length) {
     fail("none, or two or more that differ", "target.labels", labels);
   }

@@ -1,5 +1,10 @@
 /** The shapes of what the modules pass to each other. Browsers never load them. */
 
+import type { FEATURES } from "./columns.js";
+import type { START } from "./start.js";
+
+export type Columns = Omit<ReturnType<typeof FEATURES>, "description" | "sensor">;
+export type Start = ReturnType<typeof START>;
 export type { Ledger } from "./ledger.js";
 export type { Loss } from "./loss.js";
 export type { Minibatch } from "./minibatch.js";

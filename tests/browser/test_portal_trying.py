@@ -1,6 +1,6 @@
 """A place to try the model: what it says is what the exported model says, and nothing is sent."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,15 @@ TASKS = {
     "typed": phone_task("typed", **MANUAL),
     "sensed": phone_task("sensed"),
     "new": make_task("new"),
+    "room": make_task(
+        "room",
+        privacy__epsilon=10.0,
+        features__names=["humidity", "temperature", "light", "hours"],
+        features__center=[45.0, 21.0, 300.0, 6.0],
+        features__scale=[12.0, 3.0, 250.0, 3.0],
+        features__length=2.9,
+        features__missing="center",
+    ),
 }
 TYPED = {"row": "9, 1 0;2", "number": "0.1 0.2 0.3 0.1"}
 
@@ -43,9 +52,10 @@ def learnt(server: Portal, name: str) -> Any:
         return wire.get(f"/v1/tasks/{name}/export?format=json").json()
 
 
-def scores(server: Portal, name: str, x: list[float]) -> Array:
+def scores(server: Portal, name: str, x: Sequence[float | None]) -> Array:
     model, terms = learnt(server, name), TASKS[name].terms
-    bounded = bound_features(np.array(x), terms.features.count, terms.privacy.norm)
+    scaled = terms.features.scaled(x)
+    bounded = bound_features(scaled, terms.features.count, terms.privacy.norm)
     answers: Array = np.array(model["weights"]) @ bounded + np.array(model["intercepts"])
     return answers
 
@@ -113,6 +123,17 @@ def test_numbers_by_their_names(browse: Browse, server: Portal) -> None:
     page.get_by_label("Cups of coffee").fill("3")
     page.get_by_role("button", name="Predict").click()
     expected = shares(scores(server, "typed", [6.5 / 24, 3 / 24]))
+    expect(page.locator(".chances dd")).to_have_text(expected)
+
+
+def test_values_in_their_own_units(browse: Browse, server: Portal) -> None:
+    """By name, with the constants of the terms; a column that is left empty is at its center."""
+    page = browse(server)
+    page.goto("/tasks/room")
+    for name, value in {"light": "12", "temperature": "17.9", "hours": "0.1"}.items():
+        page.get_by_label(name).fill(value)
+    page.get_by_role("button", name="Predict").click()
+    expected = shares(scores(server, "room", [None, 17.9, 12.0, 0.1]))
     expect(page.locator(".chances dd")).to_have_text(expected)
 
 

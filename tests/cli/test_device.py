@@ -44,6 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_directed("nobody-s", privacy__epsilon=40.0, collection__checkins=4),
         make_task("number", target__labels=None, model__kind="huber"),
         make_task("resting"),
+        make_task("room", features__count=2, features__names=["light", "warmth"]),
         make_task("sensed", **SENSOR),
         make_task("wide", features__count=7, **{"features__sensor.kind": "motion"}),
     )
@@ -750,3 +751,24 @@ def test_files_that_are_no_devices(quick: Here) -> None:
         sentence = quick("device", "ledger", "--file", name).error()
         assert sentence.startswith(f"cannot use the device file {name}: ")
     assert "has not joined a task" in quick("device", "ledger", "--file", "empty").error()
+
+
+def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
+    """A file says once how it is read; what is not a sample names line, column and value."""
+    assert owner("device", "join", f"{server.url}/join/room", "--yes", "--file", "room").code == 0
+    run = ("device", "run", "--file", "room", "--wait", "0", "--source")
+    (tmp_path / "a.csv").write_text("id;seen;warmth;light\n1;walk;21,5;300\n2;walk;hot;300\n")
+    ran = owner(*run, "a.csv", "--label", "seen")
+    assert "1 samples kept" in ran.said()
+    how, skipped = ran.err.splitlines()
+    assert how.startswith(
+        "a.csv: columns are separated by semicolons, decimals by points or commas"
+    )
+    assert how.endswith("the answer in 'seen'; ignored are 'id'")
+    assert skipped == (
+        "skipped a sample: line 3: column 'warmth' must be a finite number, found 'hot'."
+    )
+    (tmp_path / "b.csv").write_text("0,5;21,5;walk\n")
+    assert "1 samples kept" in owner(*run, "b.csv", "--csv", ";,").said()
+    (tmp_path / "c.csv").write_text("light,warmht,y\n1,2,walk\n")
+    assert "'warmth' is missing, found 'warmht'. Did you" in owner(*run, "c.csv").error()

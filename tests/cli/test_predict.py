@@ -53,6 +53,33 @@ def test_where_the_answer_is_known_the_error_is_said(predict: Here) -> None:
     assert ran.err == "root_mean_square_error 1 over the 1 lines that have an answer\n"
 
 
+def test_readings_by_name_in_their_own_units(predict: Here, tmp_path: Path) -> None:
+    task = make_task(target__labels=list(LABELS), features__names=["light", "warmth"],
+                     features__count=2, features__center=[300.0, 21.0])  # fmt: skip
+    weights = np.array([[-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    (tmp_path / "room.npz").write_bytes(write_model(made(task, weights, np.zeros(3)), "npz"))
+    room = ("predict", "room.npz", "--source", "-")
+    ran = predict(*room, typed="id;warmth;light;label\n7;30,5;300;bus\n8;21,0;12;run\n")
+    assert ran.said() == "bus\nwalk\n"
+    how, error = ran.err.splitlines()
+    assert how.startswith("standard input: columns are separated by semicolons, ")
+    assert how.endswith("the answer in 'label'; ignored are 'id'")
+    assert error.startswith("error 0.5 over")
+    ran = predict(
+        *room, "--csv", ";,", "--label", "seen", typed="warmth;seen;light\n30,5;bus;300\n"
+    )
+    assert (ran.said(), ran.err.splitlines()[1]) == (
+        "bus\n", "error 0 over the 1 lines that have an answer")  # fmt: skip
+    for lines, words in (
+        ("light,warmht\n1,2\n", "'warmth' is missing, found 'warmht'. Did you mean 'warmth'?"),
+        ("light,warmth\n1,hot\n", "line 2: column 'warmth' must be a finite number, found 'hot'."),
+        ("light,warmth\n1,\n", "line 2: column 'warmth' must be a finite number, found none."),
+    ):
+        ran = predict(*room, typed=lines)
+        assert (ran.code, words in ran.err) == (1, True)
+    assert "--csv must be" in predict(*room, "--csv", "|", typed="").error()
+
+
 def test_probabilities(predict: Here) -> None:
     said = predict("predict", "modes.npz", "--source", "rows.csv", "--probabilities").said()
     header, first, _ = said.splitlines()
@@ -81,7 +108,8 @@ def test_as_one_object(predict: Here) -> None:
         ("1,0,0,0\n1,0,0\n", "line 2: expected 4 features, and the answer if it is known, "
          "found 3 columns."),
         ("1;0;0;0\n", "line 1: expected 4 features, and the answer if it is known, found 1 "
-         "columns. Columns are separated by commas, and these look like semicolons: replace them."),
+         "columns. Columns are separated by commas, and these look like semicolons: replace them, "
+         "or name the columns in a first line."),
         ("1,0,0,0,train\n", "line 1: y must be one of walk, bus, run or its number, "
          "found 'train'."),
         ("1,0,0,0,7\n", "line 1: y must be a label 0 … 2, found 7.0."),

@@ -46,6 +46,7 @@ from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
+from tests.protocol.starts import make_start
 from tests.servers import make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
@@ -812,3 +813,68 @@ def test_a_model_that_is_not_the_agreed_one(device: Device, transport: MemoryTra
     transport.learnt = lambda: write_model(few, "json")  # type: ignore[method-assign]
     with pytest.raises(Unreachable, match="must be of 4 features"):
         device.predict(X)
+
+
+ROOM: dict[str, Any] = {
+    "features__count": 2, "features__names": ["light", "warmth"],
+    "features__center": [300.0, 21.0], "features__scale": [250.0, 3.0], "features__length": 2.0,
+}  # fmt: skip
+
+
+def test_readings_by_name_in_their_own_units(file: Path) -> None:
+    transport = MemoryTransport(make_task(**ROOM))
+    weights = np.array([[0.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    transport.model = model_of(transport, weights)
+    with join(file, transport) as device:
+        kept: list[list[float]] = []
+        for reading in ({"warmth": 24.0, "light": 175.0}, [175.0, 24.0], np.array([175.0, 24.0])):
+            kept.append(device._membership.agreement.features(reading).tolist())
+            device.add(reading, "walk")
+        assert kept == [[-0.25, 0.5]] * 3
+        assert len(transport.bodies) == 1, "a minibatch of all three ways"
+        assert device.predict({"warmth": 24.0, "light": 175.0}) == "run"
+        assert device.predict([175.0, 21.0]) == "walk", "scaled once, and not twice"
+
+
+@pytest.mark.parametrize(
+    ("readings", "words"),
+    [
+        ({"warmth": 24.0}, "'light' is missing"),
+        ({"warmth": 24.0, "ligth": 1.0}, "'light' is missing, found 'ligth'. Did you mean"),
+        ({"warmth": 24.0, "light": 1.0, "id": 3}, "'id' is not known"),
+        ({"warmth": "hot", "light": 1.0}, "'warmth' must be a finite number, found 'hot'"),
+        ([175.0, None], "'warmth' must have a number in every sample"),
+    ],
+)
+def test_readings_that_are_refused(file: Path, readings: Any, words: str) -> None:
+    with join(file, MemoryTransport(make_task(**ROOM))) as device:
+        with pytest.raises(InvalidSample, match=words):
+            device.predict(readings)
+        with pytest.raises(InvalidSample, match=words):
+            device.add(readings, "walk")
+        assert device.n_samples == 0
+
+
+def test_other_constants_do_not_fit_samples_that_wait(file: Path) -> None:
+    transport = MemoryTransport(make_task(**ROOM))
+    with join(file, transport) as device:
+        device.add([175.0, 24.0], "walk")
+        transport.terms = make_task(**ROOM | {"features__length": 3.0}).terms.text
+        with pytest.raises(InvalidInput, match="1 samples in the buffer do not fit the new terms"):
+            device.agree(terms_hash(transport.terms))
+        transport.terms = make_task(**ROOM, features__description="other words").terms.text
+        device.agree(terms_hash(transport.terms))
+
+
+def test_version_0_must_be_the_start(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is computed on other parameters; the samples wait for a server that has them."""
+    task = make_task(start=make_start())
+    transport = MemoryTransport(task)
+    assert task.start is not None
+    with join(file, transport) as device:
+        transport.parameters = task.start.data[:-4] + bytes(4)
+        assert fill(device, 3)[-1] is Outcome.WAITING
+        assert "version 0 must be the start that the terms name" in caplog.text
+        assert (transport.bodies, len(device.ledger.events)) == ([], 0)
+        transport.parameters = task.start.data
+        assert device.sync() is Outcome.CHECKED_IN

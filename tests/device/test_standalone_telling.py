@@ -138,9 +138,14 @@ LETTERS = vectors("letters", lambda case: "number" in case["output"]["message"])
 
 @pytest.mark.parametrize(("case", "expected"), L2)
 def test_features(case: dict[str, Any], expected: dict[str, Any]) -> None:
-    terms: Any = SimpleNamespace(D=len(case["x"]), C=0, labels=[])
-    x, _ = standalone.read_sample(terms, ",".join(map(repr, [*case["x"], 0.5])))
-    np.testing.assert_allclose(x, expected["bounded"], rtol=1e-14)
+    given: Any = {**standalone.COLUMNS, **case.get("features", {})}
+    terms: Any = SimpleNamespace(D=len(case["x"]), columns=["a column"] * len(case["x"]), **given)
+    if expected["bounded"] is None:
+        with pytest.raises(ValueError, match="finite number"):
+            standalone.features(terms, case["x"])
+    else:
+        x = standalone.features(terms, case["x"])
+        np.testing.assert_allclose(x, expected["bounded"], rtol=1e-14)
 
 
 @pytest.mark.parametrize(("case", "expected"), LETTERS)

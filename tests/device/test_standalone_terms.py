@@ -26,6 +26,10 @@ DOCUMENT: dict[str, Any] = json.loads(
     make_task(privacy__mechanism="direction", privacy__epsilon=4.0).terms.text
 )
 DOCUMENT["features"]["sensor"] = SENSOR
+NAMED: dict[str, Any] = {
+    "count": 2, "description": "", "sensor": None, "names": ["a", "b"], "center": [0.5, -3],
+    "scale": [1, 2], "length": 2.9, "missing": "center",
+}  # fmt: skip
 
 
 def read(document: object) -> standalone.Terms:
@@ -84,6 +88,8 @@ RANGES = [
 FELLOWS: dict[tuple[str, ...], dict[tuple[str, ...], object]] = {
     ("features", "count"): {("features", "sensor"): None, ("target", "labels"): ["a", "b"]},
     ("features", "sensor", "window"): {("features", "count"): 1},
+    ("features", "center"): {("features", "count"): 1},
+    ("features", "scale"): {("features", "count"): 1},
     ("collection", "batch"): {("collection", "buffer"): 1_000_000},
     ("collection", "buffer"): {("collection", "batch"): 1},
     ("collection", "evaluators"): {("collection", "counters"): 0.0},
@@ -93,12 +99,15 @@ FELLOWS: dict[tuple[str, ...], dict[tuple[str, ...], object]] = {
     ("privacy", "epsilon"): {("collection", "checkins"): 1_000_000},
 }
 """What has to change along for an end of a range to make sense."""
+LISTS = [("features", "center"), ("features", "scale")]
+OPTIONAL = [("features", name) for name in standalone.COLUMNS] + [("model", "start")]
+"""Fields that terms of an earlier version do not have."""
 
 
 def test_the_terms_that_are_changed_below() -> None:
     assert accepts(DOCUMENT)
-    assert len(RANGES) == 19
-    assert len(PATHS) == 42
+    assert len(RANGES) == 22
+    assert len(PATHS) == 47
 
 
 @pytest.mark.parametrize(("path", "least", "most", "whole"), RANGES)
@@ -108,7 +117,7 @@ def test_the_ends_of_every_range(
     fellows = FELLOWS.get(path, {})
 
     def within(value: float) -> bool:
-        document = changed(path, value)
+        document = changed(path, [value] if path in LISTS else value)
         for place, fellow in fellows.items():
             table(document, place)[place[-1]] = fellow
         return accepts(document)
@@ -120,7 +129,7 @@ def test_the_ends_of_every_range(
         if whole
         else (math.nextafter(least, -math.inf), math.nextafter(most, math.inf))
     )
-    for value in (*beyond, -1, -math.inf, math.inf, math.nan, 10**400, -(10**400)):
+    for value in (*beyond, least - 1, -math.inf, math.inf, math.nan, 10**400, -(10**400)):
         assert not within(value)
     if whole:
         assert not within(float(least)), "3.0 is not a whole number in JSON"
@@ -139,6 +148,9 @@ anything = st.recursive(
 @example(path=("privacy", "epsilon"), value=-4.0)
 @example(path=("collection", "checkins"), value=True)
 @example(path=("collection", "batch"), value=-1)
+@example(path=("features",), value=NAMED)
+@example(path=("features",), value=NAMED | {"names": ["a", "b\u00a0"]})
+@example(path=("features",), value=NAMED | {"scale": [1, True]})
 @example(path=("target", "labels"), value=["a", "a"])
 @example(path=("target", "labels"), value=[""])
 @example(path=("target", "labels"), value=["a", "b" * 81])
@@ -198,9 +210,10 @@ def test_what_is_no_sensor(kind: object) -> None:
 def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
     missing, unknown, twice = (copy.deepcopy(DOCUMENT) for _ in range(3))
     del table(missing, path)[path[-1]]
+    assert accepts(missing) == (path in OPTIONAL)
     table(unknown, path)["surprise"] = 1
     table(twice, path)[path[-1].upper()] = table(twice, path)[path[-1]]
-    assert not any(map(accepts, (missing, unknown, twice)))
+    assert not any(map(accepts, (unknown, twice)))
 
 
 @pytest.mark.parametrize(
@@ -221,11 +234,23 @@ def test_no_field_is_missing_or_unknown(path: tuple[str, ...]) -> None:
         (("features", "count"), 65),
         (("features", "sensor", "transform"), "values"),
         (("features", "sensor", "fields"), ["typed"]),
+        (("features", "names"), ["a", "b", "c", "d"]),
+        (("features", "center"), [0.0]),
+        (("features", "scale"), [1.0] * 5),
+        (("features", "missing"), "center"),
+        (("features",), NAMED | {"names": ["a", "a"]}),
+        (("features",), NAMED | {"names": ["a", " b"]}),
+        (("features",), NAMED | {"names": ["a", "b", "c"]}),
     ],
     ids=str,
 )
 def test_fields_that_contradict_each_other(path: tuple[str, ...], value: object) -> None:
     assert not accepts(changed(path, value))
+
+
+def test_names_and_constants() -> None:
+    terms = read(changed(("features",), NAMED))
+    assert (terms.D, terms.names, terms.scale, terms.missing) == (2, ["a", "b"], [1, 2], "center")
 
 
 def test_there_is_nothing_to_count_where_a_number_is_predicted() -> None:

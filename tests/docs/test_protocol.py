@@ -17,6 +17,7 @@ from crowdml.privacy import Choice, Codebook, Directed, DirectionMechanism, Plac
 from crowdml.protocol import (
     PROBLEMS,
     TERMS_HEADER,
+    StartTerms,
     State,
     Terms,
     terms_hash,
@@ -153,16 +154,18 @@ def fields(kind: Any, inside: str = "") -> Iterator[tuple[str, tuple[str, str]]]
             yield from fields(field.type, f"{name}.")
         elif name == "task":
             yield name, ("text", "that of the address")
-        elif name in ("privacy", "features.sensor"):
+        elif name == "sha256":
+            yield name, ("text", "64 lower-case hexadecimal digits")
+        elif name in ("privacy", "features.sensor", "model.start"):
             yield name, ("table or null" if "." in name else "table", "as below")
         else:
             yield name, in_cells(field.type)
 
 
-TERMS, PRIVACY, SENSOR = (
+TERMS, START, PRIVACY, SENSOR = (
     table_rows(text)
     for text in re.split(
-        "A model has|A device that takes",
+        "A start has|A model has|A device that takes",
         PROTOCOL.partition("## 1.")[2].partition("## 2.")[0],
     )
 )
@@ -174,6 +177,7 @@ def cells_of(rows: list[list[str]]) -> list[tuple[str, tuple[str, str]]]:
 
 def test_every_field_of_the_terms() -> None:
     assert cells_of(TERMS[1:]) == list(fields(Terms))
+    assert cells_of(START[1:]) == list(fields(StartTerms))
     assert cells_of(SENSOR[1:]) == list(fields(Sensor))
 
 

@@ -6,12 +6,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crowdml.cli.task_start import read_named_start
 from crowdml.device import Device, Outcome, Waiting
+from crowdml.learnt import write_start
 from crowdml.privacy import Limits
+from crowdml.protocol import Task
+from crowdml.server.operation.backup import back_up, restore
 from tests.integration.crowd import log_of
+from tests.protocol.files import task_file
+from tests.protocol.starts import make_start
 from tests.servers import Start, make_directed, make_task, recompute
 
 LIMITS = Limits(1e9, 1e9)
+PILOT: dict[str, str | None] = {
+    "target.labels": '["still", "walk", "run"]',
+    "privacy.mechanism": '"direction"',
+    "privacy.epsilon": "100.0",
+    "collection.checkins": "10",
+    "optimizer.rate": None,
+    "enrolment.checkins_per_minute": "1e6",
+}
 
 
 def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> None:
@@ -128,3 +142,31 @@ def test_an_owner_stops_the_task(start: Start, tmp_path: Path) -> None:
         spent = len(device.ledger.events)
         assert device.add(np.eye(4)[0], 0) is Outcome.ENDED
         assert len(device.ledger.events) == spent
+
+
+def test_a_crowd_goes_on_from_a_pilot_and_the_next_task_from_the_crowd(
+    start: Start, tmp_path: Path
+) -> None:
+    """A start from its file, devices over HTTP that verify it, and the learnt model as a start."""
+    pilot = make_start(rows=200, people=4, norm=2)
+    (tmp_path / "a.start.npz").write_bytes(write_start(pilot))
+    text = task_file(PILOT | {"model.start": '"a.start.npz"'})
+    task = Task.from_toml(text, start=read_named_start(text, tmp_path / "a.toml"))
+    server = start(task)
+    with Device.join(
+        server.url, "activity", file=tmp_path / "d", limits=LIMITS, accept_no_privacy=True
+    ) as device:
+        outcomes = {device.add(np.eye(4)[i % 3], i % 3) for i in range(100)}
+        assert Outcome.CHECKED_IN in outcomes
+    fold = recompute(server.database)
+    assert fold.version == 10
+    assert 0 < np.linalg.norm(fold.w - pilot.w) < np.linalg.norm(pilot.w)
+    text = task_file(PILOT | {"model.start": f'"{server.url}/tasks/activity"'})
+    after = read_named_start(text, tmp_path / "b.toml")
+    assert after is not None
+    assert (after.distance, after.rows) == (None, None)
+    assert Task.from_toml(text, start=after).w0 == pytest.approx(fold.learnt, rel=1e-6)
+    restored = f"sqlite:///{tmp_path}/restored.db"
+    back_up(server.database, tmp_path / "backup.zip")
+    restore(restored, tmp_path / "backup.zip")
+    assert recompute(restored).w.tobytes() == fold.w.tobytes()

@@ -22,6 +22,16 @@ KINDS: dict[str, Task] = {
     "softmax with intercepts": make_task(
         model__intercept=True, privacy__mechanism="gaussian", target__labels=["b", "a"]
     ),
+    "raw units": make_task(
+        features__names=["light", "warmth", "hours", "noise"],
+        features__center=[30.0, -2.1, 0.3, 1.0],
+        features__scale=[25.0, 3.0, 0.3, 9.0],
+        features__length=2.3,
+        features__missing="center",
+    ),
+    "centered people": make_directed(
+        optimizer__c=None, stop__updates=100, features__center=[3.0, -2.1, 0.3, 1.0]
+    ),
     "hinge": make_task(model__kind="hinge"),
     "ridge": make_task(model__kind="ridge", **NUMBER),
     "huber with an intercept": make_task(model__kind="huber", model__intercept=True, **NUMBER),

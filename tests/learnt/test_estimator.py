@@ -12,8 +12,6 @@ import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntRegressor, LearntSoftmax, write_model
-from crowdml.learnt.about import feature_names
-from crowdml.protocol import Features, Sensor
 from crowdml.types import Array
 from tests.cli.command import environment
 from tests.learnt.models import KINDS, features, learnt, made
@@ -118,12 +116,34 @@ def test_columns_are_found_by_name() -> None:
         assert (model.predict(table) == model.predict(X)).all()
 
 
-def test_names_of_features_are_those_of_the_sensor() -> None:
-    assert feature_names(Features(2, sensor=Sensor("motion"))) == ("bin 0", "bin 1")
-    louder = Sensor("sound", transform="amplitudes", scale=4)
-    assert feature_names(Features(2, sensor=louder)) == ("bin 0/4", "bin 1/4")
-    four = feature_names(Features(4, sensor=Sensor("light", transform="summary")))
-    assert four == ("mean", "standard deviation", "smallest", "largest")
+def test_readings_by_name() -> None:
+    model = learnt(KINDS["raw units"])
+    light, warmth, _, noise = (float(value) for value in X[99])
+    row = {"noise": noise, "hours": None, "warmth": warmth, "light": light}
+    expected = model.bounded([[light, warmth, np.nan, noise]]).tolist()
+    frame: Any = Table(["id", "noise", "hours", "warmth", "light"],
+                       np.array([[7.0, noise, np.nan, warmth, light]]))  # fmt: skip
+    assert expected[0][2] == 0.0
+    for readings in (row, [row], [row | {"id": 7}], frame):
+        assert model.bounded(readings).tolist() == expected
+    assert model.predict([row, row]).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"warmth": None, "warmht": 3.0}, "'warmth' is missing, found 'warmht'. Did you mean"),
+        ({"hours": None}, "'hours' is missing"),
+    ],
+)
+def test_a_misspelt_or_missing_column(change: dict[str, float | None], words: str) -> None:
+    model = learnt(KINDS["raw units"])
+    row = dict.fromkeys(model.about.names, 1.0) | change
+    row = {name: value for name, value in row.items() if value is not None}
+    frame: Any = Table(list(row), np.ones((1, len(row))))
+    for readings in (row, [row], frame):
+        with pytest.raises(InvalidInput, match=words):
+            model.predict(readings)
 
 
 # In scikit-learn

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput, Rejected
-from crowdml.learnt import FORMATS, LearntModel, read_arrays, read_model, write_model
+from crowdml.learnt import FORMATS, LearntModel, LearntSoftmax, read_model, write_model
 from crowdml.privacy import bound_features
 from crowdml.protocol import State, Task, terms_hash
 from crowdml.server.log.published import Published
 from crowdml.server.results.export import learnt_model
+from crowdml.tables import read_arrays
 from crowdml.types import Array
 from tests.learnt.models import KINDS, features, fold_of, learnt
 from tests.servers import make_task
@@ -24,8 +25,8 @@ FACTS = ("task", "version", "terms_sha256", "mechanism", "epsilon", "delta", "un
 
 def on_a_device(task: Task, w: Array, x: Array) -> list[Any]:
     """The slow, obvious way: each row as `Device.add` sees it, then Device Routine 2's model."""
-    norm = task.terms.mechanism().norm
-    rows = np.array([bound_features(row, len(row), norm) for row in x])
+    norm, made = task.terms.mechanism().norm, task.terms.features
+    rows = np.array([bound_features(made.scaled(made.values(row)), 4, norm) for row in x])
     found = task.terms.make_model().predict(w, rows)
     labels = task.terms.target.labels
     return [labels[int(k)] for k in found] if labels else found.tolist()
@@ -44,6 +45,9 @@ def in_onnxruntime(model: LearntModel, x: Array) -> dict[str, Any]:
 @EVERY
 def test_every_file_answers_as_a_device(task: Task) -> None:
     fold, x = fold_of(task), features().astype(np.float32).astype(float)
+    made = task.terms.features
+    if made.missing == "center":
+        x[::7, 2] = np.nan
     model, expected = (
         learnt_model(Published.of(fold, fold.state)),
         on_a_device(task, fold.learnt, x),
@@ -53,9 +57,12 @@ def test_every_file_answers_as_a_device(task: Task) -> None:
         assert again.about == model.about
         assert again.weights.tobytes() == model.weights.tobytes()
         assert again.predict(x).tolist() == expected
+        assert again.about.readings.scaled_rows(x).tolist() == made.scaled_rows(x).tolist()
     found = in_onnxruntime(model, x)
     if task.terms.target.labels:
         assert found["label"].tolist() == expected, "double precision inside, so no row differs"
+        if isinstance(model, LearntSoftmax):
+            assert found["probabilities"] == pytest.approx(model.predict_proba(x), abs=1e-6)
     else:
         assert found["variable"][:, 0] == pytest.approx(expected, rel=1e-6)
 
@@ -101,6 +108,14 @@ def test_rows_are_rescaled_and_not_taken_as_they_are() -> None:
     fold, x = fold_of(KINDS["ridge"]), features()
     raw = x @ fold.learnt
     assert np.abs(learnt_model(Published.of(fold, fold.state)).predict(x) - raw).max() > 1e-3
+
+
+def test_a_file_of_an_earlier_version_has_no_constants() -> None:
+    model = learnt(KINDS["softmax"])
+    document = msgspec.json.decode(write_model(model, "json"))
+    for field in ("named", "center", "scale", "length", "missing"):
+        del document[field]
+    assert read_model(msgspec.json.encode(document), "old").about == model.about
 
 
 def test_a_model_that_has_learnt_nothing_is_refused() -> None:
@@ -173,6 +188,9 @@ def changed(**fields: Any) -> bytes:
         (changed(labels=["one", "two"]), r"must have 2×4 finite weights .*\(3, 4\)"),
         (changed(labels=[]), "must have 1×4 finite weights"),
         (changed(weights=[[1.0], [1.0, 2.0]]), "must be a model that crowdml has exported"),
+        (changed(center=[1.0]), "a center and a scale above 0 for each of them, or none, found 1"),
+        (changed(scale=[1.0, 0.0, 1.0, 1.0]), "a scale above 0"),
+        (changed(length=0.0), "must be a model that crowdml has exported"),
         (changed(intercepts=[0.0]), r"3 intercepts, found the shapes \(3, 4\) and \(1,\)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -96,6 +96,8 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     "model.intercept": ("must be true or false", ["1", '"yes"']),
     "model.delta": (BILLION, ["-1.0", "inf", "1e308", "1.001e9"]),
     "model.tolerance": (BILLION, ["0.0", "inf", "1e308", "1.001e9"]),
+    "model.start": (LINE, ['""', "1", "{}"]),
+    "model.pilot": (TEXT, [LONG, "true"]),
     "privacy.mechanism": ("must be direction, gaussian or laplace", ['"none"', "1"]),
     "privacy.epsilon": (EPSILON, ["-1", "0", "nan", '"1"', "1e308", "1.001e6"]),
     "privacy.epsilon_e": (PART, ["0", "inf", "1e308", "1.001e6", "9e-7"]),
@@ -340,6 +342,7 @@ def test_no_table_at_all(document: Any) -> None:
 
 
 TERMS = json.loads(Task.from_toml(task_file(BASE | {"features.count": "4"})).terms.text)
+TERMS["model"]["start"] = {"sha256": "0" * 64, "rows": 200, "people": 4, "words": "rooms"}
 
 
 @settings(deadline=None)

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -169,3 +172,70 @@ def test_groups_must_fit() -> None:
 def test_both_have_the_same_settings() -> None:
     one, other = (list(inspect.signature(c).parameters) for c in (CrowdClassifier, CrowdRegressor))
     assert [name for name in other if name != "y_bounds"] == one
+
+
+# A start
+
+IRIS = load_iris(return_X_y=True)
+TWO = IRIS[0][:100], np.array(["b", "a"])[IRIS[1][:100]]
+
+
+def stay(data: Any, schedule: Any, learning: Any, stops: Any, rng: Any) -> tuple[Array, None]:
+    """Learn nothing: w stays at its start."""
+    return np.array([learning.start.w]), None
+
+
+@pytest.mark.parametrize("samples", [IRIS, TWO], ids=["three classes", "two classes"])
+def test_a_classifier_starts_where_a_fitted_model_is(
+    samples: tuple[Array, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowdml.sklearn.crowd.learn", stay)
+    x, y = samples
+    fitted = LogisticRegression(max_iter=1000).fit(x, y)
+    for mechanism in ("direction", "laplace"):
+        crowd = CrowdClassifier(start=fitted, bounds=(0, 8), mechanism=mechanism).fit(x, y)
+        assert crowd.coef_ == pytest.approx(fitted.coef_)
+        assert crowd.intercept_ == pytest.approx(fitted.intercept_)
+    bare = LogisticRegression(max_iter=1000, fit_intercept=False).fit(x - 4, y)
+    crowd = CrowdClassifier(start=bare, bounds=(-4, 4), fit_intercept=False).fit(x - 4, y)
+    assert crowd.coef_ == pytest.approx(bare.coef_)
+
+
+def test_a_regressor_starts_where_a_fitted_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crowdml.sklearn.crowd.learn", stay)
+    x, y = load_diabetes(return_X_y=True)
+    fitted = LinearRegression().fit(x, y)
+    crowd = CrowdRegressor(start=fitted, bounds=(-0.2, 0.2), y_bounds=(0, 350)).fit(x, y)
+    assert crowd.coef_ == pytest.approx(fitted.coef_)
+    assert crowd.intercept_ == pytest.approx(fitted.intercept_)
+
+
+def test_a_crowd_goes_on_from_a_fitted_model() -> None:
+    """Also where estimators are cloned."""
+    x, y = IRIS
+    fitted = FrozenEstimator(LogisticRegression(max_iter=1000).fit(x, y))
+    scores = {
+        start: cross_val_score(
+            CrowdClassifier(4.0, bounds=(0, 8), start=start, random_state=0), x, y
+        ).mean()
+        for start in (None, fitted)
+    }
+    assert scores[fitted] > scores[None]
+
+
+@pytest.mark.parametrize(
+    ("start", "match"),
+    [
+        (LogisticRegression(), "must be a fitted linear model with coef_ and intercept_"),
+        ("model.npz", "found str"),
+        (
+            LogisticRegression(max_iter=1000).fit(*TWO),
+            r"coef_ of the shape \(3, 4\).*found \(1, 4\)",
+        ),
+        (LogisticRegression(max_iter=1000).fit(IRIS[0], IRIS[1] + 1), "the classes of y"),
+        (LogisticRegression(max_iter=1000).fit(IRIS[0][:, :2], IRIS[1]), r"found \(3, 2\)"),
+    ],
+)
+def test_a_start_must_fit(start: Any, match: str) -> None:
+    with pytest.raises(InvalidInput, match=match):
+        CrowdClassifier(start=start, bounds=(0, 8)).fit(*IRIS)

@@ -1,6 +1,7 @@
 /** What an agreement refuses, whatever a server or a caller wants. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 
 import {
@@ -144,15 +145,34 @@ function accept(changes, termsSha256 = sha256) {
   return agreement.accept({ checkout: { ...checkout, ...changes }, termsSha256 });
 }
 
-test("a check-out on other terms, or without sense, is not accepted", () => {
-  assert.equal(accept({}).length, 192);
-  assert.throws(() => accept({}, "0".repeat(64)), TermsChanged);
+test("a check-out on other terms, or without sense, is not accepted", async () => {
+  assert.equal((await accept({})).length, 192);
+  await assert.rejects(accept({}, "0".repeat(64)), TermsChanged);
   for (const state of ["reached", "exhausted", "stopped"]) {
-    assert.throws(() => accept({ state }), (e) => e instanceof Rejected && e.kind === "task-finished");
+    await assert.rejects(accept({ state }), (e) => e instanceof Rejected && e.kind === "task-finished");
   }
-  assert.throws(() => accept({ state: "paused" }), (e) => e instanceof Rejected && e.kind === "task-paused");
+  await assert.rejects(accept({ state: "paused" }), (e) => e instanceof Rejected && e.kind === "task-paused");
   const nan = Buffer.from(new Float32Array(192).fill(NaN).buffer).toString("base64");
   for (const parameters of ["", "AAAA", "%%%", nan]) {
-    assert.throws(() => accept({ parameters }), Unreachable);
+    await assert.rejects(accept({ parameters }), Unreachable);
   }
+});
+
+test("version 0 must be the start of the terms, later versions are what the crowd made of it", async () => {
+  const w = Buffer.from(Float32Array.from({ length: 192 }, (_, j) => j / 7).buffer);
+  const hash = createHash("sha256").update(w).digest("hex");
+  const document = JSON.parse(text);
+  document.model.start = { sha256: hash, rows: 200, people: 4, words: "our own rooms" };
+  const started = await agree(JSON.stringify(document), { perSample: 1, perDevice: 2 });
+  const { termsSha256 } = started;
+  const take = (/** @type {number} */ version, /** @type {Buffer} */ bytes) => {
+    const checkout = { version, state: /** @type {const} */ ("running"), parameters: bytes.toString("base64") };
+    return started.accept({ checkout, termsSha256 });
+  };
+  assert.equal((await take(0, w))[7], 1);
+  const zeros = Buffer.alloc(4 * 192);
+  await assert.rejects(take(0, zeros), (error) =>
+    error instanceof Unreachable && error.message.includes(`must be the start that the terms name, ${hash}, found `));
+  assert.equal((await take(1, zeros)).length, 192);
+  assert.equal((await accept({ version: 0 })).length, 192, "there is no start to compare with");
 });

@@ -9,7 +9,9 @@ import { SENSOR, samplesPerReading } from "../../crowdml/web/sensor.js";
 import { vectors } from "./vectors.js";
 
 const LAPLACE = JSON.parse(vectors("terms")[0]?.output.text);
-const DIRECTION = JSON.parse(vectors("terms")[5]?.output.text);
+const DIRECTION = vectors("terms")
+  .map(({ output }) => JSON.parse(output.text))
+  .find(({ privacy }) => privacy.mechanism === "direction");
 
 /**
  * @param {number} epsilon Of each sample.

@@ -46,7 +46,9 @@ const text = terms({});
 
 /** @param {{privacy?: object, collection?: object, model?: object}} changes */
 function terms({ privacy, collection, model }) {
-  const known = JSON.parse(vectors("terms")[5]?.output.text);
+  const known = vectors("terms")
+    .map(({ output }) => JSON.parse(output.text))
+    .find(({ privacy }) => privacy.mechanism === "direction");
   const shares = { checkins: CHECKINS, evaluators: 0, counters: 0 };
   return JSON.stringify({
     ...known,

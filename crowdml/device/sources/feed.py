@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
-from crowdml.device.sources.files import Sample, SourcePlace, read_source
+from crowdml.device.sources.files import SourcePlace, read_source
+from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.device.sources.recording import read_recording
 from crowdml.errors import InvalidSample
+from crowdml.tables import CsvDialect
 
 __all__ = ["Fed", "feed"]
 
@@ -51,7 +53,10 @@ def feed(
     again: bool = False,
     strict: bool = False,
     wait: float = 60.0,
+    csv: CsvDialect | None = None,
+    label: str | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Fed:
     """Give every sample of a source to the device, from where the last run stopped.
 
@@ -61,7 +66,10 @@ def feed(
         again: Begin at the first line, even if its samples were taken before.
         strict: Stop at a sample that breaks a rule, instead of skipping it.
         wait: Seconds to keep retrying when the device is full, and at the end.
+        csv: How a CSV file is written, where its first line does not show it.
+        label: The column or key of the answer, where the task names its columns.
         on_skip: Called with what was wrong with a skipped sample.
+        on_note: Called with how the source is read, where that is not the usual way.
     """
     path = None if again else SourcePlace.path(source)
     place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
@@ -70,7 +78,9 @@ def feed(
     samples = (
         read_recording(source, device.terms.features, labels, place)
         if readings
-        else read_source(source, labels, place)
+        else read_source(
+            source, labels, place, SampleForm.of(device.terms.features, csv, label, on_note)
+        )
     )
     for sample in samples:
         try:

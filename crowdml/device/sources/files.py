@@ -1,34 +1,19 @@
-"""Where samples come from: CSV or JSON lines, from a file or standard input."""
+"""Where samples come from: files and standard input."""
 
-import csv
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
-
-import msgspec
+from typing import IO
 
 from crowdml.device.account import Trail
+from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.device.store import Position
-from crowdml.device.values import feature, is_number, separators, target_of
 from crowdml.errors import InvalidInput, InvalidSample
 
-__all__ = [
-    "Sample",
-    "SourcePlace",
-    "opened",
-    "read_csv",
-    "read_json",
-    "read_json_lines",
-    "read_source",
-    "rows",
-    "starting",
-]
-
-Sample = tuple[list[float], float]
+__all__ = ["SourcePlace", "opened", "read_source", "starting"]
 
 
 class SourcePlace:
@@ -38,6 +23,9 @@ class SourcePlace:
         source: A file, or `-` for standard input.
         before: How far the file was taken before; its samples would count, and cost, twice.
         trail: What is known of its lines under other names.
+
+    Attributes:
+        first: The first line, which may name the columns.
     """
 
     def __init__(
@@ -45,6 +33,7 @@ class SourcePlace:
     ) -> None:
         self.source = source
         self.lines = 0
+        self.first = ""
         self._before = before
         self._trail = trail
         self._path = self.path(source)
@@ -73,6 +62,7 @@ class SourcePlace:
         """The lines that were not taken before."""
         for line in lines:
             self.lines += 1
+            self.first = self.first or line
             self._hash.update(_content(line))
             if self._before and self.lines == self._before.lines:
                 self._check(self._before)
@@ -99,18 +89,27 @@ class SourcePlace:
 
 
 def read_source(
-    source: str, labels: Sequence[str], place: SourcePlace | None = None
+    source: str,
+    labels: Sequence[str],
+    place: SourcePlace | None = None,
+    form: SampleForm | None = None,
 ) -> Iterator[Sample | InvalidSample]:
     """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
 
     A label may be given by its name or its number. A line that is no sample comes out as the
     error that says why, so that the reader can go on after it.
+
+    Args:
+        place: Where in the source to go on.
+        form: How the task's samples are written.
     """
-    place = place or SourcePlace(source)
+    place, form = place or SourcePlace(source), form or SampleForm()
     with opened(source, place) as lines:
         is_json, lines = starting(lines)
-        read = read_json_lines if is_json else read_csv
-        yield from read(lines, labels, place.start + 1)
+        if is_json:
+            yield from form.read_json_lines(lines, labels, place.start + 1)
+        else:
+            yield from form.read_csv(lines, labels, place.start + 1, place.first)
 
 
 def starting(lines: Iterator[str]) -> tuple[bool, Iterator[str]]:
@@ -127,82 +126,6 @@ def opened(source: str, place: SourcePlace) -> Iterator[Iterator[str]]:
             yield place.follow(lines)
         except UnicodeDecodeError as error:
             raise InvalidSample(f"the source {source!r} must be UTF-8 text: {error}.") from error
-
-
-def read_csv(
-    lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
-) -> Iterator[Sample | InvalidSample]:
-    """One sample a line: the features, then the label or target. A first line of names is skipped.
-
-    >>> list(read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
-    [([0.5, 0.25], 1.0)]
-    """
-    for number, row in rows(lines, start):
-        if isinstance(row, InvalidSample):
-            yield row
-            continue
-        if not row or (number == 1 and _is_header(row)):
-            continue
-        *features, target = row
-        try:
-            x = [feature(value) for value in features]
-            yield x, target_of(target.strip(), labels)
-        except InvalidSample as error:
-            yield InvalidSample(f"line {number}: {error}{separators(row)}")
-
-
-def read_json_lines(
-    lines: Iterable[str], labels: Sequence[str] = (), start: int = 1
-) -> Iterator[Sample | InvalidSample]:
-    """One object a line, `{"x": [...], "y": ...}`.
-
-    >>> list(read_json_lines(['{"x": [0.5, 0.25], "y": 1}']))
-    [([0.5, 0.25], 1.0)]
-    """
-    for number, line in enumerate(lines, start):
-        if not line.strip():
-            continue
-        try:
-            yield read_json(line, labels)
-        except InvalidSample as error:
-            yield InvalidSample(f"line {number}: {error}")
-
-
-def read_json(text: str, labels: Sequence[str] = ()) -> Sample:
-    """The sample of one object, or `InvalidSample`."""
-    try:
-        document = msgspec.json.decode(text, type=dict[str, Any])
-        x = msgspec.convert(document["x"], list[float])
-        return x, target_of(document["y"], labels)
-    except (msgspec.DecodeError, KeyError, RecursionError) as error:
-        raise InvalidSample(
-            f'expected {{"x": [numbers], "y": label}}, found {text[:60]!r} ({error}).'
-        ) from error
-
-
-def rows(
-    lines: Iterable[str], start: int, plain: bool = False
-) -> Iterator[tuple[int, list[str] | InvalidSample]]:
-    """The rows of a CSV with the numbers of their lines, or why a line is none.
-
-    Args:
-        start: The number of the first one.
-        plain: Whether quotes are characters like others, so that a row is always one line.
-    """
-    reader = csv.reader(lines, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL)
-    while True:
-        try:
-            row: list[str] | InvalidSample = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            row = InvalidSample(f"line {start - 1 + reader.line_num}: cannot be read: {error}.")
-        yield start - 1 + reader.line_num, row
-
-
-def _is_header(row: list[str]) -> bool:
-    """Names only: a line with one number among its features is a sample."""
-    return not any(is_number(field) for field in row[:-1])
 
 
 def _open(source: str) -> IO[str]:

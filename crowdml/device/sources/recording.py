@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from crowdml.device.sources.files import Sample, SourcePlace, opened, rows
+from crowdml.device.sources.files import SourcePlace, opened
+from crowdml.device.sources.form import Sample
 from crowdml.device.sources.sensing import Sensing
-from crowdml.device.values import is_number, quoted, separators, target_of
+from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
+from crowdml.tables import is_number, quoted, rows, separators
 
 __all__ = ["read_readings", "read_recording"]
 

@@ -1,6 +1,6 @@
 // Trying a task's model: what is entered or sensed stays in this browser.
 
-import { boundFeatures } from "../web/features.js";
+import { makeFeatures } from "../web/columns.js";
 import { MODELS } from "../web/models/index.js";
 import { language, phraseOf, say } from "../web/page/say.js";
 import { Sensing, featuresOf } from "../web/sensing.js";
@@ -21,12 +21,15 @@ export async function predict(form, output, checkins) {
   }
 }
 
-/** The numbers as a device makes x of them. */
+/** The values of x in their own units; null for a column that is left empty. */
 function entered(form, sensor) {
-  const texts = [...form.querySelectorAll("[name=x]")].flatMap((field) => field.value.split(/[\s,;]+/));
-  const numbers = texts.filter(Boolean).map(Number);
+  const texts = [...form.querySelectorAll("[name=x]")].flatMap((field) =>
+    field.type === "number" ? [field.value] : field.value.split(/[\s,;]+/).filter(Boolean),
+  );
+  const numbers = texts.map((text) => (text === "" ? null : Number(text)));
   const count = Number(form.dataset.count);
-  if (numbers.length !== count || !numbers.every(Number.isFinite)) {
+  const valid = (number) => Number.isFinite(number) || (number === null && !sensor);
+  if (numbers.length !== count || !numbers.every(valid)) {
     throw new Error(say("Please enter {count} numbers.", { count }));
   }
   return sensor ? featuresOf(sensor, count, numbers) : numbers;
@@ -57,15 +60,17 @@ async function sense(form, output, sensor) {
 async function learntModel(form) {
   const reply = await fetch(form.dataset.model);
   if (!reply.ok) throw new Error(say("The model could not be loaded."));
-  const { kind, weights, intercepts, labels } = await reply.json();
+  const { kind, weights, intercepts, labels, names, ...constants } = await reply.json();
+  const { center = [], scale = [], length = 1, missing = "reject" } = constants;
   const model = MODELS[kind].make({ intercept: true }, weights[0].length, labels.length);
   const w = Float64Array.from([...weights.flat(), ...intercepts]);
-  return { kind, model, w, labels, norm: Number(form.dataset.norm) };
+  const columns = { count: names.length, names, center, scale, length, missing };
+  return { kind, model, w, labels, columns, norm: Number(form.dataset.norm) };
 }
 
 /** What it predicts, and for a model that gives probabilities how sure it is of each label. */
-function answer({ kind, model, w, labels, norm }, features) {
-  const x = boundFeatures(features, model.nFeatures, norm);
+function answer({ kind, model, w, labels, columns, norm }, readings) {
+  const x = makeFeatures(columns, readings, norm);
   const y = model.predict(w, x);
   const result = labels[y] ?? y.toLocaleString(language, { maximumSignificantDigits: 3 });
   const said = paragraph(say("The model says: {result}", { result }));

@@ -107,7 +107,8 @@ def _learnt(task: Task, now: Statistics) -> Iterator[str]:
     yield f"- **Owner**: {terms.owner}, {terms.contact}"
     yield f"- **Purpose**: {terms.purpose}"
     yield f"- **Sensors**: {terms.sensors}"
-    yield f"- **Features**, {terms.features.count}: {terms.features.description}"
+    words = " ".join([terms.features.description, *map(str, terms.features.sentences)]).strip()
+    yield f"- **Features**, {terms.features.count}: {words}"
     labels = terms.target.labels
     answer = ", ".join(labels) if labels else "a number"
     yield f"- **Answer**: {answer}. {terms.target.description}".rstrip()
@@ -164,9 +165,15 @@ def _use(task: Task) -> str:
 from crowdml import load_model
 
 model = load_model("{task.name}.npz")  # `crowdml task export {task.name} --out {task.name}.npz`
-model.predict(X)  # rows of {task.terms.features.count} features, as described above
+model.predict(X)  # {_rows(task)}
 ```
 """
+
+
+def _rows(task: Task) -> str:
+    if task.terms.features.names:
+        return "a data frame, or mappings, with the names above"
+    return f"rows of {task.terms.features.count} features, as described above"
 
 
 def _known_error(now: Statistics) -> Estimate | None:

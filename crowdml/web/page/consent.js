@@ -1,6 +1,6 @@
 /** Consent: nothing is pinned but the very text on the page. */
 
-import { Device, Terms, TermsChanged, limitsOf, termsHash } from "../index.js";
+import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from "../index.js";
 import { isTypedIn, sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
 import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
@@ -10,6 +10,9 @@ import { say } from "./say.js";
 export async function consent(task) {
   const { text, termsSha256 } = await readText();
   const terms = Terms.parse(text);
+  const { start } = terms.model;
+  any("start-said").hidden = !start;
+  if (start) put("start-said", say(startPhrase(start)));
   const sensor = terms.features.sensor ?? { kind: "" };
   const source = isTypedIn(sensor) ? undefined : sourceOf(sensor.kind);
   const agree = element("agree", HTMLButtonElement);

@@ -1,6 +1,6 @@
 /** What the crowd has learnt so far, checked out now and then. */
 
-import { boundFeatures } from "../index.js";
+import { makeFeatures } from "../index.js";
 import { number } from "./elements.js";
 import { say } from "./say.js";
 
@@ -34,7 +34,7 @@ export class Crowd {
     if (!w) return say("not known yet");
     if (w.every((value) => value === 0)) return say("nothing yet");
     const { norm } = this.#device.terms.mechanism();
-    const y = this.#model.predict(w, boundFeatures(x, this.#model.nFeatures, norm));
+    const y = this.#model.predict(w, makeFeatures(this.#device.terms.features, x, norm));
     return this.#device.terms.target.labels[y] ?? number(y, 3);
   }
 }

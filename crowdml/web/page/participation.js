@@ -7,9 +7,9 @@ import {
   Rejected,
   TermsChanged,
   Unreachable,
-  boundFeatures,
   checkTarget,
   featuresOf,
+  makeFeatures,
   phrase,
 } from "../index.js";
 import { isTypedIn } from "../sensors/index.js";
@@ -103,7 +103,7 @@ export class Participation extends EventTarget {
     if (!this.open) return phrase("nothing is collected now.");
     const { terms } = this.device;
     try {
-      boundFeatures(this.features(values), values.length, terms.mechanism().norm);
+      makeFeatures(terms.features, this.features(values), terms.mechanism().norm);
       checkTarget(y, terms.nClasses);
     } catch (error) {
       if (error instanceof InvalidSample) return error.phrase;

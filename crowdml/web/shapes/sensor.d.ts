@@ -28,3 +28,6 @@ export interface Taken {
   x: Float64Array<ArrayBuffer>;
   y: number;
 }
+
+/** The values of x in their own units: in the order of the columns, or by their names. */
+export type Readings = ArrayLike<number | null> | Readonly<Record<string, number | null>>;

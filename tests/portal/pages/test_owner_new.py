@@ -10,11 +10,11 @@ from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidTask
 from crowdml.portal.pages.owner.creation import LABELS, advice
 from crowdml.portal.pages.owner.document import task_toml
-from crowdml.portal.pages.owner.field import sentence
+from crowdml.portal.pages.owner.field import BESIDE, sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
 from crowdml.portal.words.language import catalogue, speaking
 from crowdml.privacy import DirectionMechanism, Roles
-from crowdml.protocol import MISSING, Sensor, Task, terms_hash
+from crowdml.protocol import MISSING, Features, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
 from crowdml.protocol.task_file import TaskFile
 from tests.portal.owner_browser import Portal, fields_of, text_of, wrong_inputs
@@ -43,7 +43,7 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 
 def test_the_form_has_every_field_of_a_task_file() -> None:
-    assert set(FIELDS) == {name for name, _ in fields_of_document(TaskFile)}
+    assert set(FIELDS) | BESIDE == {name for name, _ in fields_of_document(TaskFile)}
 
 
 def test_the_form_starts_as_private_as_the_starter() -> None:
@@ -56,6 +56,23 @@ def test_the_form_starts_as_private_as_the_starter() -> None:
     assert (form.optimizer, form.stop, form.enrolment) == (
         starter.optimizer, starter.stop, starter.enrolment,
     )  # fmt: skip
+
+
+def test_readings_in_their_own_units() -> None:
+    readings = {
+        "features.sensor.kind": "", "features.names": "light\r\nhours of sun",
+        "features.center": "300\n6.5", "features.scale": "250\n 3 ", "features.length": "2.5",
+        "features.missing": "center",
+    }  # fmt: skip
+    terms = Task.from_toml(task_toml(FORM | readings)).terms
+    features = Features(
+        2, names=("light", "hours of sun"), center=(300, 6.5), scale=(250, 3), length=2.5,
+        missing="center",
+    )  # fmt: skip
+    assert terms.features == features
+    assert terms.model.intercept
+    with pytest.raises(InvalidTask, match=r"^features\.scale must be .* found \"wide\" in it"):
+        Task.from_toml(task_toml(FORM | readings | {"features.scale": "3\nwide"}))
 
 
 def test_a_full_form_is_the_same_as_its_task_file() -> None:

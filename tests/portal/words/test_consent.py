@@ -18,6 +18,12 @@ EXAMPLES = [
     *(Task.from_toml(path.read_text()) for path in FILES),
     *(Task.from_toml(block) for block in blocks(page("docs/tutorial.md"), "toml")),
     demo_task("digits", "direction", 4.0, [14]),
+    make_task(
+        "room",
+        features__names=["light", "warmth"],
+        features__count=2,
+        features__center=[300.0, 21.0],
+    ),
     make_task("noisy", **{"features__sensor.kind": "motion"}),
     make_task("bare", privacy__epsilon=float("inf"), **{"features__sensor.kind": "motion"}),
 ]

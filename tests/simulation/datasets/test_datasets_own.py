@@ -150,19 +150,26 @@ def test_csv_with_people_in_the_last_column(tmp_path: Path) -> None:
     assert set(data.y_train) == {1.25, 2.5}
 
 
+def test_csv_with_semicolons_and_decimal_commas(tmp_path: Path) -> None:
+    data = load_text(tmp_path, "a;y\n" + "0,5;1,25\n0.25;2,5\n" * 10)
+    assert set(data.x_train[:, 0]) == {0.5, 0.25}
+    assert set(data.y_train) == {1.25, 2.5}
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("", "at least one line of values, found none"),
-        ("a,b,y\n", "found only names"),
+        ("a,b,y\n", "at least one line of values, found none"),
         ("1,2,a\n1,2\n", "line 2: must have 3 columns as the first line has, found 2"),
-        ("a,b,y\n1,2,0\n1,NA,0\n", "line 3, column 2: must be a finite number, found 'NA'"),
-        ("1,NA,0\n1,2,0\n", "line 1, column 2"),
-        ("a,b,y\n1,nan,0\n1,2,0\n", "line 2, column 2: must be a finite number, found 'nan'"),
-        ("a,b,y\n1,2,0\n1,2,inf\n", "line 3, column 3: must be a finite number, found 'inf'"),
-        ("a;b;y\n1;2;0\n", "found 1 columns. Columns are .* look like semicolons: replace them"),
-        ("a;b;y\n1,5;2,5;0\n", "line 2: must have 1 columns .* look like semicolons"),
-        ("3,0\n1\t2,0\n", "line 2, column 1: .* look like tabs: replace them"),
+        ("a,b,y\n1,2,0\n1,NA,0\n", "line 3, column 'b': must be a finite number, found 'NA'"),
+        ("1,NA,0\n1,2,0\n", "line 1, column 'x1'"),
+        ("a,b,y\n1,nan,0\n1,2,0\n", "line 2, column 'b': must be a finite number .* found 'nan'"),
+        ("a,b,y\n1,2,0\n1,2,inf\n", "line 3, column 'y': must be a finite number, found 'inf'"),
+        ("1;2;0\n3;4;1\n", "found 1 columns. Columns are .* look like semicolons: replace them"),
+        ("1.5;2;0\n1,5;2,5;0\n", "line 2: must have 1 columns .* look like semicolons"),
+        ("a;b;a\n1;2;0\n", "names of columns must differ from each other, found 'a' twice"),
+        ("3,0\n1\t2,0\n", "line 2, column 'x0': .* look like tabs: replace them"),
         ("1\n2\n", "must have a feature and a label"),
         ("person,y\n1,2\n", "must have a feature and a label, found 1 columns"),
     ],

@@ -6,7 +6,7 @@ from hashlib import sha256
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.feed import Fed
-from crowdml.device.sources.files import read_json
+from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.mqtt.broker import Broker, TopicMessage
 from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.store import Position
@@ -37,16 +37,21 @@ def listen(
     *,
     discovery: Discovery | None = None,
     stopped: Callable[[], bool] = lambda: False,
+    label: str | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Fed:
     """Give every sample of a topic to the device, until it is stopped or has ended.
 
     Args:
         client: The name of the broker's session.
         discovery: What is told to the home about the device.
+        label: The key of the answer, where the task names its columns.
         on_skip: Called with what was wrong with a skipped message.
+        on_note: Called with keys that are ignored, once for each.
     """
-    reader = _Reader(device, client, on_skip)
+    form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
+    reader = _Reader(device, client, form, on_skip)
     fed, before = reader.fed, device.n_answered
     while not (stopped() or device.ended):
         broker.poll(PULSE)
@@ -64,9 +69,14 @@ class _Reader:
     """Takes messages; the device remembers the last one that it kept."""
 
     def __init__(
-        self, device: Device, client: str, on_skip: Callable[[InvalidSample], None]
+        self,
+        device: Device,
+        client: str,
+        form: SampleForm,
+        on_skip: Callable[[InvalidSample], None],
     ) -> None:
         self.fed = Fed(0)
+        self._form = form
         self._device = device
         self._labels = device.terms.target.labels
         self._path = f"mqtt:{client}"
@@ -92,7 +102,7 @@ class _Reader:
         if len(message.payload) > LARGEST:
             found = len(message.payload)
             raise InvalidSample(f"a message may have {LARGEST:,} bytes, found {found:,}.")
-        x, y = read_json(message.payload.decode(errors="replace"), self._labels)
+        x, y = self._form.read_json(message.payload.decode(errors="replace"), self._labels)
         # A message of QoS 0 says nothing about the one before it, which may still come again.
         position = (
             Position(self._path, self.fed.lines + 1, message.sha256) if message.number else None

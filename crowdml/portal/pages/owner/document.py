@@ -73,11 +73,17 @@ def field_value(field: Field, text: str) -> TomlValue | None:
         case Kind.CHECK:
             return True
         case Kind.LINES:
-            return [line.strip() for line in text.splitlines() if line.strip()]
+            return _lines(text)
+        case Kind.NUMBERS:
+            return [_number(line) for line in _lines(text)]
         case Kind.NUMBER:
             return _number(text)
         case _:
             return text
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _number(text: str) -> float | str:

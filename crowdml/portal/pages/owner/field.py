@@ -11,9 +11,12 @@ from crowdml.phrase import Phrase
 from crowdml.portal.words import say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
-__all__ = ["TASK_FILE", "Field", "Kind", "sentence"]
+__all__ = ["BESIDE", "TASK_FILE", "Field", "Kind", "sentence"]
 
-TASK_FILE = dict(fields_of(TaskFile))
+BESIDE = {"model.start", "model.pilot"}
+"""Fields about a file that stands beside a task file, which a form does not have."""
+
+TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in BESIDE}
 LONGEST_LINE = 200
 
 
@@ -24,6 +27,7 @@ class Kind(StrEnum):
     TEXT = "text"
     LINES = "lines"
     NUMBER = "number"
+    NUMBERS = "numbers"
     CHOICE = "choice"
     CHECK = "check"
 
@@ -93,7 +97,9 @@ def _kind(type_: Any) -> Kind:
             return Kind.TEXT if (meta.max_length or 0) > LONGEST_LINE else Kind.LINE
     if NoneType in get_args(type_):
         return _kind(get_args(type_)[0])
-    kinds = {bool: Kind.CHECK, tuple: Kind.LINES}
+    if get_origin(type_) is tuple:
+        return Kind.NUMBERS if _kind(get_args(type_)[0]) is Kind.NUMBER else Kind.LINES
+    kinds = {bool: Kind.CHECK}
     return kinds.get(get_origin(type_) or type_, Kind.NUMBER)
 
 

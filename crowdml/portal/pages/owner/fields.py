@@ -35,6 +35,7 @@ TRANSFORMS = {
     "values": "the numbers typed in",
 }
 TRIGGERS = {"always": "at every turn", "label-change": "only when the label has changed"}
+MISSING = {"reject": "the sample is not used", "center": "the center stands in its place"}
 MODES = {"open": "anyone", "invite": "only with a code from you"}
 
 FORM: list[FormStep | FoldedFields | Field] = [
@@ -80,7 +81,9 @@ FORM: list[FormStep | FoldedFields | Field] = [
         none="chosen by the sensor",
     ),
     Field(
-        "features.count", "How many features", "D, 1 … 100,000. Empty: as many as the sensor makes."
+        "features.count",
+        "How many features",
+        "D, 1 … 100,000. Empty: as many as the sensor makes, or as there are names.",
     ),
     Field(
         "features.description",
@@ -103,6 +106,25 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "With label-change, the time of a sample depends on the labels.",
         names=TRIGGERS,
     ),
+    FoldedFields("Readings in their own units"),
+    Field("features.names", "Names of the readings", "One on each line; not with a sensor."),
+    Field(
+        "features.center",
+        "Usual value of each reading",
+        "One number on each line, in the order of the names; it is subtracted. Public, so guess "
+        "it.",
+    ),
+    Field(
+        "features.scale",
+        "Usual distance from it",
+        "One number on each line; it divides. Six times as much is the most that counts.",
+    ),
+    Field(
+        "features.length",
+        "Common divisor",
+        "A sample longer than 1 is shortened: choose it such that most samples are not.",
+    ),
+    Field("features.missing", "Where a reading is missing", names=MISSING),
     FoldedFields("More about the answer"),
     Field("target.description", "The answer in plain words"),
     Field(
@@ -220,7 +242,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
     ),
     Field("model.regularization", "Regularization", "λ."),
     Field("model.radius", "Radius", "R, the bound on ‖w‖₂."),
-    Field("model.intercept", "With an intercept", "Raises the bound S."),
+    Field("model.intercept", "With an intercept", "Always where readings have a usual value."),
     Field("model.delta", "Huber’s delta", "Where the loss becomes linear."),
     Field("optimizer.kind", "Algorithm of the server", names=OPTIMIZERS),
     Field(

@@ -1,0 +1,93 @@
+"""Which columns of a file hold the readings and the answer, by the names in its first line."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from crowdml.errors import InvalidInput, InvalidSample
+from crowdml.tables.dialect import CsvDialect
+from crowdml.tables.names import check_columns, missing_column, quoted
+
+__all__ = ["ANSWERS", "CsvLayout", "answer_name", "find_layout"]
+
+ANSWERS = ("y", "label", "target", "answer")
+"""Names of a column with the answer, where nobody says which one it is."""
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """The places of named columns in the rows of a CSV file.
+
+    Args:
+        dialect: How the file is written.
+        header: The names of all its columns.
+        names: The columns to read.
+        answer: The column with the answer, None if there is none.
+    """
+
+    dialect: CsvDialect
+    header: tuple[str, ...]
+    names: tuple[str, ...]
+    answer: str | None
+
+    @property
+    def ignored(self) -> list[str]:
+        """Columns that are not read."""
+        read = {*self.names, self.answer}
+        return [name for name in self.header if name not in read]
+
+    def take(self, row: list[str]) -> tuple[list[float | None], str]:
+        """Return the readings of a row in the order of the names, and the cell of the answer."""
+        if len(row) != len(self.header):
+            raise InvalidSample(
+                f"expected {len(self.header)} columns as in the first line, found {len(row)}."
+            )
+        cells = dict(zip(self.header, row, strict=True))
+        answer = cells[self.answer].strip() if self.answer is not None else ""
+        return [self._number(name, cells[name]) for name in self.names], answer
+
+    def _number(self, name: str, cell: str) -> float | None:
+        try:
+            return self.dialect.number(cell)
+        except ValueError:
+            raise InvalidSample(
+                f"column {quoted(name)} must be a finite number, found {quoted(cell)}."
+            ) from None
+
+
+def find_layout(
+    names: Sequence[str], first: str, dialect: CsvDialect, label: str | None, last: bool
+) -> CsvLayout:
+    """Find columns by their names in the first line of a file.
+
+    Args:
+        names: The columns that must be there.
+        first: The line.
+        label: The name of the column with the answer, if it is known.
+        last: Whether the last column is the answer where none has a usual name for it.
+    """
+    header = dialect.split(first)
+    wrong = check_columns(names, header)
+    twice = [name for name in names if header.count(name) > 1]
+    if twice and not wrong:
+        wrong = f"{quoted(twice[0])} is there twice."
+    if wrong:
+        raise InvalidInput(f"the first line must name the columns of the task: {wrong}")
+    answer = answer_name(names, header, label)
+    if answer is None and last:
+        if header[-1] in names:
+            raise InvalidInput(
+                "a file must have a column with the answer, found none. Name it y or label."
+            )
+        answer = header[-1]
+    return CsvLayout(dialect, tuple(header), tuple(names), answer)
+
+
+def answer_name(names: Iterable[str], found: Sequence[str], label: str | None) -> str | None:
+    """Return the name of the column with the answer; None if no column has a usual name for it."""
+    if label is not None:
+        if label not in found:
+            raise InvalidInput(f"the column of the answer: {missing_column(label, found)}")
+        return label
+    taken = set(names)
+    free = {name.lower(): name for name in reversed(found) if name not in taken}
+    return next((free[usual] for usual in ANSWERS if usual in free), None)
