@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 from rich import box
 from rich.progress import Progress
@@ -17,6 +18,7 @@ from crowdml.cli.output import print_json, say
 from crowdml.cli.task_start import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, listed, recommended_fields, set_fields
+from crowdml.types import Array
 
 if TYPE_CHECKING:
     from crowdml.simulation import Advice
@@ -26,6 +28,10 @@ __all__ = ["plan"]
 
 SHOWN = 8
 WORDS = ("mechanism", "for each")
+BAD_CONSTANTS = (
+    "the task's center, scale and length leave half of the rows shorter than 0.5, or columns of "
+    "very different size. `crowdml task new --pilot` computes others."
+)
 
 
 def plan(
@@ -73,7 +79,7 @@ def plan(
             pilot_advice,
             save,
         )
-        from crowdml.simulation.datasets import DIFFICULTIES
+        from crowdml.simulation.datasets import DATASET_NAMES, DIFFICULTIES
     if plot is not None:
         check_format(plot)
     if write and file == STDIN:
@@ -93,6 +99,9 @@ def plan(
     own = task.start is not None or features.names or features.transforms or any(named.values())
     found = load_samples(data, task, **named) if data and own else None
     similar = hold_out(task, found) if found else load_dataset(data) if data else None
+    rows = found.x if found else similar.x_train if similar else None
+    if rows is not None and data not in DATASET_NAMES:
+        say(*(f"note: {note}" for note in _row_notes(task, rows)), err=True)
     settings: dict[str, Any] = {"target_error": target_error, "trials": trials, "seed": seed}
     advice: Advice
     with _progress() as progress:
@@ -136,6 +145,18 @@ def _task(text: str, devices: int, file: Path) -> Task:
         if any(mistake.field != "stop.updates" for mistake in error.mistakes):
             raise
         return Task.from_toml(set_fields(text, {"stop.updates": devices}), start=start)
+
+
+def _row_notes(task: Task, x: Array) -> list[str]:
+    """What is wrong with rows as devices see them, with constants for readings as they are."""
+    from crowdml.simulation import row_notes
+
+    features, norm = task.terms.features, task.terms.mechanism().norm
+    notes = list(row_notes(features.scaled_rows(x), norm))
+    if not notes or not features.transforms:
+        return notes
+    complete = x[~np.isnan(x).any(axis=1)]
+    return list(row_notes(complete, norm) if len(complete) else ()) or [BAD_CONSTANTS]
 
 
 @contextmanager

@@ -140,6 +140,17 @@ def test_a_start_needs_data(quick: Here, room: tuple[Path, Path]) -> None:
     assert "need --data FILE" in quick("plan", room[0], *CROWD, "--label", "vote").error()
 
 
+def test_rows_that_constants_make_short(quick: Here, room: tuple[Path, Path]) -> None:
+    file, pilot = room
+    plan = ("plan", file, "--data", pilot, *CROWD, "--json")
+    assert "note:" not in quick(*plan).err
+    lines = [
+        line for line in file.read_text().splitlines() if not line.startswith(("start", "pilot"))
+    ]
+    file.write_text(re.sub(r"\nlength = \S+", "\nlength = 50.0", "\n".join(lines)))
+    assert "note: the task's center, scale and length leave" in quick(*plan).err
+
+
 def test_data_by_name_for_a_task_without_a_start(quick: Here, room: tuple[Path, Path]) -> None:
     file, pilot = room
     lines = [

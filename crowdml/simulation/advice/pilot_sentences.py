@@ -44,7 +44,7 @@ def verdict_sentence(who: str, pilot_error: float, own: EpsilonOption, remedy: s
         case "improves":
             return f"{crowd} improve the pilot {change}."
         case "unclear":
-            return f"{crowd} may improve the pilot {change}: it is too small to tell."
+            return f"{crowd} may improve the pilot {change}; more rows would tell."
         case "nothing":
             return f"{crowd} add nothing to your pilot; {remedy}."
         case "worsens":
