@@ -10,6 +10,7 @@ import numpy as np
 
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place, Role
 from crowdml.protocol import Task, terms_hash
+from tests.portal import owner_browser
 from tests.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
 __all__ = ["Crowd", "Portal", "ServePortal", "gallery", "populate", "portals", "sensor_task"]
@@ -27,7 +28,7 @@ def portals(folder: Path) -> Iterator[ServePortal]:
     def serve(*tasks: Task, tls: str | None = None) -> Portal:
         home = folder / f"portal-{len(started)}"
         home.mkdir()
-        portal = Portal(home, tls)
+        portal = owner_browser.Portal(home, tls)
         started.append(portal)
         create(portal.database, *tasks)
         portal.start()

@@ -9,15 +9,25 @@ from html.parser import HTMLParser
 from urllib.parse import urlencode
 
 from tests import servers
-from tests.servers import Reply, Wire
+from tests.servers import PATIENCE, Reply, Wire
 
 __all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of", "wrong_inputs"]
 
 NAME, PASSWORD = "ana", "correct horse battery"
+SERVE = f"""
+from crowdml.cli import main
+from crowdml.portal.pages import planner
+planner.Planner.__init__.__defaults__ = (planner.COMMAND, {PATIENCE}, 3)
+main()
+"""
 
 
 class Portal(servers.Portal):
-    """`crowdml serve`, with an owner."""
+    """`crowdml serve`, with an owner who waits for simulations as long as a busy machine takes."""
+
+    @property
+    def arguments(self) -> list[str]:
+        return ["-c", SERVE, *super().arguments[2:]]
 
     def add_owner(self, name: str = NAME, password: str = PASSWORD) -> None:
         with self.store() as store:
