@@ -60,9 +60,10 @@ def new(
         _check_free(out, out.with_name(f"{name}.start.npz"))
     data, advice = _read(pilot), None
     file = "the pilot" if pilot == STDIN else str(pilot)
-    named = {"label": label, "person": person, "csv": csv}
     try:
-        draft = draft_task(name, data, file, **named, devices=devices, samples=samples)
+        draft = draft_task(
+            name, data, file, label=label, person=person, csv=csv, devices=devices, samples=samples
+        )
     except InvalidInput as error:
         if json:
             print_json({"wrong": error.phrase.document})

@@ -3,7 +3,7 @@
 from crowdml.protocol.codec import decode_parameters, encode_parameters
 from crowdml.protocol.editing import EDITABLE, edited
 from crowdml.protocol.features import MOST_SCALES, Features, Readings
-from crowdml.protocol.figures import percent_sure, written_epsilon
+from crowdml.protocol.figures import counted, percent_sure, written_epsilon
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
     USUAL_MECHANISM,
@@ -96,6 +96,7 @@ __all__ = [
     "Wanted",
     "check_name",
     "checkin_type",
+    "counted",
     "decode_parameters",
     "edited",
     "encode_parameters",

@@ -6,8 +6,8 @@ import msgspec
 
 from crowdml.phrase import read_phrase
 from crowdml.portal.words.language import say
-from crowdml.portal.words.plain import percent
 from crowdml.portal.words.plain import epsilon as epsilon_words
+from crowdml.portal.words.plain import percent
 from crowdml.protocol import counted
 
 __all__ = ["PilotDraft", "PilotPlan"]

@@ -49,8 +49,8 @@ def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:
     r"""The fields of a form, and the bytes of its file; none if no file was chosen.
 
     >>> part = b'\r\n--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s'
-    >>> body = part % (b"title", b"a\r\nb") + part % (b'f"; filename="p.csv', b"1,2\r\n") + b"\r\n--x--"
-    >>> parse_upload(body.removeprefix(b"\r\n"), "x")
+    >>> title, file = part % (b"title", b"a\r\nb"), part % (b'f"; filename="p.csv', b"1,2\r\n")
+    >>> parse_upload((title + file + b"\r\n--x--").removeprefix(b"\r\n"), "x")
     ({'title': 'a\nb'}, b'1,2\r\n')
     """
     form: Posted = {}
