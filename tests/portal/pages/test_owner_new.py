@@ -132,6 +132,11 @@ WRONG = {
     "sensors": ["", "x" * 2001],
     "features.count": ["0", "100001", "3.5", "many", "1e99", "9" * 30],
     "features.description": ["x" * 2001],
+    "features.names": ["light\nlight", "x" * 81],
+    "features.center": ["warm", "1\n2"],
+    "features.scale": ["0", "-1"],
+    "features.length": ["0", "long"],
+    "features.missing": ["guess", "center"],
     "features.sensor.kind": ["smell"],
     "features.sensor.rate": ["0", "fast"],
     "features.sensor.window": ["0", "4097"],
@@ -438,7 +443,7 @@ def test_a_task_file_that_is_too_long(portal: Portal) -> None:
     """Either the refusal arrives, or the server hangs up on the flood; it never takes it in."""
     with portal.owner() as browser:
         try:
-            status = browser.send("/owner/new", {"toml": "#" * 300_000}).status
+            status = browser.send("/owner/new", {"toml": "#" * 1_100_000}).status
         except OSError:
             status = 413
     assert status == 413
