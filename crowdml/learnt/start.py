@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 
 from crowdml.errors import InvalidInput
-from crowdml.learnt.arrays import read_arrays
 from crowdml.learnt.estimator import LearntModel
 from crowdml.learnt.file import read_model
 from crowdml.models import MODELS
+from crowdml.tables import read_arrays
 from crowdml.types import Array
 
 __all__ = ["Start", "read_start", "start_of", "write_start"]
