@@ -17,7 +17,6 @@ import numpy as np
 
 from crowdml.demo import ServerProcess, free_port
 from crowdml.demo.launcher import PATIENCE
-from crowdml.learnt import Start as LearntStart
 from crowdml.privacy import DirectionMechanism, NoiseMechanism, Place
 from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Task, terms_hash
@@ -49,9 +48,10 @@ __all__ = [
 SERVING = Path(__file__).with_name("serving.py")
 
 
-def make_task(name: str = "activity", start: LearntStart | None = None, **changes: Any) -> Task:
+def make_task(name: str = "activity", **changes: Any) -> Task:
     """A small task with Laplace noise; `table__key=value` changes a line of its file, None removes
-    it."""
+    it. `start` is where its model starts."""
+    start = changes.pop("start", None)
     tables: dict[str, dict[str, Any]] = {
         "": {
             "name": name,
@@ -77,14 +77,14 @@ def make_task(name: str = "activity", start: LearntStart | None = None, **change
     return Task.from_toml("\n".join(_toml(tables)), start=start)
 
 
-def make_directed(name: str = "activity", start: LearntStart | None = None, **changes: Any) -> Task:
+def make_directed(name: str = "activity", **changes: Any) -> Task:
     """The same for whole people, who check in at most ten times, by default."""
     defaults = {
         "privacy__mechanism": "direction",
         "privacy__epsilon": 40.0,
         "collection__checkins": 10,
     }
-    return make_task(name, start, **(defaults | changes))
+    return make_task(name, **(defaults | changes))
 
 
 def _toml(tables: dict[str, dict[str, Any]]) -> Iterator[str]:

@@ -36,7 +36,7 @@ def coefficients(
             f"start must have finite coef_ of the shape {expected}, as the crowd's model, found "
             f"{coef.shape}."
         )
-    theirs = getattr(start, "classes_", classes)
+    theirs: Any = getattr(start, "classes_", classes)
     if classes is not None and not np.array_equal(theirs, classes):
         raise InvalidInput(
             f"start must have the classes of y, {list(classes)}, found {list(theirs)}."

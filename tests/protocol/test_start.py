@@ -16,7 +16,6 @@ from tests.protocol.starts import make_start
 from tests.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {"target__labels": None, "model__clip": 1.0, "target__scale": 30.0}
-L2 = {"norm": 2}
 
 
 def test_the_terms_name_the_start() -> None:
@@ -44,7 +43,10 @@ def test_a_model_with_intercepts_may_start_from_one_without() -> None:
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("number", [False, True])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_start_decides_how_far_w_goes(mechanism: str, number: bool, intercept: bool) -> None:
+@pytest.mark.parametrize("distance", [2.5, 1e6], ids=["sure", "at the bound of the noise"])
+def test_the_start_decides_how_far_w_goes(
+    distance: float, mechanism: str, number: bool, intercept: bool
+) -> None:
     norm = MECHANISMS[mechanism].terms.norm
     labels = () if number else ("still", "walk", "run")
     changes: dict[str, Any] = {"optimizer__c": None, "model__intercept": intercept}
@@ -52,12 +54,12 @@ def test_the_start_decides_how_far_w_goes(mechanism: str, number: bool, intercep
     changes |= NUMBER if number else {}
     if mechanism == "direction":
         changes |= {"privacy__epsilon": 4.0, "collection__checkins": 1, "model__clip": None}
-    task = make_task(start=make_start(labels, norm=norm), **changes)
+    task = make_task(start=make_start(labels, norm=norm, distance=distance), **changes)
     known, d = task.terms.mechanism(), task.terms.make_model().size
     assert d == (4 + intercept) * max(len(labels), 1)
     updates = task.t_max * task.terms.collection.roles.share(Role.TRAIN)
     rho = known.length * math.sqrt(updates / known.noise_energy)
-    reach = pilot_reach(2.5, 200, 4, rho, d, 30.0 if number else 1.0)
+    reach = pilot_reach(distance, 200, 4, rho, d, 30.0 if number else 1.0)
     assert task.start_reach is not None
     assert task.start_reach.reach(rho) == reach
     spec = task.optimizer.with_plan(updates, known, task.reach, task.start_reach)
@@ -115,7 +117,7 @@ def test_a_start_is_read_by_whoever_reads_the_task() -> None:
 
 
 def test_a_start_that_was_changed_after_creation() -> None:
-    task = make_directed(start=make_start(**L2))
+    task = make_directed(start=make_start(norm=2))
     assert task.start is not None
     other = msgspec.structs.replace(task.start, data=bytes(4) + task.start.data[4:])
     for start in (other, None):

@@ -11,9 +11,12 @@ from crowdml.phrase import Phrase
 from crowdml.portal.words import say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
-__all__ = ["TASK_FILE", "Field", "Kind", "sentence"]
+__all__ = ["BESIDE", "TASK_FILE", "Field", "Kind", "sentence"]
 
-TASK_FILE = dict(fields_of(TaskFile))
+BESIDE = {"model.start", "model.pilot"}
+"""Fields about a file that stands beside a task file, which a form does not have."""
+
+TASK_FILE = {key: each for key, each in fields_of(TaskFile) if key not in BESIDE}
 LONGEST_LINE = 200
 
 
