@@ -40,9 +40,9 @@ def print_pilot() -> None:
 
 def print_votes(person: str = "0") -> None:
     """Another program may write the columns in another order."""
-    print("vote,hour,light,temperature,humidity")
+    print("hour,light,temperature,humidity,vote")
     for at, vote in votes(int(person)):
-        print(vote, at["hour"], at["light"], at["temperature"], at["humidity"], sep=",")
+        print(at["hour"], at["light"], at["temperature"], at["humidity"], vote, sep=",")
 
 
 def crowd(url: str, fingerprint: str, people: str = "150") -> None:

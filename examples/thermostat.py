@@ -9,21 +9,27 @@ import sys
 from crowdml import Device
 
 
-def read_sensors() -> list[float]:
-    """Stand-in for real sensors: temperature, humidity, light, hour, scaled as the task says."""
-    return [random.uniform(-0.2, 0.2) for _ in range(4)]
+def read_sensors() -> dict[str, float]:
+    """Stand-in for real sensors, which give their readings in their own units."""
+    return {
+        "temperature": random.uniform(16, 26),
+        "humidity": random.uniform(30, 70),
+        "light": random.uniform(0, 1000),
+        "hour": random.uniform(7, 23),
+    }
 
 
-def ask_person(x: list[float]) -> str:
+def ask_person(readings: dict[str, float]) -> str:
     """Stand-in for a vote."""
-    return "cold" if x[0] < -0.07 else "warm" if x[0] > 0.07 else "fine"
+    temperature = readings["temperature"]
+    return "cold" if temperature < 19.5 else "warm" if temperature > 22.5 else "fine"
 
 
 def main(url: str, fingerprint: str) -> None:
     device = Device.join(url, "room", file="thermostat.device", fingerprint=fingerprint)
     for _ in range(60):
-        x = read_sensors()
-        outcome = device.add(x, ask_person(x))
+        readings = read_sensors()
+        outcome = device.add(readings, ask_person(readings))
         print(outcome)
     print(f"spent so far: ε = {device.ledger.epsilon_spent:g}")
     device.leave()

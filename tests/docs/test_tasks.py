@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from crowdml.cli import app
 from crowdml.protocol import MECHANISMS, Sensor, Task
 from crowdml.protocol.task_file import COUNTERS, EVALUATORS, TaskFile
-from tests.docs.pages import blocks, page, table_rows
+from tests.docs.pages import page, table_rows
+from tests.examples.room import room_task
 
 
 def structs() -> dict[str, type[msgspec.Struct]]:
@@ -82,10 +83,10 @@ def test_what_mechanisms_choose() -> None:
 
 
 def test_the_tutorials_task() -> None:
-    (text,) = blocks(page("docs/tutorial.md"), "toml")
-    task = Task.from_toml(text)
-    assert task.name == "room"
+    task = room_task()
     assert task.terms.private
+    assert task.terms.privacy.epsilon == 1
+    assert "Say " not in task.terms.text
 
 
 def test_the_file_to_start_from() -> None:

@@ -16,6 +16,7 @@ import pytest
 from crowdml.demo import free_port
 from tests.cli.command import environment, soon
 from tests.docs.pages import ROOT, page
+from tests.examples.room import edited
 
 TUTORIAL = page("docs/tutorial.md")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TUTORIAL, re.MULTILINE | re.DOTALL)
@@ -87,7 +88,8 @@ def test_a_reader_comes_from_a_sensor_to_a_prediction(tmp_path: Path) -> None:
     with ExitStack() as until_the_end:
         for language, block in BLOCKS:
             if language == "toml":
-                (tmp_path / "room.toml").write_text(block)
+                file = tmp_path / "room.toml"
+                file.write_text(edited(file.read_text(), block))
             elif language == "text":
                 assert block in shown
             elif language == "python":

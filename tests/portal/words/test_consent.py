@@ -9,14 +9,13 @@ from crowdml.demo.tasks import demo_task
 from crowdml.portal.pages.description import Description
 from crowdml.protocol import Task
 from crowdml.protocol.figures import written_epsilon
-from tests.docs.pages import ROOT, blocks, page
+from tests.docs.pages import ROOT
 from tests.portal.owner_browser import Portal, text_of
 from tests.servers import create, make_task
 
 FILES = sorted((ROOT / "examples").glob("*.toml"))
 EXAMPLES = [
     *(Task.from_toml(path.read_text()) for path in FILES),
-    *(Task.from_toml(block) for block in blocks(page("docs/tutorial.md"), "toml")),
     demo_task("digits", "direction", 4.0, [14]),
     make_task(
         "readings",
