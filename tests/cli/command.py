@@ -22,7 +22,7 @@ from crowdml.cli import main
 __all__ = ["COMMAND", "Command", "Here", "Ran", "environment", "soon"]
 
 COMMAND = [sys.executable, "-m", "crowdml"]
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds after which a process on a busy machine counts as hung."""
 
 
