@@ -53,8 +53,6 @@ def in_child(work: Callable[[], Any], cpu_seconds: int) -> Any:
     read, write = os.pipe()
     if not (child := os.fork()):
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-        for output in (1, 2):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), output)
         with suppress(BaseException), open(write, "wb") as pipe:
             pickle.dump(work(), pipe)
         os._exit(0)
@@ -70,6 +68,8 @@ def survives(mutant: Mutant, reach: Reach) -> bool:
     tests = reach.of(mutant)
 
     def tested() -> int:
+        for output in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output)
         sys.meta_path.insert(0, Replaced(mutant))
         return int(pytest.main([*OPTIONS, *tests]))
 
@@ -79,7 +79,7 @@ def survives(mutant: Mutant, reach: Reach) -> bool:
 
 def prepare() -> Reach:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # plugins take longer than most tests
-    hypothesis.settings.register_profile("mutants", derandomize=True, database=None)
+    hypothesis.settings.register_profile("mutants", derandomize=True, database=None, deadline=None)
     hypothesis.settings.load_profile("mutants")
     reach: Reach | None = in_child(measure, 3600)
     if reach is None:

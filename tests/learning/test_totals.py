@@ -12,11 +12,11 @@ from crowdml.privacy import Reading
 def test_every_sum() -> None:
     """Readings that do not evaluate or count are no evaluations or countings."""
     totals = Totals((0.5, 0.25))
-    report = Reading(evaluated=20, errors=3.5)
-    count = Reading(labels=(1.0, 2.0), labelled=10)
+    report = Reading(evaluated=1, errors=3.5)
+    count = Reading(labels=(1.0, 2.0), labelled=1)
     for reading, samples, staleness in ((report, 30, 2), (count, 40, 5), (Reading(), 1, 0)):
         totals = totals.plus(reading, samples, staleness)
-    assert totals == Totals((1.5, 2.25), 71, 20, 1, 3.5, 10, 1, 7)
+    assert totals == Totals((1.5, 2.25), 71, 1, 1, 3.5, 1, 1, 7)
     assert Totals.from_array(totals.to_array()) == totals
 
 

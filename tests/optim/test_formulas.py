@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from crowdml.optim import (
+    OPTIMIZERS,
     Optimizer,
     adagrad,
     average_gradient,
@@ -124,3 +125,10 @@ def test_adagrad_tames_an_outlier() -> None:
     _, after = optimizer.update(state, w, np.array([1.0, 1.0]), 1)
     assert abs(after[0] - w[0]) < 1e-6
     assert after[1] == pytest.approx(-0.1)
+
+
+def test_what_is_left_out() -> None:
+    """The power of an average is 8, and two kinds take a rate."""
+    plain, eighth = (iterates(averaged(sgd(constant(0.03)), *power))[1] for power in ((), (8.0,)))
+    assert np.array_equal(plain, eighth)
+    assert {name for name in OPTIMIZERS if OPTIMIZERS[name].has_rate} == {"sgd", "average-gradient"}

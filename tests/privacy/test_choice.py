@@ -1,6 +1,7 @@
 """One number of k: its two probabilities, the ε that they cost, and how far it pulls."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -64,6 +65,22 @@ def test_the_true_loss_is_never_above_the_claim(
     assert math.log(ratio) >= epsilon - max(1e-13, 2.0**-60 * k * math.exp(epsilon))
 
 
+def test_the_coin_is_never_above_the_exact_probability() -> None:
+    """With e^ε in 50 digits: a float's own exp is too large about every other time."""
+    with localcontext(prec=50):
+        for i in range(1, 400):
+            odds = Decimal(i / 10).exp()
+            assert Choice(2, 1, i / 10).coin <= odds / (odds + 1) * COIN
+    assert Choice(2, 1, 1e-13).coin >= COIN // 2
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("k", [3, 16, 40])
+def test_the_best_closest_pulls_most(k: int, epsilon: float) -> None:
+    pulls = [Choice(k, t, epsilon).pull for t in range(1, k)]
+    assert best_closest(k, epsilon) == 1 + int(np.argmax(pulls))
+
+
 @pytest.mark.parametrize(("k", "t", "epsilon"), [(2, 1, 0.1), (1024, 67, 4.0), (6, 1, 40.0)])
 def test_two_probabilities(k: int, t: int, epsilon: float) -> None:
     """Of floats, too: the small one is not lost where the large one is nearly 1."""
@@ -106,7 +123,7 @@ def test_the_pull_is_the_mean_of_the_chosen_normal(k: int, t: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "t", "epsilon"), [(5, 0, 1.0), (5, 5, 1.0), (1, 1, 1.0), (5, 1, 0.0), (5, 1, math.inf)]
+    ("k", "t", "epsilon"), [(5, 0, 1.0), (5, 5, 1.0), (1, 1, 1.0), (5, 1, 9e-14), (5, 1, math.inf)]
 )
 def test_what_cannot_be_chosen(k: int, t: int, epsilon: float) -> None:
     with pytest.raises(InvalidInput):

@@ -60,3 +60,8 @@ def test_codewords_look_like_normal_vectors() -> None:
     z = v @ np.linspace(-1, 1, 60) / np.sqrt(2 * (np.linspace(-1, 1, 60) ** 2).sum())
     assert z.std() == pytest.approx(1.0, rel=0.03)
     assert (z**4).mean() == pytest.approx(3.0, abs=0.35)
+
+
+def test_the_variance_of_a_number() -> None:
+    """Of the ones in a byte, over all bytes."""
+    assert np.bitwise_count(np.arange(256)).var() == module.VARIANCE

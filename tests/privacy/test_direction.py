@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import nullcontext
 from fractions import Fraction
 from typing import Any
 
@@ -629,3 +630,47 @@ def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_log_of_an_earlier_version_is_named_so() -> None:
     with pytest.raises(InvalidInput, match="An earlier version of crowdml has written this log"):
         mechanism().read(Directed(1), Place(TERMS, "ana", 1))
+
+
+def test_the_closest_come_first() -> None:
+    """Each part in the order of its numbers, against a plain sort."""
+    rng = np.random.default_rng(4)
+    for closest in (1, 5, 15):
+        door = DirectionMechanism(1.0, 16, closest, size=6)
+        for _ in range(20):
+            scores = rng.normal(size=16)
+            best = sorted(range(16), key=lambda j: -scores[j])[:closest]
+            others = set(range(16)) - set(best)
+            assert door._ranked(scores).tolist() == sorted(best) + sorted(others)
+
+
+def test_a_huge_gradient_is_a_direction_like_any_other() -> None:
+    door, g = mechanism(), np.arange(1.0, 7.0)
+    where = place(door)
+    usual, huge = (door._scores(samples(factor * g), where)[0] for factor in (1.0, 1e100))
+    assert np.allclose(usual, huge)
+
+
+@pytest.mark.parametrize(("direction", "valid"), [(-1, 0), (0, 1), (100_000, 1), (100_001, 0)])
+def test_the_range_of_a_number_on_the_wire(direction: int, valid: int) -> None:
+    with nullcontext() if valid else pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"number": 1, "direction": direction}, Directed)
+
+
+def test_what_is_known_beforehand() -> None:
+    door = mechanism(k=1001, scale=5.0)
+    assert door.length == pytest.approx(0.3 * 5 / 5)
+    assert [mechanism(k=k).private_bytes for k in (1000, 1001)] == [3, 4]
+    assert door.effort == 1001 * 6
+    assert door.truths == {role: door.choice_of(role).p for role in Role}
+    trains = mechanism(roles=Roles())
+    assert list(trains.truths) == [Role.TRAIN]
+    assert (door.evaluates, door.counts, trains.evaluates, trains.counts) == (1, 1, 0, 0)
+    explicit: dict[str, Any] = {
+        "n_classes": 0,
+        "batch": 1,
+        "checkins": 1,
+        "scale": 1.0,
+        "regularization": 0.0,
+    }
+    assert DirectionMechanism(1.0, 8, 3, 6) == DirectionMechanism(1.0, 8, 3, 6, **explicit)

@@ -101,6 +101,32 @@ def test_two_bins() -> None:
     assert 0 < GAUSSIAN.two_bins() ** 2 - 2 < 1e-15
 
 
+@LAW
+@SCALE
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_excess(law: Law, scale: float, share: float) -> None:
+    """Summed over all noise beyond k, the smallest terms first."""
+    k = round(share * scale) + (share > 0)
+    beyond = range(math.ceil(60 * scale) + k + 2, k, -1)
+    terms = [(z - k, definition.probability(z, scale, law.norm)) for z in beyond]
+    expected = tuple(math.fsum(d**power * p for d, p in terms) for power in (1, 2))
+    # A large Gaussian scale is taken as continuous.
+    off = 1e-5 if law is GAUSSIAN and scale > 100 else 1e-9
+    assert law.excess(scale, k) == pytest.approx(expected, rel=off, abs=1e-30)
+
+
+def test_gaussian_tail_is_rounded_up() -> None:
+    assert GAUSSIAN.tail(10.0, 0.01) == 33  # √(2·ln 200) = 3.255
+
+
+@LAW
+def test_outline_and_simulation(law: Law) -> None:
+    z = np.array([-2.0, 0.0, 1.0, 3.0])
+    assert np.allclose(law.outline(z), np.exp(-(abs(z) ** law.norm) / law.norm))
+    drawn = law.simulate(4000, 0.5, np.random.default_rng(5))
+    assert abs(drawn.mean()) < 0.1, "seeded"
+
+
 # Without OpenDP
 
 BLOCKED = "import sys; sys.modules['opendp'] = None\n"

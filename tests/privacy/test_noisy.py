@@ -1,5 +1,6 @@
 """Noise on averages and counts: its scale as really used, what it costs, and what comes out."""
 
+import base64
 import math
 import re
 from collections.abc import Iterator
@@ -479,3 +480,42 @@ def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
     assert door.noise_energy == pytest.approx(SIZE * variances[0] * 4.0**out.grid)
     assert [door.error_variance, door.label_variance] == pytest.approx(variances[1:])
     assert door.gradient_scale(20) == pytest.approx(spy.scales[0] * 2.0**out.grid)
+
+
+@LAW
+@pytest.mark.parametrize("n", [6, 20])
+def test_the_ends_of_what_is_plausible(law: Law, n: int) -> None:
+    """The least and the most samples are let in; counts are cut to what is possible."""
+    door = mechanism(law, batch=6, buffer=20, heldout=0.5)
+    honest = told(door, samples(n), Pseudo())
+    door.check(honest, PLACE)
+    for errors, counted in ((-3, 0), (0, 0), (2, 2), (n // 2, n // 2), (n, n // 2)):
+        reading = door.read(msgspec.structs.replace(honest, errors=errors), PLACE)
+        assert (reading.errors, reading.counted, reading.evaluated) == (errors, counted, n // 2)
+
+
+@LAW
+def test_what_is_known_beforehand(law: Law) -> None:
+    door = mechanism(law)
+    assert door.plausible_excess[0] == law.tail(1 / law.strength(0.3), 1e-9)
+    no_labels = mechanism(law, LEVELS._replace(labels=0.0), n_classes=0)
+    assert no_labels.plausible_excess[1] == 0
+    halved, whole = (mechanism(law, batch=b, heldout=h) for b, h in ((20, 0.5), (10, 0.0)))
+    assert halved.noise_energy == whole.noise_energy
+    assert [mechanism(law, n_classes=c).counts for c in (1, 3)] == [True, True]
+    assert (no_labels.counts, door.evaluates, door.numbers) == (False, True, SIZE + 1 + 3)
+    explicit = mechanism(law, batch=1, buffer=1_000_000, radius=1.0)
+    assert NoiseMechanism(law, LEVELS, 2.0, SIZE, 3, delta=door.delta) == explicit
+
+
+@pytest.mark.parametrize("size", [1, 5, 6, 7])
+def test_how_many_bytes_are_sent(size: int) -> None:
+    """As base64, with a buffer of two digits and the longest counts."""
+    encoded = len(base64.b64encode(bytes(4 * size)))
+    assert mechanism(LAPLACE, size=size).private_bytes == encoded + 4 * 2
+    rooms = []
+    for d, c in ((3, 1), (300, 100)):
+        longest = Noisy(1, 0, 0, (-(2**31 - 1),) * c, 0, bytes(4 * d))
+        door = mechanism(LAPLACE, size=d, n_classes=c)
+        rooms.append(door.largest_message - len(msgspec.json.encode(longest)))
+    assert rooms[0] == rooms[1] > 300, "the room for everything else does not depend on the size"

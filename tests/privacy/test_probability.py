@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from crowdml.models import Minibatch, Softmax
-from crowdml.privacy import Directed, DirectionMechanism, Place, Role, Roles, SystemChance
+from crowdml.privacy import (
+    Choice,
+    Directed,
+    DirectionMechanism,
+    Loss,
+    Place,
+    Role,
+    Roles,
+    SystemChance,
+    best_closest,
+)
 from crowdml.privacy.direction_channel import FIELDS
+from crowdml.privacy.shown import Watched
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3
@@ -58,3 +69,44 @@ def test_two_probabilities_bound_it(role: Role) -> None:
         for j in range(choice.k):
             p = HOW.probability(Directed(1, **{key: j}), minibatch(gain), place)
             assert choice.unlikely <= p <= choice.likely
+
+
+def test_the_dial_of_another_epsilon() -> None:
+    assert HOW.closest != best_closest(8, 2.0)
+    assert HOW.picture(2.0, 4).choice == HOW.choice
+    assert HOW.picture(1.0, 4).choice == Choice(8, best_closest(8, 1.0), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("role", "number", "says", "title"),
+    [
+        (Role.TRAIN, 5, "", "From a check-in that trains"),
+        (Role.EVALUATE, 0, "right", "From a check-in that evaluates"),
+        (Role.EVALUATE, 1, "wrong", "From a check-in that evaluates"),
+        (Role.COUNT, 2, "c", "From a check-in that counts"),
+    ],
+)
+def test_an_example(role: Role, number: int, says: str, title: str) -> None:
+    place, payload, choice = (
+        place_of(role),
+        Directed(1, **{FIELDS[role]: number}),
+        HOW.choice_of(role),
+    )
+    shown = HOW.show(payload, Watched(minibatch(1.0)), place, ["a", "b", "c"])
+    chosen = shown.chosen
+    assert chosen is not None
+    assert (shown.rows, shown.more) == ((), 0)
+    assert (str(chosen.title), chosen.number, str(chosen.says)) == (title, number, says)
+    assert (chosen.likely, chosen.unlikely) == (choice.likely, choice.unlikely)
+    assert chosen.these == HOW.probability(payload, minibatch(1.0), place)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_odds_are_a_ratio_of_probabilities(role: Role) -> None:
+    place, sides = place_of(role), [minibatch(1.0), minibatch(0.05)]
+    payloads = [Directed(1, **{FIELDS[role]: j}) for j in range(HOW.choice_of(role).k)]
+    loss, scores = HOW.odds(payloads, sides, place)["checkin"]
+    assert loss == Loss(epsilon=2.0)
+    for payload, score in zip(payloads, scores, strict=True):
+        one, two = (HOW.probability(payload, side, place) for side in sides)
+        assert score == pytest.approx(math.log(one / two))

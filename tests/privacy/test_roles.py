@@ -91,3 +91,13 @@ def test_nine_in_ten_may_do_something_else(shares: tuple[float, float]) -> None:
 def test_shares_that_are_none(shares: tuple[float, float]) -> None:
     with pytest.raises(InvalidInput, match=r"shares that add up to at most 0\.9, found"):
         Roles(*shares)
+
+
+def test_where_a_role_begins() -> None:
+    """A draw below the share has the role, and a draw at the share does not."""
+    place = Place(TERMS, FIRST[1], 1)
+    word, draw = 2**32, place.draw("role")
+    assert draw < 0.9 * word
+    at, above = draw / word, (draw + 1) / word
+    assert [Roles(share).of(place) for share in (at, above)] == [Role.TRAIN, Role.EVALUATE]
+    assert [Roles(0.0, share).of(place) for share in (at, above)] == [Role.TRAIN, Role.COUNT]

@@ -98,3 +98,10 @@ def test_an_example_shows_six_numbers_of_each_kind(heldout: float) -> None:
     assert shown.rows[6][1:] == (wrong, payload.errors)
     assert [row[1:] for row in shown.rows[7:]] == list(zip([5, 7, 8], payload.labels, strict=True))
     assert (shown.more, shown.chosen) == (2, None)
+
+
+def test_an_example_that_shows_everything() -> None:
+    made, watched = mechanism(LAPLACE), Watched(Given(np.array([0.5, 0.25]), w=np.zeros(2)))
+    payload = made.make_payload(watched, made.event(20), PLACE, Pseudo())
+    shown = made.show(payload, watched, PLACE, ["a", "b", "c"])
+    assert (len(shown.rows), shown.more) == (2 + 1 + 3, 0)

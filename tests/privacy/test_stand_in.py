@@ -8,6 +8,7 @@ import pytest
 
 from crowdml.privacy import LAPLACE, Choice, DirectionMechanism, Levels, Loss, NoiseMechanism
 from crowdml.privacy.direction_stand_in import draw_pulls
+from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 
 DIRECTED = DirectionMechanism(4.0, 256, 20, size=3, batch=2)
@@ -54,11 +55,11 @@ def test_ranks_are_drawn_as_the_mechanism_draws_them() -> None:
     p, end = choice.p, 1 - 2**-53
     shares = [
         *(p * np.array([0.0, 0.3, 0.4, 0.7, end])),
-        *(p + (1 - p) * np.array([0.0, 0.15, end])),
+        *(p + (1 - p) * np.array([0.0, 0.15, 0.7, end])),
     ]
     rng = Fixed([float(share) for share in shares])
     z = draw_pulls(choice, len(shares), cast(Any, rng))
-    ranks = [1, 1, 2, 3, 3, 4, 5, 10]
+    ranks = [1, 1, 2, 3, 3, 4, 5, 8, 10]
     assert rng.asked == [ranks, [11 - rank for rank in ranks]]
     np.testing.assert_allclose(z, 1.2815515655)
     assert DIRECTED.stand_in(True).draws(2, np.random.default_rng(0)).shape == (2, 2)
@@ -68,7 +69,7 @@ def test_without_noise_a_direction_is_shortened_only() -> None:
     stand_in, rng = DIRECTED.stand_in(False), np.random.default_rng(0)
     draws = stand_in.draws(2, rng)
     assert draws.tolist() == [[0, 0], [0, 0]]
-    for length, expected in ((0.0, 0.0), (0.1, 0.1), (5.0, 0.15)):
+    for length, expected in ((0.0, 0.0), (0.1, 0.1), (0.9, 0.15), (5.0, 0.15)):
         found = stand_in.hide(np.array([0.0, length]), 1, draws[0], rng)
         np.testing.assert_allclose(found, [0, expected])
     assert (stand_in.scale(1), stand_in.noise_energy) == (0, 0)
@@ -92,3 +93,4 @@ def test_a_direction_costs_the_same_however_many_samples() -> None:
     assert DIRECTED.stand_in(True).losses(20) == (Loss(epsilon=4.0), Loss(epsilon=4.0))
     assert DIRECTED.stand_in(False).losses(20) == (Loss(epsilon=math.inf),) * 2
     assert not DIRECTED.stand_in(True).lengths_vary
+    assert StandIn.scale(DIRECTED.stand_in(True), 20) == 0, "unless a mechanism says otherwise"

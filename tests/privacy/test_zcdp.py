@@ -45,3 +45,10 @@ def test_losses_add_up_in_their_own_units() -> None:
     assert (pure + rho).total == pytest.approx(0.5 + epsilon_of(0.1, 1e-6))
     assert Loss(rho=math.inf, delta=1e-6).total == math.inf
     assert Loss().total == 0.0
+
+
+def test_round_numbers_and_none() -> None:
+    assert epsilon_of(0.0, 1e-6) == 0
+    assert epsilon_of(1.0, 1e-6) == pytest.approx(epsilon_of(1 + 1e-9, 1e-6), rel=1e-8)
+    assert Loss(0.5, 0.25, 1e-6).times(3) == Loss(1.5, 0.75, 1e-6)
+    assert Loss.sum([]) == Loss()

@@ -1,0 +1,42 @@
+"""What every mechanism shares: readings, errors, the choice of samples, and what it inherits."""
+
+from collections import Counter
+from itertools import product
+from typing import cast
+
+from crowdml.privacy import Implausible, Mechanism, Reading
+from crowdml.privacy.minibatch import choose
+
+
+class Drawn:
+    """Chance from a list."""
+
+    def __init__(self, *draws: int) -> None:
+        self._draws = iter(draws)
+
+    def below(self, n: int) -> int:
+        drawn = next(self._draws)
+        assert drawn < n
+        return drawn
+
+
+def test_all_choices_of_samples_are_equally_likely() -> None:
+    """Two of four, over all draws: each of the six pairs comes twice."""
+    pairs = Counter(
+        tuple(choose(4, 2, Drawn(*draws)).nonzero()[0].tolist())
+        for draws in product(range(4), range(3))
+    )
+    assert pairs == dict.fromkeys([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], 2)
+
+
+def test_a_mechanism_whose_checkins_all_train_inherits_the_rest() -> None:
+    plain = cast(Mechanism, type("Plain", (Mechanism,), {})())
+    assert (plain.lengths_vary, plain.evaluates, plain.counts) == (True, False, False)
+    assert (plain.numbers, plain.error_variance, plain.label_variance) == (1, 0, 0)
+    assert plain.counted_at(0.25, 20) == (5, 3.75)
+    assert Reading() == (None, 0, 0.0, 0, (), 0)
+
+
+def test_what_is_implausible_says_so() -> None:
+    error = Implausible("too-few-samples", "samples must be at least 3, found 2.")
+    assert (error.kind, str(error)) == ("too-few-samples", "samples must be at least 3, found 2.")
