@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_a_file_that_is_no_pilot(portal: Portal, data: bytes, said: str) -> None
 
 def test_in_german(portal: Portal) -> None:
     with portal.owner() as browser:
-        german = {"Accept-Language": "de"}
+        german: Any = {"Accept-Language": "de"}
         assert "60 Zeilen" in text_of(upload(browser, pilot(), **german))
         wrong = upload(browser, b"a,y\n1,x\ntwo,z\n" + b"3,x\n4,z\n" * 20, **german)
         assert "Zeile 3, Spalte 'a'" in text_of(wrong)
