@@ -50,7 +50,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
         errors = ", ".join(
             say(
                 "{error} at ε = {epsilon}",
-                error=percent(each.error),
+                error=percent(each.error, 1),
                 epsilon=epsilon_words(each.epsilon),
             )
             for each in self.options
@@ -65,14 +65,14 @@ class PilotPlan(msgspec.Struct, frozen=True):
                 SENTENCES[best.verdict],
                 people=say(counted("person", self.devices)),
                 epsilon=epsilon_words(best.epsilon),
-                before=percent(self.pilot_error),
-                after=percent(best.error),
-                low=percent(best.low),
-                high=percent(best.high),
+                before=percent(self.pilot_error, 1),
+                after=percent(best.error, 1),
+                low=percent(best.low, 1),
+                high=percent(best.high, 1),
             ),
             say(
                 "Guessing has {guess}. The same crowd has {errors}.",
-                guess=percent(self.guess_error),
+                guess=percent(self.guess_error, 1),
                 errors=errors,
             ),
             say("A small pilot does not show how different many people are."),
