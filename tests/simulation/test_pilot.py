@@ -13,12 +13,16 @@ from crowdml.simulation import (
     Plan,
     Setting,
     StartPoint,
+    central_batch,
+    error_rate,
     load_activity,
+    model_for,
     set_aside,
     simulate,
 )
 from crowdml.simulation import pilot as pilots
 from crowdml.simulation.trial import run_trial
+from tests.simulation.climate import after_a_pilot
 from tests.simulation.toy import classes
 
 CROWD = Crowd(devices=100, batch=52, pilot=120)
@@ -77,6 +81,41 @@ def test_a_pilot_makes_a_small_epsilon_usable() -> None:
     assert started.pilot_error is not None
     assert zero.pilot_error is None
     assert started.final <= started.pilot_error + 0.01
+
+
+def test_a_crowd_walks_away_from_one_odd_person() -> None:
+    """Ten pilots of one person each, with this seed; the oddest of them errs at 0.084 alone.
+
+    Without the factor (1 + 6/P) of its reach, the crowd is left at 0.035 there.
+    """
+    plan = Plan(replace(CROWD, pilot_people=1), Learning(epsilon=4.0))
+    (curve,) = simulate(load_activity(), [plan], trials=10, seed=1, points=1)
+    assert curve.errors[:, 0].max() > 0.08
+    assert curve.errors[:, -1].max() <= 0.02
+
+
+def test_readings_in_their_own_units_after_a_pilot_of_two() -> None:
+    """The mean of ten crowds at ε = 2, each with its own pilot; all of it is seeded.
+
+    The middle label needs intercepts, and a start: the default from zero is far from both.
+    """
+    errors = []
+    for seed in range(10):
+        data, start = after_a_pilot(seed, intercept=True)
+        learnings = (
+            Learning(epsilon=2.0, intercept=True, start=start),
+            Learning(epsilon=2.0),
+            Learning(epsilon=2.0, intercept=True),
+        )
+        plans = [Plan(Crowd(devices=120, batch=40), learning) for learning in learnings]
+        curves = simulate(data, plans, seed=seed, points=1)
+        seen, model = data.bounded(2), model_for(learnings[0], data)
+        w = central_batch(model, seen.x_train, seen.y_train, 1e-6)
+        central = error_rate(model, w, seen.x_test, seen.y_test)
+        errors.append([central, *(curve.final for curve in curves)])
+    central, started, plain, zero = np.mean(errors, axis=0)
+    assert started <= central + 0.03
+    assert min(plain, zero) > central + 0.15
 
 
 def test_devices_count_the_crowd_alone() -> None:
