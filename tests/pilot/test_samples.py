@@ -1,19 +1,21 @@
 """A pilot's rows, read as the devices of a task would read them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from crowdml.errors import InvalidInput
 from crowdml.pilot import read_samples
-from crowdml.tables import read_table
+from crowdml.tables import Table, read_table
 from tests.servers import make_task
 
-NAMED = {"features__count": 2, "features__names": ["light", "warmth"]}
-LABELS = {"target__labels": ["cold", "warm"]}
+NAMED: dict[str, Any] = {"features__count": 2, "features__names": ["light", "warmth"]}
+LABELS: dict[str, Any] = {"target__labels": ["cold", "warm"]}
 
 
-def table(text: str, name: str = "pilot.csv"):  # type: ignore[no-untyped-def]
-    return read_table(text.encode(), name=name)
+def table(text: str) -> Table:
+    return read_table(text.encode(), name="pilot.csv")
 
 
 def test_columns_are_found_by_name_and_labels_by_the_task() -> None:

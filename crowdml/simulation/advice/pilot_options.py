@@ -18,7 +18,7 @@ PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
 
 @dataclass(frozen=True)
 class EpsilonOption(Option):
-    """The task's settings at one ε. `std` is the spread of what the crowd adds to its start.
+    """The task's settings at one ε. The spread is that of what the crowd adds to its start.
 
     Args:
         epsilon: As in a task file.
@@ -46,8 +46,8 @@ class EpsilonOption(Option):
 class PilotAdvice(Advice):
     """What to expect of a crowd that starts from a pilot; all errors are means over turns.
 
-    `options` are 0.5, 1, 2, 4 and 8 as ε, and the task's own; the smallest first. `devices_needed`
-    is 0 where the pilot alone has the target error.
+    Options are ε = 0.5, 1, 2, 4 and 8, and the task's own; the smallest comes first. No devices are
+    needed where the pilot alone has the target error.
 
     Args:
         pilot_error: The error of the start alone, in the same turns.
