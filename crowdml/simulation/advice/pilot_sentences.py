@@ -61,7 +61,7 @@ def what_to_do(enough: int | None, most: int | None) -> str:
     if enough is not None:
         return f"ask {enough:,}, or do not ask"
     if most is not None:
-        return f"{most:,} do not improve it either, so do not ask"
+        return f"nor do {most:,} who draw from the same rows"
     return "ask many more, or do not ask"
 
 
@@ -88,7 +88,10 @@ def what_is_unknown(
         them = "1 person" if people == 1 else f"{people:,} people"
         words = f"A pilot of {them} does not show how different {devices:,} are."
     if cross_fitted:
-        return words
+        return (
+            f"{words} Simulated people draw from two fifths of the rows; real people bring new "
+            "ones, so a real crowd may add more."
+        )
     other = "" if start_rows is None else f", which had {start_rows:,}"
     return (
         f"{words} These {rows:,} rows are not the pilot of the start{other}: every crowd starts "
