@@ -323,6 +323,12 @@ def mean_gradient(terms: Terms, w: list[float], samples: list[Sample]) -> list[f
 # Samples
 
 
+def without_unit(header: str, names: list[str]) -> str:
+    """The name in a header such as `light [lux]`, where the task calls the column `light`."""
+    name = re.sub(r"\s*[\[(][^\[\]()]*[\])]$", "", header)
+    return name if header not in names and name in names else header
+
+
 class Layout:
     """How a source is written, as its first line shows: lines of JSON, or CSV with a header or not.
 
@@ -332,7 +338,7 @@ class Layout:
     def __init__(self, terms: Terms, source: str, first: str) -> None:
         self.terms, self.json = terms, first.lstrip().startswith("{")
         self.delimiter = "," if self.json else max(",;\t", key=first.count)
-        self.header = [cell.strip() for cell in self.cells(first)]
+        self.header = [without_unit(cell.strip(), terms.names) for cell in self.cells(first)]
         self.ignored: set[str] = set()
         if self.json or any(is_number(self.decimal(cell)) for cell in self.header[:-1]):
             self.delimiter, self.header = ",", []

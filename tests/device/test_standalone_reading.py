@@ -53,6 +53,10 @@ def read(path: Path, text: str, terms: standalone.Terms) -> list[Any]:
         ("51,18,550,walk\n", f"{COMMAS}; columns in the order of the task."),
         ("light,y,humidity,temperature\n550,walk,51,18\n", f"{COMMAS}; columns by name."),
         (
+            "light [lux],y,humidity (%),temperature\n550,walk,51,18\n",
+            f"{COMMAS}; columns by name.",
+        ),
+        (
             "temperature,Label,light,humidity,id\n18,walk,550,51,7\n",
             f"{COMMAS}; columns by name.\nignored columns: id",
         ),
