@@ -80,8 +80,7 @@ def join(
     with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
         view = transport.task()
     offer = read_terms(view, name)
-    path = file or default_file(name)
-    known = limits_in(path)
+    known = limits_in(path := file or default_file(name))
     limits = _changed(known or default_limits(offer.terms), sample_limit, device_limit)
     with closing(Account(path.parent)) as account:
         before = told_before(account.statement)

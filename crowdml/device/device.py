@@ -53,14 +53,12 @@ class Device:
     ) -> None:
         self._store = store
         self._waiting = waiting or Waiting()
-        self._voice = Notices()
+        self._notices = Notices()
         self._lock = threading.RLock()
         self._membership = Membership(store, transport, self._waiting)
         self._model = CurrentModel(self._membership)
-        chance = chance or SystemChance()
-        self._exchange = Exchange(
-            store, self._membership, chance, self._waiting, self._voice, on_step
-        )
+        settings = (chance or SystemChance(), self._waiting, self._notices, on_step)
+        self._exchange = Exchange(store, self._membership, *settings)
 
     @classmethod
     def join(
@@ -220,7 +218,7 @@ class Device:
             except TakenBefore:
                 return Outcome.TAKEN
             if summary is None:
-                self._voice.say(f"the buffer is full: collection has stopped ({outcome}).")
+                self._notices.say(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL
             return self._exchange.sync(summary)
 
@@ -288,7 +286,7 @@ class Device:
         What was told stays in the account, and with `erase=False` the ledger in the file too.
         """
         with self._lock:
-            self._membership.leave(erase, self._voice)
+            self._membership.leave(erase, self._notices)
 
     def close(self) -> None:
         """Close the connection and the file. Nothing is lost: `Device` opens it again."""
