@@ -79,7 +79,7 @@ def visible(text: object) -> str:
 
 FLAG, POSITIVE, TEXT = (bool, False, True), (float, 1e-9, 1e9), (str, 0, 2000)
 WHO = ("owner", "contact", "purpose")
-MANY = 100_000
+MANY, COUNT = 100_000, (int, 1, 10**9)
 SENSOR = {
     "kind": (str, 1, 40), "rate": (float, 0.01, 1000), "window": (int, 1, 4096),
     "transform": {"amplitudes", "spectrum", "summary", "values"},
@@ -87,7 +87,7 @@ SENSOR = {
     "trigger": {"always", "label-change"}, "fields": (list, 0, 200),
 }  # fmt: skip
 START = {
-    "sha256": (str, 64, 64), "rows": [(int, 1, 10**9)], "people": [(int, 1, 10**9)], "words": TEXT,
+    "sha256": (str, 64, 64), "rows": [COUNT], "people": [COUNT], "words": TEXT,
 }  # fmt: skip
 TERMS = {
     "task": (str, 1, 63), **dict.fromkeys(WHO, (str, 1, 200)), "purpose": (str, 1, 2000),
@@ -719,13 +719,13 @@ def start_said(terms: Terms) -> str:
     if not terms.start:
         return ""
     rows, people, words = (terms.start[name] for name in ("rows", "people", "words"))
-    pilot = "a pilot of 1 sample" if rows == 1 else f"a pilot of {rows or 0:,} samples"
-    if rows is None:
-        pilot = "one that was learnt before"
-    elif people is not None:
-        pilot += " of 1 person" if people == 1 else f" of {people:,} people"
+    start = "one that was learnt before"
+    if rows is not None:
+        start = "a pilot of " + ("1 sample" if rows == 1 else f"{rows:,} samples")
+        if people is not None:
+            start += " of 1 person" if people == 1 else f" of {people:,} people"
     about = f" ({visible(words)})" if words else ""
-    return f"\nStarts with:   The model starts from {pilot}{about}."
+    return f"\nStarts with:   The model starts from {start}{about}."
 
 
 def texts(document: Any, *names: str) -> dict[str, str]:

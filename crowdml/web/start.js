@@ -26,10 +26,11 @@ export const START = section({
  * @param {Start} start
  */
 export function startPhrase({ rows, people, words }) {
-  if (rows === null)
+  if (rows === null) {
     return words
       ? phrase("The model starts from one that was learnt before ({words}).", { words })
       : phrase("The model starts from one that was learnt before.");
+  }
   const samples = counted("sample", rows);
   const from = people === null ? undefined : counted("person", people);
   const pilot = from ? phrase("{samples} of {people}", { samples, people: from }) : samples;

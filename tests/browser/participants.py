@@ -53,8 +53,11 @@ HIDE = """(hidden) => {
 }"""
 
 
-def phone_task(name: str = "moving", **changes: Any) -> Task:
-    """A task for phones with samples in quick succession; `table__key=value` changes a line."""
+def phone_task(name: str = "moving", start: Any = None, **changes: Any) -> Task:
+    """A task for phones with samples in quick succession; `table__key=value` changes a line.
+
+    `start` is the `Start` that its line `model.start` stands for.
+    """
     tables: dict[str, dict[str, Any]] = {
         "": {
             "name": name,
@@ -90,7 +93,8 @@ def phone_task(name: str = "moving", **changes: Any) -> Task:
                     if value is not None
                 ),
             )
-        )
+        ),
+        start=start,
     )
 
 

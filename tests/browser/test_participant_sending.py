@@ -3,10 +3,14 @@
 import base64
 import json
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Route, expect
 
+from crowdml.learnt import Start
+from crowdml.protocol import Task
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task, running, serving
@@ -17,7 +21,7 @@ from tests.browser.portals import Portal
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     names = ("moving", "killed", "offline", "hidden", "halted", "twins", "jumpy")
     tasks = [phone_task(name) for name in names]
-    with serving(tmp_path_factory.mktemp("sending"), *tasks) as portal:
+    with serving(tmp_path_factory.mktemp("sending"), *tasks, _piloted()) as portal:
         yield portal
 
 
@@ -41,6 +45,39 @@ def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) ->
     participant.tap("Pause")
     _check_what_was_sent(participant)
     inspect(page, "sent")
+
+
+def _piloted() -> Task:
+    """A task with constants for the sensor's features, and a start."""
+    constants: dict[str, Any] = {"center": (0.1,) * 9, "scale": (0.5,) * 9, "length": 4.0}
+    weights = np.outer([1.0, 0.5, -1.5], np.linspace(0.1, 0.9, 9))
+    labels = ("Still", "Walking", "Jogging")
+    return phone_task(
+        "piloted",
+        start=Start("softmax", labels, weights, norm=1, rows=200, people=4, **constants),
+        model__start="a.start.npz",
+        model__pilot="two afternoons",
+        **{f"features__{name}": value for name, value in constants.items()},
+    )
+
+
+def test_a_start_is_told_and_checked(browse: Browse, server: Portal) -> None:
+    """The first check-out has the hash of the terms, so a check-in of constants and all is made."""
+    page = browse(server, "phone-light")
+    participant = Participant(page, server, "piloted").open()
+    said = "The model starts from a pilot of 200 samples of 4 people (two afternoons)."
+    expect(page.locator("#start-said")).to_have_text(said)
+    participant.agree(1000).tap("Walking")
+    kept: list[Any] = []
+
+    def has_kept_one() -> bool:
+        kept.extend(participant.stored()["buffer"])
+        return len(kept) > 0
+
+    participant.until(has_kept_one)
+    # A phone that lies still has a spectrum of one bin: (1 − 0.1)/0.5/4, and −0.1/0.5/4.
+    assert kept[0]["x"] == pytest.approx([0.45] + [-0.05] * 8, abs=1e-3)
+    participant.until_applied(1)
 
 
 def _check_what_was_sent(participant: Participant) -> None:

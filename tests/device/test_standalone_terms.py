@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from crowdml import one_file_device as standalone
@@ -26,6 +26,7 @@ DOCUMENT: dict[str, Any] = json.loads(
     make_task(privacy__mechanism="direction", privacy__epsilon=4.0).terms.text
 )
 DOCUMENT["features"]["sensor"] = SENSOR
+DOCUMENT["model"]["start"] = {"sha256": "0" * 64, "rows": 200, "people": 4, "words": "a pilot"}
 NAMED: dict[str, Any] = {
     "count": 2, "description": "", "sensor": None, "names": ["a", "b"], "center": [0.5, -3],
     "scale": [1, 2], "length": 2.9, "missing": "center",
@@ -106,8 +107,8 @@ OPTIONAL = [("features", name) for name in standalone.COLUMNS] + [("model", "sta
 
 def test_the_terms_that_are_changed_below() -> None:
     assert accepts(DOCUMENT)
-    assert len(RANGES) == 22
-    assert len(PATHS) == 47
+    assert len(RANGES) == 24
+    assert len(PATHS) == 52
 
 
 @pytest.mark.parametrize(("path", "least", "most", "whole"), RANGES)
@@ -143,6 +144,8 @@ anything = st.recursive(
 )  # fmt: skip
 
 
+# On a busy machine, values of any shape may take long to draw.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(path=st.sampled_from(PATHS), value=anything)
 @example(path=("model", "clip"), value=-1.0)
 @example(path=("privacy", "epsilon"), value=-4.0)

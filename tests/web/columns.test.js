@@ -58,6 +58,7 @@ test("where the model starts from is one sentence", () => {
   const said = (/** @type {object} */ changes) => write(startPhrase({ ...start, ...changes }));
   assert.equal(said({}), "The model starts from a pilot of 200 samples of 4 people (our own rooms).");
   assert.equal(said({ rows: 1, people: 1, words: "" }), "The model starts from a pilot of 1 sample of 1 person.");
-  assert.equal(said({ people: null }), "The model starts from a pilot of 200 samples (our own rooms).");
   assert.equal(said({ rows: null }), "The model starts from one that was learnt before (our own rooms).");
+  assert.equal(said({ rows: null, words: "" }), "The model starts from one that was learnt before.");
+  assert.equal(said({ people: null }), "The model starts from a pilot of 200 samples (our own rooms).");
 });

@@ -19,7 +19,7 @@ EXAMPLES = [
     *(Task.from_toml(block) for block in blocks(page("docs/tutorial.md"), "toml")),
     demo_task("digits", "direction", 4.0, [14]),
     make_task(
-        "room",
+        "readings",
         features__names=["light", "warmth"],
         features__count=2,
         features__center=[300.0, 21.0],
