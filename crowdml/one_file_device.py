@@ -380,7 +380,7 @@ class Layout:
         return x, y
 
     def keys(self, found: list[str]) -> list[str]:
-        """The names of the columns to read, in the order of the task, then that of the label."""
+        """The names of the columns to read, in the order of the task, then the label's name."""
         names, others = self.terms.names, [name for name in found if name not in self.terms.names]
         for name in names:
             if name not in found:

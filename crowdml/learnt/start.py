@@ -19,7 +19,7 @@ __all__ = ["Start", "read_start", "start_of", "write_start"]
 
 FORMAT = "crowdml start 1"
 LARGEST = 1e30
-"""Of a parameter; a larger one is no fit, and might not be finite as a float32."""
+"""The largest parameter: a larger one is not a fit, and may not be finite as a float32."""
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 Size = Annotated[float, msgspec.Meta(ge=0, le=LARGEST)]

@@ -1,4 +1,4 @@
-"""A draft of a task: all that a pilot can say about it, ready to be read by its owner."""
+"""A draft of a task, made from a pilot, for its owner to read."""
 
 import math
 from collections.abc import Sequence

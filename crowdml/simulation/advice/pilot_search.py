@@ -47,7 +47,7 @@ STUDENT = 2.13
 """Student's 95 % quantile for the means of five turns."""
 
 MORE = (3, 10, 30, 100)
-"""Where a crowd adds nothing, crowds so many times as large are tried."""
+"""How much larger the crowds are that are tried where a crowd adds nothing."""
 
 FEWER_OR_MORE = tuple(2 ** (half / 2) for half in range(-8, 13))
 """Sizes of crowds that are tried for a target error, in units of the expected one."""
@@ -192,7 +192,7 @@ class _Crowds:
         return float(np.mean([getattr(turn, name) for turn in self.turns]))
 
     def added(self, curve: Curve) -> Array:
-        """The error of each crowd less that of its start, turns × trials."""
+        """The error of each crowd minus the error of its start, turns × trials."""
         alone = np.array([[turn.pilot_error] for turn in self.turns])
         added: Array = curve.errors[:, -1].reshape(len(self.turns), -1) - alone
         return added

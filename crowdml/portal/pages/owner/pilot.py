@@ -50,7 +50,7 @@ class Pilot(NamedTuple):
 
     @classmethod
     def of(cls, posted: Posted) -> "Pilot | None":
-        """The pilot in a form; `InvalidTask` if what it carries is no start."""
+        """Return the pilot in a form; `InvalidTask` if its text is not a start."""
         text = posted.get(START, "")
         if not text:
             return None
