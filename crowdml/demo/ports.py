@@ -1,5 +1,6 @@
 """Ports of this machine for servers that are about to start."""
 
+import atexit
 import itertools
 import socket
 from functools import cache
@@ -36,6 +37,7 @@ def _claim() -> socket.socket:
     for first in range(FIRST, LAST, BLOCK):
         claim = _bound(first)
         if claim is not None:
+            atexit.register(claim.close)
             return claim
     raise CrowdmlError(f"no block of ports from {FIRST} to {LAST} is free. Stop some servers.")
 

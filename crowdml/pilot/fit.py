@@ -118,7 +118,7 @@ def _fit(model: Model, x: Array, y: Array, regularization: float, start: Array) 
 
 
 def choose_folds(y: Array, people: Ints | None, model: Model, rng: np.random.Generator) -> Ints:
-    """Choose the fold of each row, 0 … 4; a person's rows share one where there are enough people."""
+    """Choose the fold of each row, 0 … 4; a person's rows share one if there are enough people."""
     names, person = np.unique(np.zeros(len(y)) if people is None else people, return_inverse=True)
     if len(names) >= FOLDS:
         fold_of_person = rng.permutation(len(names)) % FOLDS

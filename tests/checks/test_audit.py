@@ -149,9 +149,9 @@ def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
             return int(order[chance.below(t)])
         return int(order[t + chance.below(self.k - t)])
 
-    assert found(2.0, Role.TRAIN, 6000, directions=8).passed
+    assert found(2.0, Role.TRAIN, 20_000).passed
     monkeypatch.setattr(Choice, "choose", choose)
-    assert not found(2.0, Role.TRAIN, 6000, directions=8).passed
+    assert not found(2.0, Role.TRAIN, 20_000).passed
 
 
 def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ class Lopsided(Pseudo):
 @pytest.mark.parametrize("role", [Role.TRAIN, Role.COUNT])
 def test_finds_a_choice_that_is_not_uniform(role: Role) -> None:
     """Right or wrong leaves one other number, of which there is nothing to choose."""
-    assert not found(0.5, role, 8000, Python(Lopsided()), directions=8).passed
+    assert not found(0.5, role, 20_000, Python(Lopsided()), directions=8).passed
 
 
 def test_finds_a_choice_that_looks_at_the_codebook(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_finds_the_truth_said_too_often(role: Role, monkeypatch: pytest.MonkeyPa
         return truth if chance.below(2) == 0 else right(truth, choice, chance)
 
     monkeypatch.setattr(DirectionMechanism, "_respond", staticmethod(respond))
-    assert not found(4.0, role, 12_000).passed
+    assert not found(4.0, role, 20_000).passed
     assert found(4.0, Role.TRAIN, 6000).passed
 
 
@@ -270,10 +270,10 @@ def test_exact_noise_passes() -> None:
 @pytest.mark.parametrize(
     ("name", "part", "epsilon", "trials", "share"),
     [
-        ("laplace", "checkin", 3.0, 8000, 0.6),
-        ("laplace", "heldout", 3.0, 4000, 0.6),
-        ("gaussian", "checkin", 4.0, 8000, 0.5),
-        ("gaussian", "heldout", 20.0, 3000, 0.6),
+        ("laplace", "checkin", 3.0, 32_000, 0.7),
+        ("laplace", "heldout", 3.0, 8000, 0.7),
+        ("gaussian", "checkin", 4.0, 20_000, 0.6),
+        ("gaussian", "heldout", 20.0, 6000, 0.7),
     ],
 )
 def test_most_of_the_claim_is_proved_of_whole_checkins(

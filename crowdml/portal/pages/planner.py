@@ -108,7 +108,8 @@ class Planner:
         command = (*self._command, *options)
         answer = await run_child(command, text.encode(), self._seconds, closing)
         if answer is None:
-            return _elsewhere(too_late(self._seconds, closing))
+            why = too_late(self._seconds, closing)
+            return Forecast(why=why) if closing.is_set() else _elsewhere(why)
         if answer.code == 0:
             return Forecast(msgspec.json.decode(answer.out, type=Expectation))
         if answer.error:

@@ -19,7 +19,7 @@ from crowdml.simulation import (
     load_activity,
     simulate,
 )
-from crowdml.simulation.advice import search
+from crowdml.simulation.advice import plans
 from crowdml.simulation.advice.advice import Option
 from crowdml.simulation.advice.sentences import judge
 from crowdml.simulation.datasets import DIFFICULTIES, synthetic
@@ -171,7 +171,7 @@ def test_the_verdict_is_the_share_of_what_could_be_learnt(error: float, verdict:
 
 
 def test_of_a_crowd_that_is_too_large_a_part_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MOST_NUMBERS", 20_000)
+    monkeypatch.setattr(plans, "MOST_NUMBERS", 20_000)
     found = advise(task(), Gathering(10_000, 20), mechanisms=["direction"], trials=1)
     assert found.sentence.startswith("A part of this crowd ")
     assert "100 of 10,000 devices should reach" in found.sentence
