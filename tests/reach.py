@@ -31,11 +31,16 @@ class Reach(NamedTuple):
     libraries: list[str]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests that reach a mutant, the quickest first; for imports, those of the file."""
+        """The tests that reach a mutant, the quickest first.
+
+        What runs in an import, such as a constant, may matter to every test beside those that
+        reach another line of the file.
+        """
         lines = self.tests.get(mutant.file, {})
         found = set[str]().union(*(lines.get(line, ()) for line in mutant.lines))
         if "" in found:
-            found = set[str]().union(*lines.values()) - {""} or set(self.seconds)
+            files = {test.partition("::")[0] for tests in lines.values() for test in tests} - {""}
+            found = {t for t in self.seconds if not files or t.partition("::")[0] in files}
         return sorted(found, key=self.seconds.__getitem__)
 
 
