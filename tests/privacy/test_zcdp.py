@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdml.privacy import Loss, epsilon_of, rho_of
+from crowdml.privacy import PRIVATE_UP_TO, Loss, epsilon_of, rho_of
 
 
 def gaussian_delta(epsilon: float, rho: float) -> float:
@@ -52,3 +52,8 @@ def test_round_numbers_and_none() -> None:
     assert epsilon_of(1.0, 1e-6) == pytest.approx(epsilon_of(1 + 1e-9, 1e-6), rel=1e-8)
     assert Loss(0.5, 0.25, 1e-6).times(3) == Loss(1.5, 0.75, 1e-6)
     assert Loss.sum([]) == Loss()
+
+
+def test_up_to_where_a_guess_is_no_certainty() -> None:
+    """The largest ε that is called private: a factor of half a billion."""
+    assert math.exp(PRIVATE_UP_TO) == pytest.approx(0.5e9, rel=0.1)
