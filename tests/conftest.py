@@ -1,6 +1,13 @@
-"""Which tests run in the same process, where several share the work."""
+"""Which tests run in the same process, where several share the work; and how long examples take."""
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is slow, and that is not a fault of what is tested.
+settings.register_profile(
+    "steady", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 SHARED = {"found": "reproduction", "portal": "portal"}
 """What takes long to make once for all tests that look at it."""
