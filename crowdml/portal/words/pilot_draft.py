@@ -58,7 +58,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
         return [
             say(
                 "Recommended: ε = {epsilon}. Of those tried, it is the smallest whose error is "
-                "within 1 % of the best one’s.",
+                "at most one percentage point above the error of the largest ε.",
                 epsilon=epsilon_words(best.epsilon),
             ),
             say(
