@@ -77,10 +77,11 @@ def analyse(data: Dataset, devices: int = 1000, repeats: int = 20, seed: int = 0
 def gradient_noise(
     model: Model, data: Dataset, batch: int, repeats: int, rng: np.random.Generator
 ) -> Measured:
-    """E‖ĝ‖² = E‖g‖²/b + 32·C·D/(bε)², with exact noise, at w = 0.
+    """Measure E‖ĝ‖² beside the paper's E‖g‖²/b + 32·C·D/(bε)², with exact noise, at w = 0.
 
-    Each of the C·D parameters gets Laplace noise of scale 4/(bε), whose variance is 32/(bε)²; so
-    the formula's D must be the number of parameters.
+    The formula leaves out (1 − 1/b)·‖E g‖², which is small beside the noise of a small batch. Each
+    of the C·D parameters gets Laplace noise of scale 4/(bε), whose variance is 32/(bε)²; so the
+    formula's D must be the number of parameters.
 
     Paper: Section IV-A, Eq. (13).
     """

@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 __all__ = ["ChildAnswer", "run_child"]
 
+NICENESS = 5
+"""Another process that is busy gets three times as much of a processor."""
+
 log = logging.getLogger("crowdml.portal")
 
 
@@ -52,7 +55,7 @@ async def run_child(
             *command, stdin=file, stdout=pipe, stderr=pipe, env=environment
         )
     with suppress(ProcessLookupError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, 10)
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
     said = asyncio.create_task(process.communicate())
     ended = asyncio.create_task(closing.wait())
     try:

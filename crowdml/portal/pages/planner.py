@@ -26,8 +26,9 @@ LARGE = 2_000_000
 
 COMMAND = (sys.executable, "-P", "-m", "crowdml", "plan", "-", "--json")
 DRAFT_COMMAND = (*COMMAND[:4], "task", "new", "pilot", "--pilot", "-", "--json")
-DRAFT_SECONDS = 120.0
-"""A pilot is read, fitted and, if the owner names a crowd, planned on: an owner may wait for it."""
+SECONDS = 120.0
+"""The most that an owner waits for a simulation or for a pilot. Both take a few seconds of a quiet
+machine; on a busy one they run behind everything else."""
 
 log = logging.getLogger("crowdml.portal")
 
@@ -64,7 +65,7 @@ class Planner:
     """
 
     def __init__(
-        self, command: Sequence[str] = COMMAND, seconds: float = 30.0, most_waiting: int = 3
+        self, command: Sequence[str] = COMMAND, seconds: float = SECONDS, most_waiting: int = 3
     ) -> None:
         self._command, self._seconds, self._most_waiting = command, seconds, most_waiting
         self._forecasts: OrderedDict[str, asyncio.Task[Forecast]] = OrderedDict()
@@ -123,9 +124,9 @@ class Planner:
         """Read a pilot and fit a start to it; in words why not, if it cannot be."""
         async with self._one_at_a_time:
             command = (*DRAFT_COMMAND, *options)
-            answer = await run_child(command, pilot, DRAFT_SECONDS, closing)
+            answer = await run_child(command, pilot, SECONDS, closing)
         if answer is None:
-            return too_late(DRAFT_SECONDS, closing)
+            return too_late(SECONDS, closing)
         if answer.code == 0:
             return msgspec.json.decode(answer.out, type=PilotDraft)
         if answer.error is None:
