@@ -21,8 +21,7 @@ from crowdml.protocol import read_event
 __all__ = ["Account", "AccountEntry", "SampleMark", "Statement", "Trail"]
 
 FILE = "participant.account"
-SCHEMAS = (
-    """
+SCHEMA = """
 CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;
 CREATE TABLE told (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -37,17 +36,7 @@ CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
 CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
     BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
 CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
-""",
-    """
-DROP TRIGGER told_is_append_only_1;
-UPDATE told SET event = tagged(event);
-CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
-    BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
-PRAGMA user_version = 2;
-""",
-)
-"""What makes a file of each version from one of the version before."""
+"""
 
 
 class AccountEntry(NamedTuple):
@@ -187,7 +176,7 @@ class Account:
     @property
     def _database(self) -> PrivateDatabase:
         if self._opened is None:
-            self._opened = PrivateDatabase(self.file, SCHEMAS, "participant's account")
+            self._opened = PrivateDatabase(self.file, SCHEMA, "participant's account")
         return self._opened
 
 

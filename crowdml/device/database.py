@@ -6,21 +6,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from crowdml.device.upgrade import tagged
 from crowdml.errors import DeviceError
 
-__all__ = ["PrivateDatabase"]
+__all__ = ["VERSION", "PrivateDatabase"]
+
+VERSION = 5
+"""The version of the tables in every file."""
 
 
 class PrivateDatabase:
     """One file of one program, which several processes may use at once.
 
     Args:
-        schemas: What makes a file of each version from one of the version before.
+        schema: The statements that make the tables of a new file.
         kind: What to call the file in errors.
     """
 
-    def __init__(self, file: Path, schemas: Sequence[str], kind: str) -> None:
+    def __init__(self, file: Path, schema: str, kind: str) -> None:
         self.file = file
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -36,10 +38,15 @@ class PrivateDatabase:
                 version = self.execute("PRAGMA user_version").fetchone()[0]
                 if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
                     raise DeviceError(f"{file} is another database. Name a {kind}.")
-                self._db.create_function("tagged", 1, tagged)
-                for script in schemas[version:]:
-                    for statement in _statements(script):
+                if version not in (0, VERSION):
+                    raise DeviceError(
+                        f"the {kind} {file} must be of version {VERSION}, found {version}. Use the "
+                        "version of crowdml that has written it."
+                    )
+                if not version:
+                    for statement in _statements(schema):
                         self.execute(statement)
+                    self.execute(f"PRAGMA user_version = {VERSION}")
         except (OSError, sqlite3.Error) as error:
             raise DeviceError(f"cannot use the {kind} {file}: {error}.") from error
 

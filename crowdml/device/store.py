@@ -23,7 +23,7 @@ import numpy as np
 
 from crowdml.device.account import Account, AccountEntry, SampleMark
 from crowdml.device.database import PrivateDatabase
-from crowdml.device.schema import SCHEMAS
+from crowdml.device.schema import SCHEMA
 from crowdml.privacy import CheckinEvent, Ledger, Limits
 from crowdml.protocol import check_name, read_event
 from crowdml.types import Array
@@ -99,7 +99,7 @@ class DeviceStore:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.account = Account(file.parent)
-        self._db = PrivateDatabase(file, SCHEMAS, "device file")
+        self._db = PrivateDatabase(file, SCHEMA, "device file")
         self._version = self._external_version()
         self._charged = 0
         self._ledger = Ledger()

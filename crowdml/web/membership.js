@@ -65,7 +65,7 @@ export class Membership extends EventTarget {
 
   /** Why the device has stopped, for good or because the task has ended; or null. */
   get ended() {
-    return endOf(this.#identity) ?? this.over;
+    return this.#identity.ended ?? this.over;
   }
 
   /** The last phrase for the participant. */
@@ -126,8 +126,7 @@ export class Membership extends EventTarget {
     return this.alone(async () => {
       if (this.#gone) return;
       await this.refresh().catch(() => undefined); // who cannot read can still leave
-      const { token } = this.#identity;
-      const ended = endOf(this.#identity);
+      const { token, ended } = this.#identity;
       try {
         // Not to a server that has ended this device itself, or knows already.
         if (!ended || ended.code === "fulfilled") await this.transport.leave(token);
@@ -158,7 +157,7 @@ export class Membership extends EventTarget {
 
   /** What another tab may have changed. Who has left stays away. @protected */
   async refresh() {
-    if (endOf(this.#identity)?.code === "left") return;
+    if (this.#identity.ended?.code === "left") return;
     const identity = await this.store.identity();
     if (!identity) this.#left();
     else if (!sameAgreement(identity, this.#identity)) await this.#adopt(identity);
@@ -206,15 +205,6 @@ export class Membership extends EventTarget {
     this.dispatchEvent(new Event("change"));
     this.#channel.postMessage("change");
   }
-}
-
-/**
- * Why the device has ended, by what is stored: an earlier version stored a text.
- *
- * @param {Identity} identity
- */
-function endOf({ ended }) {
-  return typeof ended === "string" ? { code: ended, phrase: phrase(ended) } : ended;
 }
 
 /** @type {(a: Identity, b: Identity) => boolean} */

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device.account import SCHEMAS, Account, AccountEntry, Statement, Trail
+from crowdml.device.account import Account, AccountEntry, Statement, Trail
 from crowdml.device.store import DeviceStore, Identity, WrittenCheckin
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
@@ -111,16 +111,3 @@ def test_an_event_of_another_version_is_never_left_out(tag: dict[str, str]) -> N
     document = msgspec.msgpack.encode(tag | {"number": 2, "role": "train", "epsilon": 1.5})
     with pytest.raises(InvalidInput, match="Another version of crowdml has written it"):
         read_event(document)
-
-
-def test_an_account_of_an_earlier_version_still_counts(tmp_path: Path) -> None:
-    old = {"number": 2, "role": "train", "epsilon": 1.5}
-    with closing(sqlite3.connect(tmp_path / "participant.account")) as db:
-        db.executescript(SCHEMAS[0])
-        row = ("a", "https://crowd.example", "steps", 1, msgspec.msgpack.encode(old))
-        columns = "checkin, server, task, followed, event"
-        db.execute(f"INSERT INTO told ({columns}) VALUES (?, ?, ?, ?, ?)", row)
-        db.commit()
-    with closing(Account(tmp_path)) as account:
-        (told,) = account.statement.entries
-        assert told.event == DirectionEvent(2, Role.TRAIN, 1.5)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device.schema import SCHEMAS
+from crowdml.device.database import VERSION
 from crowdml.device.store import DeviceStore, Identity, Position, WrittenCheckin
 from crowdml.errors import DeviceError, InvalidInput, LimitReached
 from crowdml.privacy import (
@@ -237,13 +237,12 @@ def test_a_sample_and_its_place_are_kept_together(store: DeviceStore, file: Path
         assert again.position("/b.csv") is None
 
 
-def test_a_file_of_the_first_version(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as database:
-        database.executescript(SCHEMAS[0])
-    with closing(DeviceStore(file)) as store:
-        fill(store, 1.0)
-        assert store.position("/a.csv") is None
-        assert store._db.execute("PRAGMA user_version").fetchone() == (len(SCHEMAS),)
+def test_a_file_of_another_version_is_left_alone(store: DeviceStore, file: Path) -> None:
+    """Its ledger could mean something else: too little would count as spent."""
+    for version in (VERSION - 1, VERSION + 1):
+        store._db.execute(f"PRAGMA user_version = {version}")
+        with pytest.raises(DeviceError, match=f"must be of version {VERSION}, found {version}"):
+            DeviceStore(file)
 
 
 def test_another_database_is_left_alone(file: Path) -> None:
@@ -275,33 +274,6 @@ def test_used_samples_are_not_in_the_log_of_an_open_file(store: DeviceStore, fil
     store.add(raw, 1.0, most=999)
     store.keep_ledger(IDENTITY)
     assert holding() == []
-
-
-OLD = [
-    {"number": 1, "what": "direction", "epsilon": 1.5},
-    {"number": 2, "what": "report", "epsilon": 1.5},
-    {"number": 3, "role": "count", "epsilon": 1.5},
-    {k: v for k, v in msgspec.to_builtins(EVENT).items() if k != "type"},
-]
-"""Events as earlier versions have written them, which had no tags."""
-
-
-def test_what_earlier_versions_have_spent_still_counts(file: Path) -> None:
-    with closing(sqlite3.connect(file)) as db:
-        for script in SCHEMAS[:3]:
-            db.executescript(script)
-        rows = [(f"checkin-{i}", msgspec.msgpack.encode(event)) for i, event in enumerate(OLD)]
-        db.executemany("INSERT INTO ledger (checkin, event) VALUES (?, ?)", rows)
-        db.commit()
-    with closing(DeviceStore(file)) as store:
-        events = store.ledger.events
-        assert [type(event) for event in events] == [DirectionEvent] * 3 + [NoiseEvent]
-        roles = (Role.TRAIN, Role.EVALUATE, Role.COUNT)
-        assert events[:3] == tuple(DirectionEvent(n, role, 1.5) for n, role in enumerate(roles, 1))
-        assert events[-1] == EVENT
-        assert store.ledger.epsilon_spent == pytest.approx(4.5 + EVENT.loss.total)
-    with closing(sqlite3.connect(file)) as db, pytest.raises(sqlite3.DatabaseError, match="append"):
-        db.execute("UPDATE ledger SET event = x''")
 
 
 def test_what_cannot_be_read_is_never_left_out(store: DeviceStore, file: Path) -> None:

@@ -26,8 +26,7 @@ export interface Identity extends Agreed {
   url: string;
   task: string;
   token: string;
-  /** A text in what earlier versions stored. */
-  ended: End | string | null;
+  ended: End | null;
 }
 
 /** A sanitised check-in that waits to be sent, with the exact bytes of its body. */
