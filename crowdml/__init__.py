@@ -51,13 +51,7 @@ __all__ = [
     "load_model",
 ]
 
-_load = lazy(
-    __name__,
-    device=["Device", "Outcome", "load_model"],
-    errors=["CrowdmlError"],
-    privacy=["Ledger", "Limits"],
-    protocol=["Task", "Terms"],
-)
+_load = lazy(__name__)
 
 
 def __getattr__(name: str) -> Any:

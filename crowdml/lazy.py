@@ -1,25 +1,42 @@
 """Public names of a package that are loaded when they are first used."""
 
+import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __all__ = ["lazy"]
 
 
-def lazy(package: str, **modules: list[str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`, which loads each name from its module in the package.
+def lazy(package: str) -> Callable[[str], Any]:
+    """A package's `__getattr__`, which loads a name from the module that the name lives in.
 
-    So a part of the package can be imported without what the other parts need.
+    So a part of the package can be imported without what the other parts need. The imports below
+    the package's `if TYPE_CHECKING:` say where names live.
 
-    >>> lazy("os", path=["basename", "dirname"])("dirname")("here/there")
-    'here'
+    >>> import crowdml.server
+    >>> lazy("crowdml.server")("Settings").__module__
+    'crowdml.server.settings'
     """
-    homes = {name: module for module, names in modules.items() for name in names}
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name not in _homes(package):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(_homes(package)[name]), name)
 
     return load
+
+
+@cache
+def _homes(package: str) -> dict[str, str]:
+    """The module of each name that a package imports for type checkers."""
+    import ast
+
+    tree = ast.parse(Path(sys.modules[package].__file__ or "").read_text(encoding="utf-8"))
+    blocks = [node.body for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for body in blocks for node in body if isinstance(node, ast.ImportFrom)]
+    # Python finds the modules of a package itself.
+    homes = {name.name: node.module or "" for node in imports for name in node.names}
+    return {name: module for name, module in homes.items() if module != package}

@@ -23,11 +23,4 @@ __all__ = [
 ]
 
 # Each benchmark needs libraries that the others do not need.
-__getattr__ = lazy(
-    __name__,
-    device=["bench_device"],
-    million=["bench_million"],
-    portal=["bench_portal"],
-    server=["Load", "MECHANISMS", "bench_server"],
-    simulator=["bench_simulator", "table"],
-)
+__getattr__ = lazy(__name__)

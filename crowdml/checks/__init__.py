@@ -28,15 +28,4 @@ __all__ = [
 ]
 
 # Checking a model needs no server: only `check_store` loads one.
-__getattr__ = lazy(
-    __name__,
-    audit=["audit_mechanism"],
-    doors=["JavaScript"],
-    mechanisms=["check_mechanism"],
-    models=["check_model"],
-    noise=["check_noise_source"],
-    optimizers=["check_optimizer"],
-    picture=["draw_audit"],
-    stores=["check_store"],
-    transports=["check_transport"],
-)
+__getattr__ = lazy(__name__)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-__getattr__ = lazy(__name__, commands=["app"])
+__getattr__ = lazy(__name__)
 
 
 def main() -> None:

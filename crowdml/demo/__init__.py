@@ -14,11 +14,4 @@ if TYPE_CHECKING:
 __all__ = ["PATIENCE", "Demo", "Result", "ServerProcess", "demo_task", "free_port", "run_demo"]
 
 # The launcher needs none of the libraries that the crowd needs.
-__getattr__ = lazy(
-    __name__,
-    demo=["Demo", "run_demo"],
-    launcher=["PATIENCE", "ServerProcess"],
-    ports=["free_port"],
-    result=["Result"],
-    tasks=["demo_task"],
-)
+__getattr__ = lazy(__name__)

@@ -18,10 +18,4 @@ __all__ = [
 ]
 
 # The fold is a pure function of the log: whoever imports it gets no database with it.
-__getattr__ = lazy(
-    __name__,
-    compression=["best_coding"],
-    database=["Store"],
-    operation=["Address"],
-    settings=["Settings"],
-)
+__getattr__ = lazy(__name__)

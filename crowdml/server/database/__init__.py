@@ -49,17 +49,4 @@ __all__ = [
 ]
 
 # An entry of the log needs no SQL library.
-__getattr__ = lazy(
-    __name__,
-    accounts=["COMMAND_LINE", "SESSION_SECONDS"],
-    connection=["Database", "News"],
-    entry=["LogEntry", "this_minute"],
-    log=["CheckinMark", "DeviceTotals", "Log", "NOTHING", "marks_of"],
-    nodes=["NodeRow", "Sample"],
-    opening=["open_database"],
-    owner_settings=["OwnerSettings"],
-    passwords=["LONGEST", "password_matches"],
-    shares=["Shares"],
-    store=["DeviceRow", "Store", "TaskRow"],
-    tokens=["token_sha256"],
-)
+__getattr__ = lazy(__name__)

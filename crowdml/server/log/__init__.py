@@ -24,11 +24,4 @@ __all__ = [
 ]
 
 # The fold needs no database.
-__getattr__ = lazy(
-    __name__,
-    admission=["Gate"],
-    decision=["Arrival"],
-    history=["Course"],
-    learner=["Learner"],
-    published=["Published"],
-)
+__getattr__ = lazy(__name__)
