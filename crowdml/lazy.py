@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 __all__ = ["lazy"]
@@ -34,7 +33,8 @@ def _homes(package: str) -> dict[str, str]:
     """The module of each name that a package imports for type checkers."""
     import ast
 
-    tree = ast.parse(Path(sys.modules[package].__file__ or "").read_text(encoding="utf-8"))
+    with open(sys.modules[package].__file__ or "", encoding="utf-8") as source:
+        tree = ast.parse(source.read())
     blocks = [node.body for node in tree.body if isinstance(node, ast.If)]
     imports = [node for body in blocks for node in body if isinstance(node, ast.ImportFrom)]
     # Python finds the modules of a package itself.
