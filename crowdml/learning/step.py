@@ -94,28 +94,27 @@ class CheckinStep(NamedTuple):
             samples: How many samples are behind it, where devices say so.
             staleness: How many versions late it is.
         """
-        w, optimizer, usual = state.w, state.optimizer, state.usual
-        g = reading.g
+        version, w, optimizer, totals, window, usual, evidence, reached, latest = state
+        g, evaluated, errors, counted, _, _ = reading
         if g is not None:
             if usual is not None:
                 usual, g = usual.shorten(g)
             optimizer, w = self.optimizer.update(optimizer, w, g, device)
-        window, evidence, reached = state.window, state.evidence, state.reached
-        if reading.evaluated:
-            window = window.with_pair(reading.errors, reading.evaluated)
+        if evaluated:
+            window = window.with_pair(errors, evaluated)
             if evidence is not None:
-                evidence = evidence.with_report(device, reading.counted, reading.evaluated)
+                evidence = evidence.with_report(device, counted, evaluated)
                 reached = reached or evidence.conclusive
         return LearningState(
-            state.version + 1,
+            version + 1,
             w,
             optimizer,
-            state.totals.plus(reading, samples, staleness),
+            totals.plus(reading, samples, staleness),
             window,
             usual,
             evidence,
             reached,
-            max(state.staleness_max, staleness),
+            max(latest, staleness),
         )
 
 

@@ -39,17 +39,16 @@ class Codebook:
     """k directions in d dimensions.
 
     Args:
-        terms_sha256: The hash of the terms that were agreed to.
-        device: The device's name, which the server chose.
-        number: That of the check-in, 1, 2, …
+        size: d.
+        place: The check-in that the codebook is for.
 
-    >>> Codebook(size=5, terms_sha256="00", device="ana", number=1).codeword(7)
+    >>> Codebook(5, Place("00", "ana", 1)).codeword(7)
     array([ 1, -1,  1, -1,  1])
     """
 
-    def __init__(self, size: int, terms_sha256: str, device: str, number: int) -> None:
+    def __init__(self, size: int, place: Place) -> None:
         self.size = size
-        self._seed = Place(terms_sha256, device, number).seed()[: 2 * BYTES]
+        self._seed = place.seed()[: 2 * BYTES]
         self._row = -(-size // BYTES)
 
     def codeword(self, j: int) -> Ints:

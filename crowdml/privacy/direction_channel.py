@@ -130,18 +130,17 @@ class DirectionChannel(DirectionCalibration):
                 "this device are made.",
             )
         role = self.roles.of(place)
+        own = FIELDS[role]
         sent = [field for field in FIELDS.values() if getattr(payload, field) is not None]
-        if sent != [FIELDS[role]]:
+        if sent != [own]:
             raise Implausible(
                 "wrong-role",
-                f"check-in {payload.number} of this device must {role} and carry `{FIELDS[role]}` "
+                f"check-in {payload.number} of this device must {role} and carry `{own}` "
                 f"alone, found {' and '.join(f'`{field}`' for field in sent) or 'nothing'}.",
             )
-        found, most = getattr(payload, FIELDS[role]), self.choice_of(role).k - 1
+        found, most = getattr(payload, own), self.choice_of(role).k - 1
         if found > most:
-            raise Implausible(
-                "implausible", f"{FIELDS[role]} must lie in 0 … {most}, found {found}."
-            )
+            raise Implausible("implausible", f"{own} must lie in 0 … {most}, found {found}.")
 
     def read(self, payload: Directed, place: Place) -> Reading:
         """Read S·v_j/m, or a response without the bias of chance: all are right on average."""
@@ -186,4 +185,4 @@ class DirectionChannel(DirectionCalibration):
         return self.length / (math.sqrt(VARIANCE) * self.choice.pull)
 
     def _codebook(self, place: Place) -> Codebook:
-        return Codebook(self.size, place.terms_sha256, place.device, place.number)
+        return Codebook(self.size, place)

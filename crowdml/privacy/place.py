@@ -17,7 +17,8 @@ class Place(NamedTuple):
 
     def seed(self, *purpose: str) -> bytes:
         """32 bytes that anyone can compute, and that the device cannot choose."""
-        return hashlib.sha256("\n".join([*map(str, self), *purpose]).encode()).digest()
+        words = "\n".join((self.terms_sha256, self.device, str(self.number), *purpose))
+        return hashlib.sha256(words.encode()).digest()
 
     def draw(self, *purpose: str) -> int:
         """A whole number below `WORD`, from the seed.

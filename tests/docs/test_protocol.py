@@ -217,10 +217,10 @@ def test_the_example_of_a_codeword() -> None:
         mixed = int(found[1], 16)
         assert bytes.fromhex(found[2]) == mixed.to_bytes(4, "little")
         numbers += map(int, found[3].split())
-    whole = Codebook(4 * r, *PLACE).codeword(7).tolist()
+    whole = Codebook(4 * r, PLACE).codeword(7).tolist()
     assert numbers == whole
     v = [int(number) for number in shown("v_7").split()]
-    assert v == numbers[:d] == Codebook(d, *PLACE).codeword(7).tolist()
+    assert v == numbers[:d] == Codebook(d, PLACE).codeword(7).tolist()
     assert v == list(standalone.codebook(text, d, 8))[7]
 
 

@@ -220,7 +220,7 @@ def test_a_direction_is_near_the_gradient() -> None:
     door = mechanism(k=256)
     where, g = place(door), np.linspace(-1, 2, 6)
     found = law(door, samples(g), where)
-    scores = Codebook(6, *where).scores(g, 256)
+    scores = Codebook(6, where).scores(g, 256)
     often = [j for j in range(256) if found[j] == max(found)]
     assert scores[often].min() >= np.sort(scores)[-door.closest]
 
@@ -571,10 +571,11 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     assert door.choice.leverage * m == pytest.approx(3.25, abs=0.005)
     dense = np.random.default_rng(5).normal(size=d)
     for aim in (dense / np.linalg.norm(dense), np.eye(d)[7]):
-        best = [Codebook(d, TERMS, f"device-{i}", 1).scores(aim, 1024).argmax() for i in range(400)]
+        places = [Place(TERMS, f"device-{i}", 1) for i in range(400)]
+        best = [Codebook(d, where).scores(aim, 1024).argmax() for where in places]
         pushes = [
-            door.read(Directed(1, direction=int(j)), Place(TERMS, f"device-{i}", 1)).g @ aim
-            for i, j in enumerate(best)
+            door.read(Directed(1, direction=int(j)), where).g @ aim
+            for where, j in zip(places, best, strict=True)
         ]
         # An honest device pushes S in the direction of its gradient, on average.
         assert np.mean(pushes) / door.length <= (3.25 + 0.05) / m

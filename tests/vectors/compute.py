@@ -117,7 +117,8 @@ def zcdp(case: Case) -> Case:
 
 
 def codebooks(case: Case) -> Case:
-    book = Codebook(case["size"], case["terms_sha256"], case["device"], case["number"])
+    place = Place(case["terms_sha256"], case["device"], case["number"])
+    book = Codebook(case["size"], place)
     return {
         "codewords": [book.codeword(j).tolist() for j in case["which"]],
         "scores": book.scores(np.array(case["u"], dtype=float), case["directions"]).tolist(),

@@ -43,9 +43,10 @@ def decide(
     answers: list[CheckinDecision] = []
     entries: list[LogEntry] = []
     refusal, at = closed(state), this_minute()
-    payload, cap = fold.mechanism.payload_type, fold.task.enrolment.max_staleness
+    first, payload = fold.version, fold.mechanism.payload_type
+    cap = fold.task.enrolment.max_staleness
     for device, checkin in arrivals:
-        version = fold.version + len(entries)
+        version = first + len(entries)
         answer = (
             _repeated(device, checkin, seen)
             or refusal

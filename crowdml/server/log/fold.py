@@ -52,19 +52,17 @@ class Fold:
         payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
         places = [Place(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
         for entry, reading in zip(entries, self.mechanism.read_all(payload, places), strict=True):
-            self._reopen()
-            before = self.learning
-            if before.reached or before.version >= t_max:
+            if self.learning.reached or self.version >= t_max:
                 break
             self.learning = self.step(
-                before, reading, entry.device, entry.samples, before.version - entry.version
+                self.learning, reading, entry.device, entry.samples, entry.staleness
             )
+            self._reopen()
             self.active.add(entry.device)
             if self.history.wants(entry.seq):
                 self.history.add(self.point())
         applied = entries[: self.version - first]
         self.history.count(Counter([entry.at for entry in applied]))
-        self._reopen()
 
     @property
     def version(self) -> int:

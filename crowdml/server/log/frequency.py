@@ -31,7 +31,7 @@ class Frequency:
         self._buckets = Throttle(self._per_minute)
         self._minute = 0
         self._this_minute: Counter[int] = Counter()
-        self._granted: Counter[int] = Counter()
+        self._granted: list[int] = []
         self._uncommitted = False
         self._shares = Shares()
 
@@ -41,7 +41,7 @@ class Frequency:
 
     def refusal(self, device: int, at: int) -> Rejected | None:
         """The answer to a check-in that is one too many in the minute that began at `at`."""
-        if at == self._minute and self._this_minute[device] >= self._per_minute + BURST:
+        if at == self._minute and self._this_minute.get(device, 0) >= self._per_minute + BURST:
             words = Phrase(
                 "at most {n} check-ins a minute are allowed, and this minute has them.",
                 n=self._per_minute,
@@ -67,7 +67,7 @@ class Frequency:
     def grant(self, device: int, at: int) -> None:
         """Count a check-in that is about to be appended: `commit` or `take_back` follows."""
         self.count(device, at)
-        self._granted[device] += 1
+        self._granted.append(device)
         self._uncommitted = True
 
     def commit(self) -> None:

@@ -55,7 +55,7 @@ def pull(mechanism: DirectionMechanism) -> float:
 
 
 def codebook_at(task: Task, place: Place) -> Codebook:
-    return Codebook(mechanism_of(task).size, *place)
+    return Codebook(mechanism_of(task).size, place)
 
 
 def step(task: Task, place: Place, direction: int) -> Array:
