@@ -53,7 +53,7 @@ class Codebook:
 
     def codeword(self, j: int) -> Ints:
         """v_j, in whole numbers."""
-        word: Ints = next(codewords([self], [j]))[0]
+        word: Ints = next(codewords([self], [j]))[0].astype(np.int64)
         return word
 
     def scores(self, u: Array, k: int) -> Array:
@@ -68,10 +68,11 @@ class Codebook:
         return scores.astype(np.float64) - MEAN * float(u.sum())
 
 
-def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Ints]:
+def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Array]:
     """From each codebook the codeword of that number, as rows, as many at once as memory allows.
 
-    All codebooks have the same size. A row takes a fifth of the time that it would take alone.
+    All codebooks have the same size. A row takes a fifth of the time that it would take alone. Its
+    whole numbers are floats, because the server scales them next.
     """
     size, row = (codebooks[0].size, codebooks[0]._row) if codebooks else (1, 1)
     step = max(1, CHUNK // size)
@@ -79,7 +80,7 @@ def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator
         first = np.array(numbers[i : i + step], dtype=np.uint32)[:, None]
         words = np.multiply(first, row, dtype=np.uint32) + np.arange(row, dtype=np.uint32)
         seeds = b"".join(codebook._seed for codebook in codebooks[i : i + step])
-        yield _expanded(words, seeds)[:, :size].astype(np.int64) - MEAN
+        yield _expanded(words, seeds)[:, :size].astype(np.float64) - MEAN
 
 
 def _expanded(words: Words, seeds: bytes) -> npt.NDArray[np.uint8]:

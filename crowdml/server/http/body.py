@@ -28,8 +28,8 @@ def header(scope: Scope, name: bytes) -> str:
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    with scope["app"].state.service.patience.waiting():
-        return await _read(scope, receive, limit)
+    body: bytes = await scope["app"].state.service.patience.read(_read(scope, receive, limit))
+    return body
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:

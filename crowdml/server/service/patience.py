@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
@@ -25,14 +24,13 @@ class Patience:
         self._since: dict[asyncio.Task[object], float] = {}
         self._given_up: set[asyncio.Task[object]] = set()
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Within this, the request of the current task is waited for."""
+    async def read(self, body: Awaitable[bytes]) -> bytes:
+        """Wait for the body of the current task's request; `Rejected` if it takes too long."""
         task = asyncio.current_task()
         assert task is not None
         self._since[task] = time.monotonic()
         try:
-            yield
+            return await body
         except asyncio.CancelledError:
             if task not in self._given_up:
                 raise
