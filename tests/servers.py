@@ -23,6 +23,7 @@ from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.fold import Fold
 from tests.checkins import DirectedCheckin, NoisyCheckin
+from tests.serving import Forked
 
 __all__ = [
     "PATIENCE",
@@ -44,8 +45,6 @@ __all__ = [
     "rows",
     "starter",
 ]
-
-SERVING = Path(__file__).with_name("serving.py")
 
 
 def make_task(name: str = "activity", **changes: Any) -> Task:
@@ -217,8 +216,12 @@ class Process(Portal):
     def fail_writes(self) -> Path:
         return self.folder / "fail-writes"
 
-    @property
-    def arguments(self) -> list[str]:
+    @staticmethod
+    def begin() -> None:
+        """What its process does first."""
+
+    def launch(self) -> Any:
+        self.folder.mkdir(parents=True, exist_ok=True)
         options = {
             "settings": {
                 "database": self.database,
@@ -230,7 +233,9 @@ class Process(Portal):
             "address": {"host": self.host, "port": self.port, "tls": self.tls},
             "fail_writes": str(self.fail_writes),
         }
-        return [str(SERVING), json.dumps(options)]
+        forked: Any = Forked(self.begin, options, self.folder, self._log)
+        self.process = forked
+        return forked
 
 
 class Start(Protocol):

@@ -1,9 +1,11 @@
-"""A server in a process of its own: `python serving.py '{"database": …, "port": …}'`.
+"""A server in a process of its own, forked from one that has imported all that servers need.
 
 While the file named by `fail_writes` exists, nothing can be stored: a disk full on demand.
 """
 
-import json
+import multiprocessing
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,13 +17,63 @@ from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.operation.serve import serve
 
+__all__ = ["Forked"]
+
 FULL = "no space left on device"
 
 
-def main() -> None:
-    options = json.loads(sys.argv[1])
-    if options["fail_writes"]:
-        break_writes(Path(options["fail_writes"]))
+PRELOADED = ["crowdml.server.operation.serve", "granian.server.embed", "uvloop"]
+NURSERY = multiprocessing.get_context("forkserver")
+NURSERY.set_forkserver_preload(PRELOADED)
+
+
+class Forked:
+    """A process with the part of the interface of `subprocess.Popen` that `ServerProcess` uses.
+
+    Args:
+        begin: What the process does first.
+        options: The arguments of `Settings` and `Address`, and `fail_writes`.
+        folder: Where the process runs.
+        output: The file to which it prints.
+    """
+
+    def __init__(
+        self, begin: Callable[[], None], options: dict[str, Any], folder: Path, output: Path
+    ) -> None:
+        asked = begin, options, dict(os.environ), folder, output
+        self._process = NURSERY.Process(target=_serve, args=asked, daemon=True)
+        self._process.start()
+        assert self._process.pid
+        self.pid = self._process.pid
+        self.kill, self.terminate = self._process.kill, self._process.terminate
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        code = self.poll()
+        if code is None:
+            raise subprocess.TimeoutExpired("serving", timeout or 0.0)
+        return code
+
+
+def _serve(
+    begin: Callable[[], None],
+    options: dict[str, Any],
+    environment: dict[str, str],
+    folder: Path,
+    output: Path,
+) -> None:
+    os.setsid()
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    with output.open("ab") as file:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(file.fileno(), stream.fileno())
+    begin()
+    break_writes(Path(options["fail_writes"]))
     serve(Settings(**options["settings"]), Address(**options["address"]))
 
 
@@ -49,7 +101,3 @@ def unless(flag: Path, method: Callable[..., Any]) -> Callable[..., Any]:
         return method(self, *arguments)
 
     return failing
-
-
-if __name__ == "__main__":
-    main()
