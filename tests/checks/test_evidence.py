@@ -38,23 +38,23 @@ def quantiles(law: stats.rv_continuous, centre: float, scale: float, n: int) -> 
 def test_bound_of_randomized_response(p: float, q: float) -> None:
     """ε is the larger of log p/q and log (1−q)/(1−p), approached from below."""
     epsilon = max(math.log(p / q), math.log((1 - q) / (1 - p)))
-    bounds = [lower_bound(answers(p, n), answers(q, n)) for n in (400, 20_000, 2_000_000)]
+    bounds = [lower_bound(answers(p, n), answers(q, n)) for n in (400, 20_000, 200_000)]
     assert 0.0 <= bounds[0] < bounds[1] < bounds[2] < epsilon
-    assert bounds[2] > 0.95 * epsilon
+    assert bounds[2] > 0.85 * epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
 def test_bound_of_the_laplace_law(epsilon: float) -> None:
     """Of the score {output ≤ 0 rather than 1}, which reaches ε below both centres."""
-    a, b = (-quantiles(stats.laplace, centre, 1 / epsilon, 200_000) for centre in (0.0, 1.0))
-    assert 0.9 * epsilon < lower_bound(a, b) < epsilon
+    a, b = (-quantiles(stats.laplace, centre, 1 / epsilon, 60_000) for centre in (0.0, 1.0))
+    assert 0.8 * epsilon < lower_bound(a, b) < epsilon
 
 
 @pytest.mark.parametrize("mu", [0.5, 1.0, 2.0, 4.0])
 def test_bound_of_the_gaussian_law(mu: float) -> None:
     """Two of deviation 1 that are μ apart: ρ = μ²/2 is approached and not passed."""
-    a, b = (quantiles(stats.norm, centre, 1.0, 1_000_000) for centre in (mu, 0.0))
-    assert 0.55 * mu**2 / 2 < lower_bound(a, b, concentrated) < mu**2 / 2
+    a, b = (quantiles(stats.norm, centre, 1.0, 100_000) for centre in (mu, 0.0))
+    assert 0.5 * mu**2 / 2 < lower_bound(a, b, concentrated) < mu**2 / 2
 
 
 @pytest.mark.parametrize("measure", [pure, concentrated])
@@ -97,7 +97,7 @@ def test_false_alarms_are_as_rare_as_stated(
 
     An event in two halves adds trials of unequal probabilities, for which the bounds hold too.
     """
-    n = 25
+    n = 16
     true = max(measure(p, q), measure(1 - q, 1 - p), 0.0)
     seen = np.arange(n + 1)
     chances = np.outer(stats.binom.pmf(seen, n, p), stats.binom.pmf(seen, n, q))

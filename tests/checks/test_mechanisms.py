@@ -58,7 +58,7 @@ def check(mechanism: Mechanism, n_classes: int = 3) -> None:
     ("epsilon", "k", "n_classes"),
     [
         (1e-12, 1024, 2),
-        (0.5, 4096, 0),
+        (0.5, 512, 0),
         (4.0, 2, 3),
         (10.0, 1024, 1000),
         (40.0, 4096, 0),
@@ -83,19 +83,23 @@ def test_direction_conforms_with_the_systems_chance() -> None:
     check_mechanism(direction(), SIZE, 3, BATCH, BUFFER)
 
 
-@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
 @pytest.mark.parametrize(
-    ("level", "n_classes", "heldout"),
-    [(1e-6, 3, 0.0), (0.05, 0, 0.5), (3.0, 3, 0.5), (1e6, 0, 0.0), (math.inf, 3, 0.5)],
+    ("law", "level", "n_classes", "heldout"),
+    [
+        (LAPLACE, 1e-6, 3, 0.0),
+        (GAUSSIAN, 0.05, 0, 0.5),
+        (LAPLACE, 3.0, 3, 0.5),
+        (GAUSSIAN, 1e6, 0, 0.0),
+        (LAPLACE, math.inf, 3, 0.5),
+    ],
 )
 def test_noise_conforms(law: Law, level: float, n_classes: int, heldout: float) -> None:
     check(noise(law, level, n_classes, heldout=heldout), n_classes)
 
 
-@pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN], ids=lambda law: law.name)
-@pytest.mark.parametrize(("clip", "radius"), [(1e-9, 1e-9), (1e9, 1e9)])
-def test_noise_conforms_for_every_length(law: Law, clip: float, radius: float) -> None:
-    check(noise(law, clip=clip, regularization=1e-6, radius=radius))
+@pytest.mark.parametrize(("law", "length"), [(LAPLACE, 1e-9), (GAUSSIAN, 1e9)])
+def test_noise_conforms_for_every_length(law: Law, length: float) -> None:
+    check(noise(law, clip=length, regularization=1e-6, radius=length))
 
 
 # Planted faults
