@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.chromium import LOOKS, Watch, launched
-from tests.browser.portals import Portal, ServePortal, gallery, populate, portals
+from tests.browser.chromium import LOOKS, Profile, Watch, launched
+from tests.browser.portals import LastingPortal, Portal, ServePortal, gallery, populate, portals
 from tests.servers import PATIENCE, create
 
 
@@ -31,24 +31,51 @@ def watch() -> Watch:
     return Watch()
 
 
+@pytest.fixture(scope="package")
+def profiles(chromium: Browser) -> dict[tuple[str, str], Profile]:
+    """Profiles at a portal that lasts, by its address and the look."""
+    return {}
+
+
 @pytest.fixture
-def browse(chromium: Browser, watch: Watch, serve_portal: ServePortal) -> Iterator[Browse]:
+def browse(
+    chromium: Browser,
+    profiles: dict[tuple[str, str], Profile],
+    watch: Watch,
+    serve_portal: ServePortal,
+) -> Iterator[Browse]:
     """Pages that fail the test for anything in `watch` that the test did not expect.
 
     Portals are asked for here so that pages are closed before them.
     """
     contexts: list[BrowserContext] = []
+    used: list[Profile] = []
 
-    def open_page(server: Portal, look: str = "desktop-light", **options: Any) -> Page:
+    def make_context(server: Portal, look: str, **options: Any) -> BrowserContext:
         settings = LOOKS[look] | {"ignore_https_errors": bool(server.tls)} | options
         context = chromium.new_context(base_url=server.url, **settings)
         context.set_default_timeout(1000 * PATIENCE)
-        contexts.append(context)
+        return context
+
+    def open_page(server: Portal, look: str = "desktop-light", **options: Any) -> Page:
         watch.origins.add(server.url)
-        watch.follow(context)
-        return context.new_page()
+        if isinstance(server, LastingPortal) and not options:
+            key = server.url, look
+            if key not in profiles:
+                profiles[key] = Profile(make_context(server, look), server.url)
+            profile = profiles[key]
+            if profile not in used:
+                used.append(profile)
+                watch.follow(profile.context)
+            return profile.context.new_page()
+        contexts.append(make_context(server, look, **options))
+        watch.follow(contexts[-1])
+        return contexts[-1].new_page()
 
     yield open_page
+    for profile in used:
+        profile.clean()
+        watch.unfollow(profile.context)
     for context in contexts:
         context.close()
     assert watch.verdict() == []
@@ -57,12 +84,24 @@ def browse(chromium: Browser, watch: Watch, serve_portal: ServePortal) -> Iterat
 @pytest.fixture(scope="package")
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     """A portal for looking only, with one task in every situation that a page can show."""
-    portal = Portal(tmp_path_factory.mktemp("portal"))
+    portal = LastingPortal(tmp_path_factory.mktemp("portal"))
     tasks = gallery()
     create(portal.database, *tasks)
     portal.start()
     try:
         populate(portal, tasks)
+        yield portal
+    finally:
+        portal.kill()
+
+
+@pytest.fixture(scope="package")
+def phones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+    """A portal for people with phones, without tasks: each file of tests adds its own."""
+    portal = LastingPortal(tmp_path_factory.mktemp("phones"))
+    create(portal.database)
+    portal.start()
+    try:
         yield portal
     finally:
         portal.kill()

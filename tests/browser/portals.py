@@ -13,7 +13,20 @@ from crowdml.protocol import Task, terms_hash
 from tests.portal import owner_browser
 from tests.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
-__all__ = ["Crowd", "Portal", "ServePortal", "gallery", "populate", "portals", "sensor_task"]
+__all__ = [
+    "Crowd",
+    "LastingPortal",
+    "Portal",
+    "ServePortal",
+    "gallery",
+    "populate",
+    "portals",
+    "sensor_task",
+]
+
+
+class LastingPortal(owner_browser.Portal):
+    """A portal for all tests of this folder, in one process, and so with profiles for all."""
 
 
 class ServePortal(Protocol):
