@@ -50,7 +50,8 @@ def barriers(page: Page) -> list[str]:
     What is folded away is looked at too.
     """
     # Evaluated by the browser's own tools, which the page's policy does not bind.
-    page.evaluate(AXE.read_text())
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
     found: dict[str, Any] = page.evaluate(
         """async (tags) => {
             const folded = [...document.querySelectorAll("details:not([open])")];

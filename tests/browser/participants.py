@@ -123,7 +123,7 @@ class Participant:
             self._motion = self._hold()
 
     def _note(self, request: Request) -> None:
-        if request.url.endswith("/checkins"):
+        if request.url.endswith(f"/{self.task}/checkins"):
             self.sent.append(request.post_data_buffer or b"")
 
     def _hold(self) -> CDPSession:

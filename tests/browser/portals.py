@@ -1,5 +1,6 @@
 """A portal as its operator runs it, tasks in every situation, and a crowd that checks in."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from tests.portal import owner_browser
 from tests.servers import Portal, Wire, checkin, create, directed, enrolled, make_task
 
 __all__ = [
+    "BrowsedPortal",
     "Crowd",
     "LastingPortal",
     "Portal",
@@ -25,23 +27,42 @@ __all__ = [
 ]
 
 
+SIMULATE = """
+import json, os, time
+while not os.path.exists("simulated"):
+    time.sleep(0.02)
+own = {"mechanism": "direction", "batch": 20, "checkins": 1, "error": 0.25}
+print(json.dumps({"own": own, "own_verdict": "something", "better": None, "guess_error": 0.5,
+    "central_error": 0.1, "devices": 1000, "simulated_devices": 1000}))
+"""
+
+
+class BrowsedPortal(owner_browser.Portal):
+    """A portal whose simulations take until `end_simulations`; others test what they find."""
+
+    simulating = repr((sys.executable, "-c", SIMULATE))
+
+    def end_simulations(self) -> None:
+        (self.folder / "simulated").touch()
+
+
 class LastingPortal(owner_browser.Portal):
     """A portal for all tests of this folder, in one process, and so with profiles for all."""
 
 
 class ServePortal(Protocol):
-    def __call__(self, *tasks: Task, tls: str | None = None) -> Portal: ...
+    def __call__(self, *tasks: Task, tls: str | None = None) -> BrowsedPortal: ...
 
 
 @contextmanager
 def portals(folder: Path) -> Iterator[ServePortal]:
     """Starts portals, each in a folder of its own, and leaves none behind."""
-    started: list[Portal] = []
+    started: list[BrowsedPortal] = []
 
-    def serve(*tasks: Task, tls: str | None = None) -> Portal:
+    def serve(*tasks: Task, tls: str | None = None) -> BrowsedPortal:
         home = folder / f"portal-{len(started)}"
         home.mkdir()
-        portal = owner_browser.Portal(home, tls)
+        portal = BrowsedPortal(home, tls)
         started.append(portal)
         create(portal.database, *tasks)
         portal.start()

@@ -3,14 +3,16 @@
 import json
 import math
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Browse
-from tests.browser.participants import Participant, inspect, phone_task, running, serving
+from tests.browser.participants import Participant, inspect, phone_task, running
 from tests.browser.portals import Portal
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 ONE = phone_task("once", privacy__mechanism="direction", privacy__epsilon=4.0)
@@ -25,10 +27,8 @@ THREE = phone_task(
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    gaussian = phone_task("gaussian", privacy__mechanism="gaussian")
-    with serving(tmp_path_factory.mktemp("direction"), ONE, THREE, gaussian) as portal:
-        yield portal
+def server(phones: Portal) -> Portal:
+    return add_tasks(phones, ONE, THREE, phone_task("gaussian", privacy__mechanism="gaussian"))
 
 
 def test_one_number_in_all(browse: Browse, server: Portal) -> None:

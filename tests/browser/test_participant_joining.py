@@ -1,22 +1,23 @@
 """Joining from a phone: what is read, what is agreed to, and what is refused."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Route, expect
 
 from crowdml.protocol import terms_hash
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.participants import Participant, inspect, phone_task, serving
+from tests.browser.participants import Participant, inspect, phone_task
 from tests.browser.portals import Portal
 from tests.servers import make_task
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 MOVING = phone_task()
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+def server(phones: Portal) -> Portal:
     tasks = [
         MOVING,
         phone_task("club", enrolment__mode="invite"),
@@ -25,10 +26,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
         phone_task("lamp", features__sensor__kind="light"),
         make_task("features"),
     ]
-    with serving(tmp_path_factory.mktemp("joining"), *tasks) as portal:
-        with portal.store() as store:
-            store.set_task_state("done", "stopped")
-        yield portal
+    add_tasks(phones, *tasks)
+    with phones.store() as store:
+        store.set_task_state("done", "stopped")
+    return phones
 
 
 def test_by_the_button_beside_the_code(browse: Browse, server: Portal) -> None:

@@ -1,14 +1,15 @@
 """The page as an app: installable, and there without a network."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.participants import phone_task, running, serving
+from tests.browser.participants import phone_task, running
 from tests.browser.portals import Portal
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 READY = "navigator.serviceWorker.ready.then((registration) => registration.active.state)"
 CACHES = """async () => {
@@ -22,17 +23,16 @@ CACHES = """async () => {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    with serving(tmp_path_factory.mktemp("offline"), phone_task()) as portal:
-        yield portal
+def server(phones: Portal) -> Portal:
+    return add_tasks(phones, phone_task("kept"))
 
 
 def test_the_page_can_be_installed(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
-    page.goto("/join/moving")
+    page.goto("/join/kept")
     address = page.locator("link[rel=manifest]").get_attribute("href")
     manifest = page.evaluate("(url) => fetch(url).then((answer) => answer.json())", address)
-    assert manifest["start_url"] == "/join/moving"
+    assert manifest["start_url"] == "/join/kept"
     assert manifest["start_url"].startswith(manifest["scope"])
     assert manifest["display"] == "standalone"
     assert {"192x192", "512x512"} <= {icon["sizes"] for icon in manifest["icons"]}
@@ -51,7 +51,7 @@ def test_after_one_visit_it_works_without_a_network(
     watch.allow("ERR_INTERNET_DISCONNECTED")
     watch.expect("console error: .* 404")
     page = browse(server, "phone-light")
-    participant = running(page, server)
+    participant = running(page, server, "kept")
     page.evaluate(READY)
     _wait_for_files(page)
     page.context.set_offline(True)
@@ -68,7 +68,7 @@ def test_after_one_visit_it_works_without_a_network(
     assert (answer.status, answer.from_service_worker) == (404, True)
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
     kept = page.evaluate(CACHES)
-    assert kept["crowdml pages"] == ["/join/moving"]
+    assert kept["crowdml pages"] == ["/join/kept"]
     files = [paths for name, paths in kept.items() if name.startswith("crowdml files ")]
     assert len(files) == 1
     assert {"/web/page/main.js", "/web/device.js", "/static/participant.css"} <= set(files[0])
@@ -77,7 +77,7 @@ def test_after_one_visit_it_works_without_a_network(
 
 def test_files_of_other_tags_replace_the_old_ones(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
-    page.goto("/join/moving")
+    page.goto("/join/kept")
     page.evaluate(READY)
     _wait_for_files(page)
     page.evaluate(
@@ -98,7 +98,7 @@ def test_files_of_other_tags_replace_the_old_ones(browse: Browse, server: Portal
 def _wait_for_files(page: Page) -> None:
     page.wait_for_function(
         """async () => {
-            const open = await caches.match("/join/moving");
+            const open = await caches.match("/join/kept");
             return navigator.serviceWorker.controller && open && caches.match("/web/page/main.js");
         }"""
     )

@@ -1,15 +1,17 @@
 """A thumb on a phone: what is reached first, what is large enough, and what a stray tap does."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.participants import Participant, inspect, phone_task, running, serving
+from tests.browser.participants import Participant, inspect, phone_task, running
 from tests.browser.portals import Portal
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 EVERY, BATCH = 60, 40
 SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
@@ -21,7 +23,7 @@ SMALL = """() => [...document.querySelectorAll("a, button, input, select, summar
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+def server(phones: Portal) -> Portal:
     slow = {
         "features__sensor__every": EVERY,
         "collection__batch": BATCH,
@@ -29,11 +31,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
     }
     tasks = [
         phone_task("slow", **slow),
-        phone_task("once", **slow, features__sensor__trigger="label-change"),
+        phone_task("changes", **slow, features__sensor__trigger="label-change"),
         phone_task("german", enrolment__mode="invite"),
     ]
-    with serving(tmp_path_factory.mktemp("phone"), *tasks) as portal:
-        yield portal
+    return add_tasks(phones, *tasks)
 
 
 def test_a_phone_finds_the_button_first(browse: Browse, server: Portal) -> None:
@@ -101,7 +102,7 @@ def _outlook(page: Page) -> tuple[int, int]:
 
 def test_the_header_does_not_end_it(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
-    participant = running(page, server, "once", "Walking")
+    participant = running(page, server, "changes", "Walking")
     expect(page.get_by_role("navigation")).to_be_hidden()
     participant.until(lambda: participant.collected() == 1)
     expect(page.locator("#wait")).to_have_text("The next sample is taken when your answer changes.")

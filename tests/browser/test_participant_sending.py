@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,22 @@ from crowdml.learnt import Start
 from crowdml.protocol import Task
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.participants import Participant, inspect, phone_task, running, serving
+from tests.browser.participants import Participant, inspect, phone_task, running
 from tests.browser.portals import Portal
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    names = ("moving", "killed", "offline", "hidden", "halted", "twins", "jumpy")
-    tasks = [phone_task(name) for name in names]
-    with serving(tmp_path_factory.mktemp("sending"), *tasks, _piloted()) as portal:
-        yield portal
+def server(phones: Portal) -> Portal:
+    names = ("shaken", "killed", "offline", "hidden", "halted", "twins", "jumpy")
+    return add_tasks(phones, *map(phone_task, names), _piloted())
 
 
 def test_a_label_and_movement_make_a_check_in(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
-    participant = running(page, server)
+    participant = running(page, server, "shaken")
     participant.says("Nothing is read until you answer.")
     expect(page.locator("#thinks")).to_have_text("waits for your answer")
     expect(page.locator("#signal-text")).to_have_text("No readings yet.")

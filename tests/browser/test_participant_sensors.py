@@ -1,14 +1,15 @@
 """Every kind of sensor, and numbers that are typed in."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.chromium import ARGUMENTS, LOOKS, Watch, find_chromium
 from tests.browser.conftest import Browse
-from tests.browser.participants import Participant, inspect, phone_task, serving
+from tests.browser.participants import Participant, inspect, phone_task
 from tests.browser.portals import Portal
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 SUMMARY = {"features__count": 4, "features__sensor__transform": "summary"}
 MANUAL = {
@@ -36,7 +37,7 @@ REGRESSION = {"target__labels": None, "model__kind": "huber", "model__clip": 1.0
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
+def server(phones: Portal) -> Portal:
     tasks = [
         phone_task("sleep", **MANUAL, collection__batch=2),
         phone_task("steps", **REGRESSION, target__description="Steps a minute."),
@@ -44,8 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
         phone_task("speed", **SUMMARY, features__sensor__kind="speed", features__sensor__window=2),
         phone_task("tilt"),
     ]
-    with serving(tmp_path_factory.mktemp("sensors"), *tasks) as portal:
-        yield portal
+    return add_tasks(phones, *tasks)
 
 
 def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:

@@ -1,23 +1,21 @@
 """What stops a participant, what can be decided then, and leaving."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
-from tests.browser.participants import inspect, phone_task, running, serving
+from tests.browser.participants import inspect, phone_task, running
 from tests.browser.portals import Portal
-from tests.web.pages import change_task
+from tests.web.pages import add_tasks, change_task
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    names = ("limit", "lower", "leave", "paused", "finished", "revoked", "unseen")
-    tasks = [phone_task(name) for name in names]
-    with serving(tmp_path_factory.mktemp("states"), *tasks, phone_task("terms")) as portal:
-        yield portal
+def server(phones: Portal) -> Portal:
+    names = ("limit", "lower", "leave", "paused", "finished", "revoked", "unseen", "terms")
+    return add_tasks(phones, *map(phone_task, names))
 
 
 def test_other_terms_need_another_agreement(browse: Browse, server: Portal, watch: Watch) -> None:

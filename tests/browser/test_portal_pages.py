@@ -30,29 +30,21 @@ PAGES = {
 """What each page is called, its address, and its title."""
 
 
-def open_page(page: Page, watch: Watch, name: str) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_on_every_screen(phone: Page, watch: Watch, name: str) -> None:
     path, title = PAGES[name]
     if name == "unknown":
         watch.expect("console error: .* 404")
-    answer = page.goto(path)
+    answer = phone.goto(path)
     assert answer is not None
     assert answer.status == (404 if name == "unknown" else 200)
-    assert page.title() == f"{title} · crowdml"
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_on_a_desktop_in_light(desktop: Page, watch: Watch, name: str) -> None:
-    open_page(desktop, watch, name)
-    assert fits(desktop)
-    show_all(desktop)
-    assert barriers(desktop) == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_on_a_phone_in_the_dark(phone: Page, watch: Watch, name: str) -> None:
-    open_page(phone, watch, name)
+    assert phone.title() == f"{title} · crowdml"
     assert fits(phone)
     show_all(phone)
     assert barriers(phone) == []
     phone.set_viewport_size({"width": 320, "height": 640})
     assert fits(phone)
+    phone.set_viewport_size({"width": 1280, "height": 900})
+    phone.emulate_media(color_scheme="light")
+    assert fits(phone)
+    assert barriers(phone) == []

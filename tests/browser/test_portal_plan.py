@@ -15,15 +15,13 @@ from tests.portal.owner_browser import NAME
 from tests.servers import PATIENCE, Portal
 
 TEXT = STARTER.format(name="steps")
-SIMULATED = 4000 * PATIENCE
-"""Milliseconds: the simulator may have to be compiled first."""
 
 
-def preview(browse: Browse, portal: Portal, look: str) -> Page:
+def preview(browse: Browse, portal: Portal) -> Page:
     with portal.store() as store:
         store.accounts.add(NAME, "correct horse battery")
         token = store.accounts.open_session(NAME)
-    page = browse(portal, look)
+    page = browse(portal)
     page.context.add_cookies([{"name": "crowdml", "value": token, "url": portal.url}])
     page.goto("/owner/new")
     page.get_by_text("Paste a task file instead").click()
@@ -40,10 +38,12 @@ def place_of(page: Page) -> float:
 
 
 def test_the_advice_comes_in(serve_portal: ServePortal, browse: Browse) -> None:
-    page = preview(browse, serve_portal(), "desktop-light")
+    portal = serve_portal()
+    page = preview(browse, portal)
     before = place_of(page)
+    portal.end_simulations()
     plan = page.locator("#plan")
-    expect(plan).to_contain_text("1,000 devices reach an error of", timeout=SIMULATED)
+    expect(plan).to_contain_text("1,000 devices reach an error of")
     expect(plan).to_contain_text("made-up data of medium difficulty")
     expect(plan.get_by_role("button")).to_have_count(0)
     expect(page.locator("#preview")).to_be_focused()
@@ -58,7 +58,7 @@ def test_the_advice_comes_in(serve_portal: ServePortal, browse: Browse) -> None:
 
 def test_a_simulation_that_dies(serve_portal: ServePortal, browse: Browse) -> None:
     portal = serve_portal()
-    page = preview(browse, portal, "desktop-light")
+    page = preview(browse, portal)
     os.kill(simulation_of(portal), signal.SIGKILL)
     plan = page.locator("#plan")
     expect(plan).to_contain_text("The simulation failed, and the server’s log says why.")
@@ -66,13 +66,14 @@ def test_a_simulation_that_dies(serve_portal: ServePortal, browse: Browse) -> No
     again = plan.get_by_role("button", name="Simulate this crowd")
     expect(again).to_be_enabled()
     again.click()
-    expect(plan).to_contain_text("1,000 devices reach an error of", timeout=SIMULATED)
+    portal.end_simulations()
+    expect(plan).to_contain_text("1,000 devices reach an error of")
     expect(plan).to_be_focused()
 
 
 def test_a_simulation_ends_with_the_server(serve_portal: ServePortal, browse: Browse) -> None:
     portal = serve_portal()
-    page = preview(browse, portal, "desktop-light")
+    page = preview(browse, portal)
     child = simulation_of(portal)
     assert portal.stop() == 0
     assert not Path(f"/proc/{child}").exists()

@@ -1,6 +1,6 @@
 """A place to try the model: what it says is what the exported model says, and nothing is sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,12 @@ from crowdml.privacy import bound_features
 from crowdml.types import Array
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, phone_task
-from tests.browser.portals import Crowd, Portal, portals
+from tests.browser.portals import Crowd, Portal
 from tests.browser.test_participant_sensors import MANUAL
 from tests.servers import make_task
+from tests.web.pages import add_tasks
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 TASKS = {
     "row": make_task("row", privacy__epsilon=10.0, target__labels=["still", "walk", "run"]),
@@ -38,13 +41,12 @@ TYPED = {"row": "9, 1 0;2", "number": "0.1 0.2 0.3 0.1"}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    with portals(tmp_path_factory.mktemp("trying")) as serve:
-        portal = serve(*TASKS.values())
-        with portal.connected() as wire:
-            for task in TASKS.values():
-                Crowd(wire, task).check_in(0 if task.name == "new" else 3)
-        yield portal
+def server(phones: Portal) -> Portal:
+    add_tasks(phones, *TASKS.values())
+    with phones.connected() as wire:
+        for task in TASKS.values():
+            Crowd(wire, task).check_in(0 if task.name == "new" else 3)
+    return phones
 
 
 def learnt(server: Portal, name: str) -> Any:

@@ -3,18 +3,20 @@
 import json
 import math
 import re
-import statistics
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Page, Route
 
 from crowdml.privacy import DirectionMechanism, Place
 from crowdml.privacy.direction_channel import FIELDS
-from crowdml.protocol import MECHANISMS
-from tests.servers import Process, make_task, starter
-from tests.web.pages import Tabs, add_task, change_task, claim, tabs, version
+from tests.browser.chromium import Watch
+from tests.browser.conftest import Browse
+from tests.browser.portals import Portal
+from tests.servers import make_task
+from tests.web.pages import Tabs, add_tasks, change_task, claim, version
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];
@@ -45,12 +47,6 @@ JOIN_FOR_EVER = """
 OPEN = "globalThis.device = await web.Device.open(task, soon());"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with starter(tmp_path_factory.mktemp("web")) as start:
-        yield start()
-
-
 @pytest.fixture
 def options(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Changes to the task's file."""
@@ -58,15 +54,24 @@ def options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture
+def server(phones: Portal) -> Portal:
+    return phones
+
+
+@pytest.fixture
 def profile(
-    chromium: Browser, server: Process, request: pytest.FixtureRequest, options: dict[str, Any]
-) -> Iterator[Tabs]:
-    """A profile for one test, with a task of its own."""
+    browse: Browse,
+    watch: Watch,
+    server: Portal,
+    request: pytest.FixtureRequest,
+    options: dict[str, Any],
+) -> Tabs:
+    """Tabs for one test, with a task of its own."""
+    watch.allow("console error: Failed to load resource")
     words = re.findall(r"[a-z0-9]+", request.node.name.removeprefix("test_"))
     name = "-".join(words)[-60:].strip("-")
-    add_task(server, make_task(name, **options))
-    with tabs(chromium, server.url, name) as profile:
-        yield profile
+    add_tasks(server, make_task(name, **options))
+    return Tabs(lambda: browse(server), name)
 
 
 @pytest.fixture
@@ -83,7 +88,7 @@ def look(page: Page) -> dict[str, Any]:
     return found
 
 
-def test_from_joining_to_a_check_in(profile: Tabs, page: Page, server: Process) -> None:
+def test_from_joining_to_a_check_in(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN)
     steps = run(page, """
         const seen = { steps: [], times: [], changes: 0 };
@@ -125,7 +130,7 @@ def test_what_was_sent_and_what_was_hidden_stand_side_by_side(profile: Tabs, pag
     assert found["sent"] != [round(g / 2.0**grid) for g in found["g"]]
 
 
-def test_joining_again_goes_on(profile: Tabs, page: Page, server: Process) -> None:
+def test_joining_again_goes_on(profile: Tabs, page: Page, server: Portal) -> None:
     first = run(page, JOIN + "await fill(2); return device.identity;")
     page.close()
     again = profile.open(HELPERS)
@@ -144,7 +149,7 @@ def test_two_tabs_join_as_one_device(profile: Tabs, page: Page) -> None:
     assert names[0] == names[1]
 
 
-def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server: Process) -> None:
+def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN)
     # Held back in the page: a request that Chromium already has may still go out as the tab dies.
     run(page, """
@@ -174,7 +179,7 @@ def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server:
         assert [entry.id for entry in store.log(task)] == [json.loads(body)["id"]]
 
 
-def test_two_tabs_send_a_letter_once(profile: Tabs, page: Page, server: Process) -> None:
+def test_two_tabs_send_a_letter_once(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN)
     page.route("**/checkins", lambda route: route.abort(), times=1)
     run(page, "await fill(3);")
@@ -188,7 +193,7 @@ def test_two_tabs_send_a_letter_once(profile: Tabs, page: Page, server: Process)
     assert (len(profile.bodies), version(server, profile.task)) == (1, 1)
 
 
-def test_two_tabs_do_not_spend_the_same_budget(profile: Tabs, page: Page, server: Process) -> None:
+def test_two_tabs_do_not_spend_the_same_budget(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN, {"limits": {"perSample": 1, "perDevice": 1}})
     other = profile.open(HELPERS)
     run(other, OPEN)
@@ -212,7 +217,7 @@ def test_a_full_buffer_stops_collecting(profile: Tabs, page: Page) -> None:
     assert json.loads(profile.bodies[0])["samples"] == 5
 
 
-def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, server: Process) -> None:
+def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN, {"limits": {"perSample": 1, "perDevice": 100}})
     other = profile.open(HELPERS)
     run(other, OPEN)
@@ -304,7 +309,7 @@ def test_only_what_was_shown_is_agreed_to(profile: Tabs, page: Page) -> None:
 
 
 def test_no_privacy_cannot_be_agreed_to_in_passing(
-    profile: Tabs, page: Page, server: Process
+    profile: Tabs, page: Page, server: Portal
 ) -> None:
     run(page, JOIN)
     claim(page, make_task(profile.task, privacy__epsilon=float("inf")))
@@ -313,7 +318,7 @@ def test_no_privacy_cannot_be_agreed_to_in_passing(
 
 
 def test_samples_that_do_not_fit_new_terms_are_not_mixed_in(
-    profile: Tabs, page: Page, server: Process
+    profile: Tabs, page: Page, server: Portal
 ) -> None:
     run(page, JOIN + "await fill(2);")
     claim(page, make_task(profile.task, features__count=5))
@@ -336,7 +341,7 @@ def test_no_privacy_must_be_accepted_by_name(profile: Tabs, page: Page) -> None:
     assert found[0] == found[1]
 
 
-def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server: Process) -> None:
+def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server: Portal) -> None:
     token = run(page, JOIN + "await fill(4); return device.identity.token;")
     other = profile.open(HELPERS)
     run(other, OPEN)
@@ -409,7 +414,7 @@ ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 
 
 @pytest.mark.parametrize("options", [DIRECTION], indirect=True)
-def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server: Process) -> None:
+def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN)
     assert run(page, "return device.identity.limits;") == {"perSample": 4, "perDevice": 4}
     assert run(page, "return fill(5);") == ["collected"] * 2 + ["checked in"] + ["ended"] * 2
@@ -440,7 +445,7 @@ def test_one_number_is_all_that_a_person_tells(profile: Tabs, page: Page, server
     indirect=True,
 )
 def test_every_check_in_has_its_number_and_its_role(
-    profile: Tabs, page: Page, server: Process
+    profile: Tabs, page: Page, server: Portal
 ) -> None:
     name = run(page, JOIN + "return device.identity.device;")
     other = profile.open(HELPERS)
@@ -465,7 +470,7 @@ def test_every_check_in_has_its_number_and_its_role(
 
 
 @pytest.mark.parametrize("options", [{"privacy__mechanism": "gaussian"}], indirect=True)
-def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server: Process) -> None:
+def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server: Portal) -> None:
     run(page, JOIN)
     assert run(page, "return fill(9);").count("checked in") == 3
     one, three = run(page, """
@@ -475,49 +480,3 @@ def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server
     assert one == pytest.approx(1.0)
     assert one < three < 2 * one
     assert version(server, profile.task) == 3, "the server finds them plausible"
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_check_in_of_500_parameters_takes_little_time(
-    page: Page, mechanism: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The bound is loose, since machines differ; the number is printed."""
-    task = make_task(
-        privacy__mechanism=mechanism,
-        features__count=50,
-        target__labels=[f"label {k}" for k in range(10)],
-        collection__batch=20,
-        collection__buffer=40,
-    )
-    found = run(page, """
-        const limits = { perSample: 1e9, perDevice: 1e9 };
-        const agreement = await web.Agreement.of({ device: "ana", terms: given, limits });
-        const chance = new web.Chance();
-        const row = () => web.boundFeatures(Array.from({ length: 50 }, Math.random), 50, 1);
-        const x = Array.from({ length: 20 }, row);
-        const y = x.map((_, i) => i % 10);
-        const w = Float64Array.from({ length: 500 }, Math.random);
-        const empty = new web.Ledger();
-        const store = await web.DeviceStore.open("https://crowd.example", "speed");
-        const approval = await agreement.approve(empty, y.length);
-        const write = (x) => agreement.write(approval, 1, w, x, y, empty, chance);
-        const times = { write: [], release: [] };
-        for (let i = 0; i < 60; i++) {
-            let before = performance.now();
-            write(x);
-            times.write.push(performance.now() - before);
-            for (const features of x) await store.add(features, 0, () => true);
-            before = performance.now();
-            await store.release(write);
-            times.release.push(performance.now() - before);
-        }
-        return times;
-        """, task.terms.text)  # fmt: skip
-    medians = {name: statistics.median(times) for name, times in found.items()}
-    first = found["write"][0]
-    with capsys.disabled():
-        print(
-            f"\n{mechanism}, 500 parameters, b = 20: {medians['write']:.2f} ms to write a letter "
-            f"({first:.1f} ms the first time), {medians['release']:.2f} ms with the store."
-        )
-    assert medians["write"] <= 60

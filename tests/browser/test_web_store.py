@@ -1,13 +1,16 @@
 """The browser device's memory: all or nothing, once, and only ever more in the ledger."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Error, Page
+from playwright.sync_api import Error, Page
 
-from tests.web.pages import Tabs, tabs
+from tests.browser.conftest import Browse
+from tests.browser.portals import Portal
+from tests.web.pages import Tabs
+
+pytestmark = pytest.mark.xdist_group("phones")
 
 HELPERS = """() => {
     globalThis.event = { unit: "sample", nTraining: 3, nHeldout: 0, releases: [], delta: 0 };
@@ -30,10 +33,9 @@ IDENTITY = {
 
 
 @pytest.fixture
-def profile(chromium: Browser) -> Iterator[Tabs]:
-    """No server is needed: nothing here leaves the browser."""
-    with tabs(chromium, "http://127.0.0.1:9") as profile:
-        yield profile
+def profile(browse: Browse, phones: Portal) -> Tabs:
+    """The portal only serves the files: nothing here leaves the browser."""
+    return Tabs(lambda: browse(phones))
 
 
 @pytest.fixture

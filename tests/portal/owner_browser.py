@@ -14,20 +14,26 @@ from tests.servers import PATIENCE, Reply, Wire
 __all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of", "wrong_inputs"]
 
 NAME, PASSWORD = "ana", "correct horse battery"
-SERVE = f"""
+SERVE = """
+import os
 from crowdml.cli import main
 from crowdml.portal.pages import planner
-planner.Planner.__init__.__defaults__ = (planner.COMMAND, {PATIENCE}, 3)
+os.setpriority = lambda *given: None
+planner.Planner.__init__.__defaults__ = ({command}, {seconds}, 3)
 main()
 """
+"""Simulations have as much time as a busy machine takes, and step back behind nobody."""
 
 
 class Portal(servers.Portal):
     """`crowdml serve`, with an owner who waits for simulations as long as a busy machine takes."""
 
+    simulating = "planner.COMMAND"
+
     @property
     def arguments(self) -> list[str]:
-        return ["-c", SERVE, *super().arguments[2:]]
+        program = SERVE.format(command=self.simulating, seconds=PATIENCE)
+        return ["-c", program, *super().arguments[2:]]
 
     def add_owner(self, name: str = NAME, password: str = PASSWORD) -> None:
         with self.store() as store:

@@ -3,41 +3,41 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import closing
 
-from playwright.sync_api import Browser, BrowserContext, Page, Request, Route
+from playwright.sync_api import Page, Request, Route
 
-import crowdml
 from crowdml.protocol import TERMS_HEADER, Task, terms_hash
 from tests.servers import Portal, create
 
-__all__ = ["Tabs", "add_task", "change_task", "claim", "tabs", "version"]
+__all__ = ["Tabs", "add_tasks", "change_task", "claim", "version"]
 
-WEB = Path(crowdml.__file__).parent / "web"
-BLANK = "/web/blank.html"
+BLANK = "/web/index.js"
+"""Shown as text: a page that does nothing, at the address of the server."""
 LOAD = """async (task) => {
     const inside = await Promise.all(["index", "codec", "grid"].map((m) => import(`/web/${m}.js`)));
     Object.assign(globalThis, { task, web: Object.assign({}, ...inside) });
 }"""
-TYPES = {".js": "text/javascript", ".html": "text/html", ".json": "application/json"}
 
 
 class Tabs:
-    """One browser profile at one address: what its tabs store, they share."""
+    """Tabs of one browser profile at one portal: what they store, they share.
 
-    def __init__(self, context: BrowserContext, url: str, task: str) -> None:
-        self.context, self.url, self.task = context, url, task
+    Args:
+        new: Opens a tab.
+        task: The one that they take part in.
+    """
+
+    def __init__(self, new: Callable[[], Page], task: str = "activity") -> None:
+        self.task = task
         self.bodies: list[bytes] = []
-        context.on("request", self._note)
-        # The one line to change where the server itself serves crowdml/web at /web/: then only
-        # the blank page is made here.
-        context.route(f"{url}/web/**", _serve)
+        self._new = new
 
     def open(self, script: str = "() => {}") -> Page:
-        page = self.context.new_page()
-        page.goto(self.url + BLANK)
+        page = self._new()
+        page.on("request", self._note)
+        page.goto(BLANK)
         page.evaluate(LOAD, self.task)
         page.evaluate(script)
         return page
@@ -47,32 +47,14 @@ class Tabs:
             self.bodies.append(request.post_data_buffer or b"")
 
 
-def _serve(route: Route) -> None:
-    path = route.request.url.split("/web/")[1]
-    file = WEB / path
-    body = b"<!doctype html><title>A blank page</title>" if path == "blank.html" else None
-    if body is None and not file.is_file():
-        route.fulfill(status=404)
-        return
-    content = file.read_bytes() if body is None else body
-    route.fulfill(body=content, content_type=TYPES[file.suffix])
-
-
-@contextmanager
-def tabs(browser: Browser, url: str, task: str = "activity") -> Iterator[Tabs]:
-    context = browser.new_context()
-    try:
-        yield Tabs(context, url, task)
-    finally:
-        context.close()
-
-
-def add_task(server: Portal, task: Task) -> None:
-    """A new task on a running server, once the server has noticed."""
-    create(server.database, task)
+def add_tasks(server: Portal, *tasks: Task) -> Portal:
+    """New tasks on a running server, once the server has noticed."""
+    create(server.database, *tasks)
     with server.connected() as wire:
-        while wire.get(f"/v1/tasks/{task.name}").status != 200:
-            time.sleep(0.02)
+        for task in tasks:
+            while wire.get(f"/v1/tasks/{task.name}").status != 200:
+                time.sleep(0.02)
+    return server
 
 
 def change_task(server: Portal, task: Task) -> None:

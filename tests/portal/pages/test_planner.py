@@ -49,6 +49,12 @@ print(json.dumps({"own": option, "own_verdict": "something", "better": None,
 """Stands in for `crowdml plan`: it tells how it was asked."""
 
 
+@pytest.fixture(autouse=True)
+def _as_important_as_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind everything else on a busy machine a simulation would take minutes."""
+    monkeypatch.setattr(os, "setpriority", lambda *given: None)
+
+
 def plan(planner: Planner, text: str = TASK) -> Forecast:
     return asyncio.run(planner.plan(Task.from_toml(text), text, asyncio.Event()))
 
@@ -118,7 +124,9 @@ def test_without_the_simulator_it_says_how_to_get_it(
     (tmp_path / "joblib.py").write_text(absent)
     monkeypatch.syspath_prepend(tmp_path)
     words = "It cannot be simulated here: this needs joblib, which is not installed. "
-    assert plan(Planner()) == Forecast(why=words + "Run: pip install 'crowdml[sim]'")
+    assert plan(Planner(seconds=PATIENCE)) == Forecast(
+        why=words + "Run: pip install 'crowdml[sim]'"
+    )
 
 
 def test_what_breaks_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
