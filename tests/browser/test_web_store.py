@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Error, Page
 
+from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.portals import Portal
 from tests.web.pages import Tabs
@@ -33,8 +34,9 @@ IDENTITY = {
 
 
 @pytest.fixture
-def profile(browse: Browse, phones: Portal) -> Tabs:
+def profile(browse: Browse, watch: Watch, phones: Portal) -> Tabs:
     """The portal only serves the files: nothing here leaves the browser."""
+    watch.allow("script: The transaction was aborted")
     return Tabs(lambda: browse(phones))
 
 

@@ -42,7 +42,7 @@ def test_whole_people_learn_privately(tmp_path: Path) -> None:
     Guessing the commonest activity is wrong 0.547 of the time. In simulated crowds the error was
     0.02 on average and below 0.06 in all of them; 0.2 is far beyond.
     """
-    ran = Command(tmp_path)("demo", "--json", "--seconds", 6)
+    ran = Command(tmp_path)("demo", "--json", "--seconds", 1)
     result = ran.json()
     data = load_activity(features="demo")
     task = demo_task("activity", "direction", 4.0, deal(data, 108))
@@ -85,7 +85,7 @@ def used_as_the_readme_says(folder: Path, error: float) -> None:
 def test_digits_without_noise_come_close_to_central(tmp_path: Path) -> None:
     """Only the order in which samples arrive is left to chance."""
     ran = Command(tmp_path)(
-        "demo", "--json", "--seconds", 6, "--task", "digits", "--mechanism", "gaussian",
+        "demo", "--json", "--seconds", 1, "--task", "digits", "--mechanism", "gaussian",
         "--epsilon", "inf", "--devices", 60, "--folder", "here",
     )  # fmt: skip
     result = ran.json()
@@ -102,7 +102,7 @@ def test_a_pilot_makes_a_small_epsilon_usable(tmp_path: Path) -> None:
     In simulated crowds the error was 0.011 on average and below 0.02 in all of them; 0.1 is far
     beyond, and without a pilot the error is 0.14 on average.
     """
-    ran = Command(tmp_path)("demo", "--json", "--seconds", 6, "--pilot", 2, "--epsilon", 1)
+    ran = Command(tmp_path)("demo", "--json", "--seconds", 1, "--pilot", 2, "--epsilon", 1)
     result = ran.json()
     assert result["checkins"] == 108
     assert result["error"] < 0.1

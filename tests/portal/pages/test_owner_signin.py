@@ -28,25 +28,16 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[Portal]:
-    """A server of its own, whose limits nobody else has used."""
-    portal = Portal(tmp_path)
-    create(portal.database, make_task("activity"))
-    yield portal.start()
-    portal.kill()
+def name(portal: Portal, request: pytest.FixtureRequest) -> str:
+    """An owner whose attempts nobody else has used."""
+    name: str = request.node.name[:63]
+    portal.add_owner(name)
+    return name
 
 
-def test_without_owners_the_page_says_how_to_add_one(fresh: Portal) -> None:
-    with fresh.browser() as browser:
-        assert "crowdml owner add NAME" in text_of(browser.get("/owner/sign-in"))
-        fresh.add_owner()
-        assert "crowdml owner add NAME" not in text_of(browser.get("/owner/sign-in"))
-
-
-def test_the_right_password_opens_a_session(fresh: Portal) -> None:
-    fresh.add_owner()
-    with fresh.browser() as browser:
-        reply = browser.sign_in(next="/owner/new")
+def test_the_right_password_opens_a_session(portal: Portal, name: str) -> None:
+    with portal.browser() as browser:
+        reply = browser.sign_in(name, next="/owner/new")
         assert (reply.status, reply.headers["location"]) == (303, "/owner/new")
         cookie = reply.headers["set-cookie"]
         assert cookie.startswith("crowdml=")
@@ -54,26 +45,30 @@ def test_the_right_password_opens_a_session(fresh: Portal) -> None:
         assert "Secure" not in cookie
         page = browser.get("/owner")
         assert (page.status, page.headers["cache-control"]) == (200, "no-store")
-        assert NAME in text_of(page)
+        assert name in text_of(page)
         assert browser.token not in page.body.decode()
         old = browser.token
-        assert browser.sign_in().status == 303
+        assert browser.sign_in(name).status == 303
         assert browser.token != old
         browser.cookies["crowdml"] = old
         assert browser.get("/owner").status == 303, "a new session replaces the browser's old one"
-    with closing(sqlite3.connect(fresh.file)) as database:
+    with closing(sqlite3.connect(portal.file)) as database:
         assert old not in repr(database.execute("SELECT * FROM sessions").fetchall())
-    with fresh.browser() as other:
+    with portal.browser() as other:
         assert "Owner" in text_of(other.get("/"))
         assert other.get("/owner").status == 303
 
 
-def test_tls_makes_the_cookie_secure(tmp_path: Path) -> None:
+def test_without_owners_the_page_says_how_to_add_one_and_tls_makes_the_cookie_secure(
+    tmp_path: Path,
+) -> None:
     portal = Portal(tmp_path, tls="self-signed")
-    portal.add_owner()
     portal.start()
     try:
         with portal.browser() as browser:
+            assert "crowdml owner add NAME" in text_of(browser.get("/owner/sign-in"))
+            portal.add_owner()
+            assert "crowdml owner add NAME" not in text_of(browser.get("/owner/sign-in"))
             cookie = browser.sign_in().headers["set-cookie"]
             assert cookie.startswith("__Host-crowdml=")
             parts = set(cookie.split("; "))
@@ -86,32 +81,30 @@ def test_tls_makes_the_cookie_secure(tmp_path: Path) -> None:
         portal.kill()
 
 
-def test_behind_something_that_adds_tls_the_cookie_is_secure_too(fresh: Portal) -> None:
-    fresh.add_owner()
-    with fresh.browser() as browser:
-        form = {"name": NAME, "password": PASSWORD}
-        reply = browser.post("/owner/sign-in", form, Origin=f"https://127.0.0.1:{fresh.port}")
+def test_behind_something_that_adds_tls_the_cookie_is_secure_too(portal: Portal, name: str) -> None:
+    with portal.browser() as browser:
+        form = {"name": name, "password": PASSWORD}
+        reply = browser.post("/owner/sign-in", form, Origin=f"https://127.0.0.1:{portal.port}")
         assert reply.status == 303
         assert reply.headers["set-cookie"].startswith("__Host-crowdml=")
         assert browser.get("/owner").status == 200
 
 
-def test_an_unknown_name_and_a_wrong_password_look_the_same(fresh: Portal) -> None:
-    fresh.add_owner()
-    with fresh.browser() as browser:
-        wrong, unknown = browser.sign_in(password="x" * 12), browser.sign_in("nobody", PASSWORD)
+def test_an_unknown_name_and_a_wrong_password_look_the_same(portal: Portal, name: str) -> None:
+    with portal.browser() as browser:
+        wrong, unknown = browser.sign_in(name, "x" * 12), browser.sign_in("nobody", PASSWORD)
         for reply in (wrong, unknown):
             assert reply.status == 403
             assert "set-cookie" not in reply.headers
             assert f'role="alert" id="wrong">{WRONG}' in reply.body.decode()
-        assert wrong.body.replace(b'value="ana"', b'value="nobody"') == unknown.body
+        shown = f'value="{name}"'.encode()
+        assert wrong.body.replace(shown, b'value="nobody"') == unknown.body
         assert fields_of(wrong)["password"] == ""
 
 
-def test_attempts_are_limited_by_name(fresh: Portal) -> None:
-    fresh.add_owner()
-    with fresh.browser() as browser:
-        attempts = (browser.sign_in(password="not this one") for _ in range(100))
+def test_attempts_are_limited_by_name(portal: Portal, name: str) -> None:
+    with portal.browser() as browser:
+        attempts = (browser.sign_in(name, "not this one") for _ in range(100))
         codes = []
         for reply in attempts:
             codes.append(reply.status)
@@ -119,7 +112,7 @@ def test_attempts_are_limited_by_name(fresh: Portal) -> None:
             if reply.status == 429 and int(reply.headers["retry-after"]) >= 5:
                 break
         assert codes[:5] == [403] * 5
-        right = browser.sign_in()
+        right = browser.sign_in(name)
         assert right.status == 429, "even the right password waits"
         assert 1 <= int(right.headers["retry-after"]) <= 10
         assert "set-cookie" not in right.headers
@@ -127,19 +120,16 @@ def test_attempts_are_limited_by_name(fresh: Portal) -> None:
         assert browser.sign_in("somebody").status == 403
 
 
-def test_many_names_do_not_keep_an_owner_out(fresh: Portal) -> None:
-    fresh.add_owner()
-    with fresh.browser() as browser:
-        codes = {browser.sign_in(f"name{n}").status for n in range(12)}
+def test_many_names_do_not_keep_an_owner_out(portal: Portal, name: str) -> None:
+    with portal.browser() as browser:
+        codes = {browser.sign_in(f"other{n}").status for n in range(12)}
         assert codes == {403}
-        assert browser.sign_in().status == 303
+        assert browser.sign_in(name).status == 303
 
 
-def test_only_so_many_passwords_wait_to_be_compared(fresh: Portal) -> None:
-    fresh.add_owner()
-
+def test_only_so_many_passwords_wait_to_be_compared(portal: Portal) -> None:
     def attempt(n: int) -> int:
-        with fresh.browser() as browser:
+        with portal.browser() as browser:
             return browser.sign_in(f"name{n}").status
 
     with ThreadPoolExecutor(40) as pool:
