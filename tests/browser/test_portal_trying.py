@@ -17,7 +17,7 @@ from tests.browser.test_participant_sensors import MANUAL
 from tests.servers import make_task
 from tests.web.pages import add_tasks
 
-pytestmark = pytest.mark.xdist_group("phones")
+pytestmark = pytest.mark.xdist_group("tabs")
 
 TASKS = {
     "row": make_task("row", privacy__epsilon=10.0, target__labels=["still", "walk", "run"]),

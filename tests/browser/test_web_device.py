@@ -16,7 +16,7 @@ from tests.browser.portals import Portal
 from tests.servers import make_task
 from tests.web.pages import Tabs, add_tasks, change_task, claim, version
 
-pytestmark = pytest.mark.xdist_group("phones")
+pytestmark = pytest.mark.xdist_group("tabs")
 
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];

@@ -11,7 +11,7 @@ from tests.browser.conftest import Browse
 from tests.browser.portals import Portal
 from tests.web.pages import Tabs
 
-pytestmark = pytest.mark.xdist_group("phones")
+pytestmark = pytest.mark.xdist_group("tabs")
 
 HELPERS = """() => {
     globalThis.event = { unit: "sample", nTraining: 3, nHeldout: 0, releases: [], delta: 0 };
