@@ -2,20 +2,18 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 
 from crowdml.protocol import Task
 from tests.browser.looking import barriers, fits, show_all
-from tests.browser.portals import Portal, portals
+from tests.browser.portals import Portal
 from tests.servers import PATIENCE
 from tests.web.pages import version
 
-__all__ = ["Participant", "inspect", "phone_task", "running", "serving"]
+__all__ = ["Participant", "inspect", "phone_task", "running"]
 
 MOTION_SENSORS = ("accelerometer", "linear-acceleration", "gyroscope")
 """Chromium sends no motion event unless it has all three."""
@@ -100,12 +98,6 @@ def phone_task(name: str = "moving", start: Any = None, **changes: Any) -> Task:
 
 def _toml(value: Any) -> str:
     return "inf" if value == float("inf") else json.dumps(value)
-
-
-@contextmanager
-def serving(folder: Path, *tasks: Task) -> Iterator[Portal]:
-    with portals(folder) as serve:
-        yield serve(*tasks)
 
 
 class Participant:

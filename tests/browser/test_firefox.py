@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.participants import phone_task, serving
+from tests.browser.participants import phone_task
+from tests.browser.portals import ServePortal
 from tests.web.pages import version
 
 pytest.importorskip("websockets", reason="Firefox is spoken to through websockets")
@@ -23,12 +24,13 @@ TASK = phone_task(
 
 
 @pytest.mark.skipif(find_firefox() is None, reason="there is no Firefox; install firefox-esr")
-def test_someone_takes_part_in_firefox(tmp_path: Path) -> None:
+def test_someone_takes_part_in_firefox(tmp_path: Path, serve_portal: ServePortal) -> None:
     program = find_firefox()
     assert program is not None
     profile = tmp_path / "profile"
     profile.mkdir()
-    with serving(tmp_path, TASK) as portal, firefox(program, profile) as browser:
+    portal = serve_portal(TASK)
+    with firefox(program, profile) as browser:
         browser.open(f"{portal.url}/tasks/sleep")
         assert browser.look("document.querySelector('h1').innerText") == TASK.title
         browser.see('[data-live="link"]', "Live")

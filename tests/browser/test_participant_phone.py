@@ -113,24 +113,6 @@ def test_the_header_does_not_end_it(browse: Browse, server: Portal) -> None:
         participant.says("Collecting: Walking.")
 
 
-def test_what_the_server_says_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
-    watch.expect("Service Worker registration blocked")
-    watch.expect("console error: .* 403")
-    page = browse(server, "phone-dark", locale="de-DE", service_workers="block")
-    problem = {
-        "type": "urn:crowdml:problem:invite-required",
-        "detail": "this task needs a valid invite, found none. Ask its owner.",
-        "template": "this task needs a valid invite, found {found}. Ask its owner.",
-        "values": {"found": {"template": "none", "values": {}}},
-    }
-    page.route("**/devices", lambda route: route.fulfill(status=403, json=problem))
-    participant = Participant(page, server, "german").open()
-    page.get_by_label("Einladungscode").fill("falsch")
-    participant.tap("Zustimmen und mitmachen")
-    alert = "Diese Aufgabe braucht eine gültige Einladung, gefunden: keine. Fragen Sie"
-    expect(page.get_by_role("alert")).to_contain_text(alert)
-
-
 def test_a_code_typed_in_before_the_scripts_ran_stays(
     browse: Browse, server: Portal, watch: Watch
 ) -> None:

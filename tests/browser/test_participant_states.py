@@ -14,7 +14,7 @@ pytestmark = pytest.mark.xdist_group("phones")
 
 @pytest.fixture(scope="module")
 def server(phones: Portal) -> Portal:
-    names = ("limit", "lower", "leave", "paused", "finished", "revoked", "unseen", "terms")
+    names = ("limit", "lower", "leave", "paused", "finished", "unseen", "terms")
     return add_tasks(phones, *map(phone_task, names))
 
 
@@ -144,17 +144,6 @@ def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> N
     participant.tap("Leave and erase")
     participant.view("bye")
     assert page.evaluate("indexedDB.databases()") == []
-
-
-def test_a_device_that_the_owner_revokes(browse: Browse, server: Portal, watch: Watch) -> None:
-    watch.expect("console error: .* 40")
-    page = browse(server, "phone-light")
-    participant = running(page, server, "revoked", "Walking")
-    participant.until_applied(1)
-    with server.store() as store:
-        store.set_device_status(participant.stored()["identity"][0]["device"], "revoked")
-    participant.view("ended")
-    expect(page.locator("#ended-why")).to_contain_text("excluded by the task's owner")
 
 
 def test_a_task_that_finished_while_nobody_looked(browse: Browse, server: Portal) -> None:

@@ -112,12 +112,6 @@ def test_a_task_that_is_not_private_claims_nothing(
     assert page.request.get("/tasks/open-data/hiding.svg?epsilon=1&batch=3").status == 404
 
 
-def test_for_whole_people_noise_is_not_spoken_of(desktop: Page) -> None:
-    for path in ("/tasks/person", "/tasks/person/join"):
-        desktop.goto(path)
-        assert "noise" not in desktop.locator("main").inner_text().lower(), path
-
-
 def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     promise = "ε = 4, for everything that you send to this task."
     desktop.goto("/tasks/person")
@@ -134,7 +128,9 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     text = desktop.locator("main").inner_text()
     assert "samples used" not in text.lower()
     assert "for people who did not train it" in text
+    assert "noise" not in text.lower()
     desktop.goto("/tasks/person/join")
+    assert "noise" not in desktop.locator("main").inner_text().lower()
     expect(desktop.get_by_text("It sends one check-in, and no more.", exact=True)).to_be_visible()
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')

@@ -86,16 +86,17 @@ def test_over_tls_in_the_dark(serve_portal: ServePortal, browse: Browse) -> None
     expect(page.locator("pre").first).to_contain_text(f"--fingerprint {portal.fingerprint}")
 
 
-@pytest.mark.parametrize("look", ["desktop-light", "phone-dark"])
 @pytest.mark.parametrize(
-    ("task", "alt", "moves"),
+    ("look", "task", "alt", "moves"),
     [
         (
+            "desktop-light",
             "walking",
             "and the noise has",
             [("epsilon", "1", "?epsilon=10&batch=20"), ("batch", "2", "?epsilon=10&batch=100")],
         ),
         (
+            "phone-dark",
             "person",
             "this one was sent",
             [("epsilon", "0", "?epsilon=1"), ("epsilon", "1", "?epsilon=10")],
