@@ -95,27 +95,27 @@ def test_a_link_is_enough(crowdml: Command, owner: Here, server: Process) -> Non
     assert again.said() == f"already {joined.out}"
 
 
-def test_asked_and_answered(crowdml: Command, server: Process) -> None:
+def test_asked_and_answered(quick: Here, server: Process) -> None:
     arguments = ("device", "join", server.url, "--task", "activity", "--file", "here")
     for typed in ("n\n", ""):
-        declined = crowdml(*arguments, typed=typed)
+        declined = quick(*arguments, typed=typed)
         assert (declined.code, declined.out.strip()) == (1, "")
         assert "Agree and join?" in declined.err
-        assert not (crowdml.folder / "here").exists()
-    agreed = crowdml(*arguments, typed="y\n")
+        assert not (quick.folder / "here").exists()
+    agreed = quick(*arguments, typed="y\n")
     assert agreed.said().strip().startswith("joined activity as device ")
-    assert (crowdml.folder / "here").exists()
+    assert (quick.folder / "here").exists()
 
 
-def test_a_pinned_certificate(crowdml: Command, secure: Process) -> None:
+def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
     link = f"{secure.url}/join/activity"
-    wrong = crowdml("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
+    wrong = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
     assert f"fingerprint {'0' * 64}, found {secure.fingerprint}" in wrong
-    assert "not trusted" in crowdml("device", "join", link, "--yes").error()
-    assert not crowdml.data.exists()
+    assert "not trusted" in quick("device", "join", link, "--yes").error()
+    assert not quick.data.exists()
     pairs = ":".join(secure.fingerprint[i : i + 2].upper() for i in range(0, 64, 2))
-    crowdml("device", "join", link, "--yes", "--fingerprint", pairs).said()
-    ran = crowdml("device", "run", "--source", "-", typed=3 * ROW).said()
+    quick("device", "join", link, "--yes", "--fingerprint", pairs).said()
+    ran = quick("device", "run", "--source", "-", typed=3 * ROW).said()
     assert ran == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
 
 

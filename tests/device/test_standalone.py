@@ -34,8 +34,7 @@ TASKS = {
         f"{kind}-{intercept}".lower(),
         model__kind=kind, model__intercept=intercept, **changes, **DIRECTION,
     )
-    for kind, changes in KINDS.items()
-    for intercept in (False, True)
+    for (kind, changes), intercept in zip(KINDS.items(), (False, True, True, False), strict=True)
 }  # fmt: skip
 OTHERS = {
     "laplace": make_task("laplace", privacy__mechanism="laplace", optimizer__c=0.01),
@@ -78,7 +77,7 @@ def log_of(server: Process, task: str) -> list[LogEntry]:
 def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: str) -> None:
     """All check-ins of two devices, some of each role.
 
-    False-positive rate: (2/3)⁶⁰ for each role of a case that nobody has, 5e-10 in total.
+    False-positive rate: (2/3)⁶⁰ for each role of a case that nobody has, 3e-10 in total.
     """
     task, rng = TASKS[name], np.random.default_rng(1)
     for number in range(2):
@@ -182,7 +181,7 @@ def test_an_invite(alone: Alone, server: Process) -> None:
     assert alone.join(link, *pinned, "--invite", invite).returncode == 0
 
 
-@pytest.mark.parametrize("answer", ["", "n\n", "\n", "whatever\n"])
+@pytest.mark.parametrize("answer", ["", "whatever\n"])
 def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
     link = f"{server.url}/join/once"
     asked = alone.run("join", link, "--fingerprint", server.fingerprint, typed=answer)
@@ -195,7 +194,7 @@ def test_only_yes_is_yes(alone: Alone, server: Process, answer: str) -> None:
 
 
 def test_a_weak_promise_is_named_so(alone: Alone, server: Process) -> None:
-    arguments = ("join", f"{server.url}/join/softmax-true", "--fingerprint", server.fingerprint)
+    arguments = ("join", f"{server.url}/join/softmax-false", "--fingerprint", server.fingerprint)
     shown = alone.run(*arguments, "--yes")
     assert "We call that not private." in shown.stdout
     assert "\nTHIS TASK IS NOT PRIVATE. It has ε = " in shown.stdout

@@ -41,7 +41,7 @@ both_mechanisms = pytest.mark.parametrize(
 def test_killed_at_every_step(start: Start, tmp_path: Path, task: Task) -> None:
     server = start(task)
     device = Collector(server.url, tmp_path)
-    deaths = 2 * STEPS
+    deaths = STEPS
     for i, step in enumerate(deaths):
         samples = range(i * PER_ROUND, (i + 1) * PER_ROUND)
         assert device.run(samples, kill=step) == -signal.SIGKILL, step
@@ -122,7 +122,7 @@ def joined(start: Start, alone: Alone) -> Process:
 
 def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> None:
     letters: list[str] = []
-    for i, step in enumerate(2 * list(dying.STEPS)):
+    for i, step in enumerate(dying.STEPS):
         deadly = Alone(alone.folder, (str(DYING), step, str(PROGRAM)))
         assert deadly.run("ledger").returncode == 0, "only a step kills"
         assert deadly.feed(*lines(4, seed=i)).returncode == -signal.SIGKILL
@@ -130,7 +130,7 @@ def test_the_one_file_killed_after_every_step(joined: Process, alone: Alone) -> 
         _look(step, state, alone.buffered, n_sent)
         letters += [json.loads(state["outbox"])["id"]] if state["outbox"] else []
         assert len(state["ledger"]) == state["number"] == n_sent + (step == "stored")
-    done = alone.feed(*lines(LINES - 4 * 2 * len(dying.STEPS), seed=99))
+    done = alone.feed(*lines(LINES - 4 * len(dying.STEPS), seed=99))
     assert done.returncode == 0, done.stderr
     log = _told_once(alone, joined)
     assert set(letters) <= {entry.id for entry in log}, "the same bytes were sent again"

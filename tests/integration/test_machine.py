@@ -39,7 +39,7 @@ from crowdml.server.service.service import Service
 from tests.integration.crowd import FEATURES, telltale, uses
 from tests.servers import create
 
-RUNS = int(os.environ.get("RUNS", "25"))
+RUNS = int(os.environ.get("RUNS", "15"))
 BATCH = 3
 DEVICES = 2
 STEPS = ["checked out", "sanitised", "stored", "sent", "acknowledged"]

