@@ -8,7 +8,7 @@ import pytest
 
 from crowdml.simulation import Crowd, Learning, Plan, load_digits, simulate
 from crowdml.simulation.tuning import RATES
-from tests.cli.command import Command, Ran
+from tests.cli.command import Ran
 
 Quick = Callable[..., Ran]
 DIGITS = ("simulate", "--dataset", "digits", "--devices", 50)
@@ -29,8 +29,8 @@ Planned = Callable[..., tuple[str, ...]]
 PLAN = ('dataset = "digits"', "devices = 50")
 
 
-def test_one_setting_has_the_promised_fields(crowdml: Command) -> None:
-    ran = crowdml(
+def test_one_setting_has_the_promised_fields(quick: Quick) -> None:
+    ran = quick(
         *DIGITS, "--mechanism", "laplace", "--batch", 2, "--epsilon", 10, "--passes", 3,
         "--rate", 30, "--trials", 2, "--seed", 1, "--json",
     )  # fmt: skip
