@@ -443,7 +443,7 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_javascript_passes(name: str) -> None:
     """False-positive rate below 2e-8: `FALSE_ALARM` for at most 16 findings, thrice."""
-    audit = audit_mechanism(name, epsilon=8.0, trials=1200, door=JavaScript())
+    audit = audit_mechanism(name, epsilon=8.0, trials=2000, door=JavaScript())
     assert audit.passed
     assert "retry" not in audit.parts
     assert max(finding.share for finding in audit.parts.values()) > 0.4
@@ -508,12 +508,12 @@ def test_finds_faults_in_javascript(
     tmp_path: Path,
 ) -> None:
     first = noise_of(name, pair, epsilon)[0]
-    assert part in failed(first, 6000, planted(tmp_path, *edits))
+    assert part in failed(first, 12_000, planted(tmp_path, *edits))
 
 
 @ROLE
 def test_finds_a_wrong_coin_in_javascript(role: Role, tmp_path: Path) -> None:
-    assert not found(3.0, role, 10_000, planted(tmp_path, COIN_OFF)).passed
+    assert not found(3.0, role, 20_000, planted(tmp_path, COIN_OFF)).passed
 
 
 def test_node_that_fails_is_told(tmp_path: Path) -> None:
