@@ -354,21 +354,6 @@ def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server:
     assert run(other, "return device.add(X, 0);") == "ended"
 
 
-@pytest.mark.parametrize("code", ["left", "the token is unknown to this task. Join again."])
-def test_an_end_that_an_earlier_version_stored_is_one(page: Page, code: str) -> None:
-    run(page, JOIN)
-    other = """
-        const store = await web.DeviceStore.open(web.serverRoot(), task);
-        await store.update((identity) => ({ ...identity, ended: given }));
-        store.close();
-    """
-    run(page, other, code)
-    assert run(page, "return device.add(X, 0);") == "ended", "also while it runs"
-    run(page, "device.close();" + OPEN)
-    assert run(page, "return [device.ended.code, web.write(device.ended.phrase)];") == [code, code]
-    assert run(page, "return device.sync();") == "ended"
-
-
 def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) -> None:
     calls = run(page, """
         const calls = new Set();
