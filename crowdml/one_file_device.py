@@ -504,13 +504,13 @@ def promise(terms: Terms) -> dict[str, str]:
     question = "whether your number was high or low"
     if terms.C:
         question = f"whether your answer was “{terms.labels[0]}” or “{terms.labels[1]}”"
+    often = times(certainty(terms.in_all), BOUND)
     said["loss"] = (
         f"Suppose somebody wonders {question}, and could only toss a coin. From everything your "
-        f"device sends they could at worst be right {times(certainty(terms.in_all))}. We call that "
-        f"{level or 'not private'}."
+        f"device sends they could at worst be right {often}. We call that {level or 'not private'}."
     )
     if terms.checkins > 1:
-        one = times(certainty(terms.epsilon))
+        one = times(certainty(terms.epsilon), BOUND)
         said["less"] = f"With one check-in instead of {terms.checkins:,} it would be {one}."
     return said
 
@@ -565,10 +565,13 @@ def fits(share: float, of: int) -> bool:
     return abs(share * of - n) < 1e-6 and (n > 0 or share == 0)
 
 
-def times(share: float) -> str:
+BOUND = 1 - 1e-9  # is rounded up, as far as floats are exact
+
+
+def times(share: float, up: float = 0.5) -> str:
     for of in (10**2, 10**3, 10**4, 10**5, 10**6):
-        if 0 < half_up(share * of) < of - 1:
-            return f"{half_up(share * of):,} times in {of:,}"
+        if 0 < math.floor(share * of + up) < of - 1:
+            return f"{math.floor(share * of + up):,} times in {of:,}"
     return "practically always" if share > 0.5 else "practically never"
 
 

@@ -10,7 +10,7 @@ from crowdml.privacy.features import bound_features, bound_rows, check_target
 from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
-from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit
+from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit, within
 from crowdml.privacy.mechanism import Implausible, Mechanism, Reading
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import ExactNoise, NoiseSource
@@ -77,4 +77,5 @@ __all__ = [
     "rho_of",
     "role_of",
     "sensitivity_steps",
+    "within",
 ]

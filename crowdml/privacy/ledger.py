@@ -6,12 +6,9 @@ from functools import cached_property
 
 from crowdml.errors import InvalidInput, LimitReached
 from crowdml.privacy.events import CheckinEvent
-from crowdml.privacy.loss import Loss
+from crowdml.privacy.loss import Loss, within
 
 __all__ = ["Ledger", "Limits"]
-
-SLACK = 1e-9
-"""Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +80,12 @@ class Ledger:
     def require(self, event: CheckinEvent, limits: Limits) -> None:
         """Raise `LimitReached` unless the event fits into both limits."""
         cost, spent = event.loss.total, self.epsilon_spent
-        if cost > limits.per_sample * (1 + SLACK):
+        if not within(cost, limits.per_sample, cost):
             raise LimitReached(
                 f"the limit for one sample is ε = {limits.per_sample:g} and a check-in costs "
                 f"{cost:g}. Nothing more is sent; raise the limit to go on."
             )
-        if (self._spent + event.loss).total > limits.per_device * (1 + SLACK):
+        if not within((self._spent + event.loss).total, limits.per_device, cost):
             raise LimitReached(
                 f"the device limit is ε = {limits.per_device:g}; {spent:g} is spent and a "
                 f"check-in costs {cost:g}. Nothing more is sent; raise the limit to go on."

@@ -5,15 +5,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from crowdml.privacy.zcdp import epsilon_of
+from crowdml.privacy.zcdp import epsilon_of, loss_bound
 
-__all__ = ["PRIVATE_UP_TO", "Loss", "Unit"]
+__all__ = ["PRIVATE_UP_TO", "Loss", "Unit", "within"]
 
 PRIVATE_UP_TO = 20.0
 """The largest ε that is called private, of a person in all or of a sample.
 
 The factor e^20 is half a billion: beyond it a guess becomes certain, and ε is a number only.
 """
+
+
+SLACK, ROUNDING = 1e-9, 2.0**-50
+"""Room for the rounding of sums of floats: a part of one event, and at least a part of the sum."""
 
 
 class Unit(StrEnum):
@@ -44,6 +48,17 @@ class Loss:
             return math.inf
         return self.epsilon + (epsilon_of(self.rho, self.delta) if self.rho else 0.0)
 
+    @property
+    def bound(self) -> float:
+        """The most that log P/P′ becomes, but for a chance of δ; for pure ε it is ε.
+
+        >>> round(Loss(rho=0.05, delta=1e-6).bound, 3)      # `total` is 1.46
+        1.597
+        """
+        if math.isinf(self.rho):
+            return math.inf
+        return self.epsilon + (loss_bound(self.rho, self.delta) if self.rho else 0.0)
+
     def times(self, n: int) -> "Loss":
         """So many of the same together."""
         return Loss(n * self.epsilon, n * self.rho, self.delta)
@@ -64,3 +79,19 @@ class Loss:
             math.fsum(loss.rho for loss in every),
             max((loss.delta for loss in every), default=0.0),
         )
+
+
+def within(total: float, limit: float, cost: float) -> bool:
+    """Return whether a total is at most a limit, but for the rounding of floats.
+
+    Ten times 0.1 must fit into 1. The room is a part of what the last event cost, not of the limit:
+    otherwise ten events of 10⁻¹⁰ would fit into a limit of 1 that is used up.
+
+    Args:
+        cost: That of the last event of the total.
+
+    >>> within(10 * 0.1, 1.0, cost=0.1), within(1.0 + 1e-10, 1.0, cost=1e-10)
+    (True, False)
+    """
+    room = max(SLACK * min(cost, limit), ROUNDING * limit)
+    return total <= limit + room

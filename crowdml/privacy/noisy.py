@@ -47,8 +47,7 @@ class NoiseMechanism(NoiseChannel):
         event = other.event(n_samples)
         return Hills(
             law=self.law,
-            epsilon=epsilon,
-            delta=self.delta,
+            loss=event.loss,
             batch=n_samples,
             shift=2 * self.clip / event.n_training,
             step=2.0 ** other.grid(event.n_training),

@@ -4,6 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.laws import Law
+from crowdml.privacy.loss import Loss
 
 __all__ = ["Dial", "HidingPicture", "Hills"]
 
@@ -23,7 +24,7 @@ class Hills(NamedTuple):
     """Noise is added to a number: two hills, one with a sample and one with another in its place.
 
     Args:
-        epsilon: ε of a sample in all.
+        loss: What the check-in costs a sample in all.
         batch: Samples in the check-in.
         shift: How far one replaced sample can move the number.
         step: The number is a whole number of these.
@@ -32,8 +33,7 @@ class Hills(NamedTuple):
     """
 
     law: Law
-    epsilon: float
-    delta: float
+    loss: Loss
     batch: int
     shift: float
     step: float

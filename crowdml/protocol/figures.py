@@ -6,21 +6,35 @@ from typing import Literal
 
 from crowdml.phrase import Number, Phrase
 
-__all__ = ["certainty", "counted", "nearest", "percent_sure", "times", "written_epsilon"]
+__all__ = [
+    "at_most_times",
+    "certainty",
+    "counted",
+    "nearest",
+    "percent_sure",
+    "times",
+    "written_epsilon",
+]
 
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
+
+ROUNDING = 1e-9
+"""What is this little above a whole number is that number: floats are rounded."""
 
 MOST_DECIMALS = 12
 """More decimals of a percentage than these would be made up by the rounding of floats."""
 
 
-def certainty(epsilon: float) -> float:
-    """Return how often a coin's guess can become right, at most: 1/(1 + e^−ε).
+def certainty(loss: float) -> float:
+    """Return how sure somebody with a coin's guess can become, at most: 1/(1 + e^−loss).
+
+    Args:
+        loss: ε, or `Loss.bound` where there is a δ.
 
     >>> round(certainty(4.0), 4)
     0.982
     """
-    return 1 / (1 + math.exp(-epsilon))
+    return 1 / (1 + math.exp(-loss))
 
 
 def nearest(value: float) -> int:
@@ -34,29 +48,41 @@ def times(share: float) -> Phrase:
     >>> print(times(0.982), "|", times(0.99966), "|", times(1 - 1e-9))
     98 times in 100 | 9,997 times in 10,000 | practically always
     """
+    return _times(share, 0.5)
+
+
+def at_most_times(share: float) -> Phrase:
+    """Write a probability that is a bound, rounded up.
+
+    >>> print(at_most_times(0.7311), "|", at_most_times(0.982), "|", at_most_times(0.75))
+    74 times in 100 | 983 times in 1,000 | 75 times in 100
+    """
+    return _times(share, 1 - ROUNDING)
+
+
+def _times(share: float, up: float) -> Phrase:
     for of in (10**k for k in range(2, 7)):
-        n = nearest(share * of)
+        n = math.floor(share * of + up)
         # One in a hundred may be half of that: what is left needs more than its first digit.
         if 0 < n < of - 1:
             return Phrase("{n} times in {of}", n=n, of=of)
     return Phrase("practically always") if share > 0.5 else Phrase("practically never")
 
 
-def percent_sure(epsilon: float) -> Number:
-    """Write `certainty` as a percentage that is never rounded up to 100.
+def percent_sure(loss: float) -> Number:
+    """Write `certainty` as a percentage, rounded up, but never to 100.
 
     >>> percent_sure(1.0), percent_sure(8.0), percent_sure(10.0), percent_sure(20.0)
-    ('73.1', '99.97', '99.9955', '99.9999998')
+    ('73.2', '99.97', '99.9955', '99.9999998')
     >>> percent_sure(40.0)
     '99.999999999999'
     """
-    rest = 100 / (1 + math.exp(min(epsilon, 500.0)))
-    if rest >= 0.1:
-        return Number(f"{100 - rest:.1f}")
-    needed = 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
+    rest = 100 / (1 + math.exp(min(loss, 500.0)))
+    needed = 1 if rest >= 0.1 else 2 if rest >= 0.01 else 1 - math.floor(math.log10(rest))
     decimals = min(needed, MOST_DECIMALS)
-    left = math.floor(rest * 10**decimals) or 1
-    return Number(f"{100 - left / 10**decimals:.{decimals}f}".rstrip("0"))
+    left = math.floor(rest * 10**decimals + ROUNDING) or 1
+    written = f"{100 - left / 10**decimals:.{decimals}f}"
+    return Number(written if decimals == 1 else written.rstrip("0"))
 
 
 def written_epsilon(value: float) -> Number:

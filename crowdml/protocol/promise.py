@@ -94,6 +94,8 @@ class Promise:
         epsilon_per_reading: ε for one reading of the sensor, which may be in several samples.
         epsilon_over_checkins: ε for one unit in each of `checkins` check-ins: a check-in, or one
             of its samples.
+        bound: The most that log P/P′ becomes, which is ε; with a δ, but for a chance of δ.
+        bound_of_one: The same for one check-in, or for a sample in one.
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
         answers: The first two labels; empty where a number is predicted.
@@ -113,6 +115,8 @@ class Promise:
     epsilon_per_person: float | None
     epsilon_per_reading: float
     epsilon_over_checkins: float
+    bound: float
+    bound_of_one: float
     shared: int
     delta: float
     answers: tuple[str, ...]
@@ -138,13 +142,13 @@ class Promise:
         whole = mechanism.unit is Unit.CHECKIN
         usual = usual_checkins(terms)
         shared = 1 if whole else terms.shared
-        per_reading = loss.group(shared).total
-        by_default = max(loss.times(usual).total, per_reading)
+        reading = loss.group(shared)
+        by_default = max(loss.times(usual).total, reading.total)
         limited = checkins is not None and by_default <= PRIVATE_UP_TO * SLACK
         past = tuple(sent)
         counted = min(checkins, terms.most_checkins) if limited and checkins is not None else usual
         counted = max(counted, len(past))
-        over_checkins = Loss.sum([*past, loss.times(counted - len(past))]).total
+        over_checkins = Loss.sum([*past, loss.times(counted - len(past))])
         return cls(
             mechanism=terms.mechanism_name,
             whom="person" if whole else "sample" if shared == 1 else "reading",
@@ -152,9 +156,11 @@ class Promise:
             batch=terms.collection.batch,
             epsilon_per_sample=loss.total,
             epsilon_per_checkin=loss.total if whole else None,
-            epsilon_per_person=over_checkins if whole else None,
-            epsilon_per_reading=per_reading,
-            epsilon_over_checkins=over_checkins,
+            epsilon_per_person=over_checkins.total if whole else None,
+            epsilon_per_reading=reading.total,
+            epsilon_over_checkins=over_checkins.total,
+            bound=max(over_checkins.bound, reading.bound),
+            bound_of_one=loss.bound,
             shared=shared,
             delta=loss.delta,
             answers=terms.target.labels[:2],
@@ -198,8 +204,13 @@ class Promise:
 
     @property
     def certainty(self) -> float:
-        """How often somebody is right at most who could only toss a coin before."""
-        return certainty(self.epsilon)
+        """How sure somebody becomes at most who could only toss a coin before."""
+        return certainty(self.bound)
+
+    @property
+    def certainty_of_one(self) -> float:
+        """The same from one check-in, or about a sample in one."""
+        return certainty(self.bound_of_one)
 
     @property
     def weak(self) -> bool:

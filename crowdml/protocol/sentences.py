@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from crowdml.phrase import Phrase
 from crowdml.privacy import PRIVATE_UP_TO
-from crowdml.protocol.figures import certainty, counted, times, written_epsilon
+from crowdml.protocol.figures import at_most_times, counted, written_epsilon
 from crowdml.protocol.mechanisms import MECHANISMS
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAVES", "LOST", "sentences_of"]
 
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
-LOST = ("epsilon", "delta", "loss", "less", "single", "common", "readings")
+LOST = ("epsilon", "loss", "less", "single", "delta", "common", "readings")
 """Which sentences answer which question, in the order in which they are read."""
 
 WHOM: Mapping[str, Phrase] = {
@@ -32,18 +32,18 @@ def sentences_of(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     yield "often", _often(promise)
     yield from MECHANISMS[promise.mechanism].sends(promise)
     yield "epsilon", _epsilon(promise)
-    if promise.delta and not promise.exact:
-        n = round(1 / promise.delta)
-        yield "delta", Phrase("With a chance of one in {n}, more can be learnt than that.", n=n)
     yield "loss", _loss(promise)
     if promise.epsilon_per_checkin is not None and promise.checkins > 1:
-        n, often = promise.checkins, times(certainty(promise.epsilon_per_checkin))
+        n, often = promise.checkins, at_most_times(promise.certainty_of_one)
         less = Phrase("With one check-in instead of {n} it would be {times}.", n=n, times=often)
         yield "less", less
-    if promise.whom != "person" and not promise.exact:
-        if promise.checkins > 1 or promise.for_a_reading:
-            often = times(certainty(promise.epsilon_per_sample))
-            yield "single", Phrase("For a single sample it would be {times}.", times=often)
+    sampled = promise.whom != "person" and not promise.exact
+    if sampled and (promise.checkins > 1 or promise.for_a_reading):
+        often = at_most_times(promise.certainty_of_one)
+        yield "single", Phrase("For a single sample it would be {times}.", times=often)
+    if promise.delta and not promise.exact:
+        yield "delta", _delta(promise)
+    if sampled:
         yield "common", Phrase("What all your samples have in common has no such bound.")
     if promise.shared > 1 and not promise.exact:
         readings = Phrase(
@@ -111,7 +111,7 @@ def _loss(promise: "Promise") -> Phrase:
             "Your samples can be worked out from what your device sends. We call that {level}.",
             level=promise.level.word,
         )
-    often, level = times(promise.certainty), promise.level.word
+    often, level = at_most_times(promise.certainty), promise.level.word
     if promise.for_a_reading:
         return Phrase(
             "Suppose somebody wonders which of two values one reading of your sensor had, and "
@@ -136,6 +136,14 @@ def _loss(promise: "Promise") -> Phrase:
         question=_question(promise),
         times=often,
         level=level,
+    )
+
+
+def _delta(promise: "Promise") -> Phrase:
+    """Say how often more is learnt. `Promise.certainty` is computed for this chance."""
+    n = round(1 / promise.delta)
+    return Phrase(
+        "With a chance of one in {n}, the δ of this task, more can be learnt than that.", n=n
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.models import MODELS, Model
 from crowdml.phrase import Phrase
-from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles
+from crowdml.privacy import LARGEST_SHARE, CheckinEvent, Loss, Mechanism, Place, Roles, within
 from crowdml.protocol.features import Features, Positive, Text
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
@@ -188,7 +188,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return how many check-ins cost at most this ε together."""
         loss, checkins = self.loss, 0
         for more in (2**k for k in range(20, -1, -1)):
-            if loss.times(checkins + more).total <= epsilon * (1 + 1e-9):
+            if within(loss.times(checkins + more).total, epsilon, loss.total):
                 checkins += more
         return min(checkins, self.most_checkins)
 

@@ -2,20 +2,32 @@
 
 import { phrase } from "./phrase.js";
 
+/** What is this little above a whole number is that number: floats are rounded. */
+const ROUNDING = 1e-9;
+
 /**
- * How often a coin's guess can become right, at most: 1/(1 + e^−ε).
+ * How sure somebody with a coin's guess can become, at most: 1/(1 + e^−loss).
  *
- * @param {number} epsilon
+ * @param {number} loss ε, or `Loss.bound` where there is a δ.
  */
-export const certainty = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+export const certainty = (loss) => 1 / (1 + Math.exp(-loss));
 
 /** @param {number} value */
 export const nearest = (value) => Math.floor(value + 0.5);
 
 /** @param {number} share A probability. */
-export function times(share) {
+export const times = (share) => written(share, 0.5);
+
+/** @param {number} share A probability that is a bound, rounded up. */
+export const atMostTimes = (share) => written(share, 1 - ROUNDING);
+
+/**
+ * @param {number} share A probability.
+ * @param {number} up What is added before the rest is cut off.
+ */
+function written(share, up) {
   for (let of = 100; of <= 1e6; of *= 10) {
-    const n = nearest(share * of);
+    const n = Math.floor(share * of + up);
     // One in a hundred may be half of that: what is left needs more than its first digit.
     if (n > 0 && n < of - 1) return phrase("{n} times in {of}", { n, of });
   }

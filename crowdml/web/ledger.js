@@ -1,7 +1,7 @@
 /** The ledger: what a device has sent, and whether it may send more. */
 
 import { InvalidInput, LimitReached } from "./errors.js";
-import { Loss, SLACK } from "./loss.js";
+import { Loss, within } from "./loss.js";
 import { eventKindOf } from "./mechanisms/index.js";
 
 /** @import { CheckinEvent, Limits } from "./types.js" */
@@ -60,14 +60,14 @@ export class Ledger {
   require(event, limits) {
     const cost = lossOf(event).total;
     const spent = this.epsilonSpent;
-    if (!(cost <= limits.perSample * (1 + SLACK))) {
+    if (!within(cost, limits.perSample, cost)) {
       throw new LimitReached(
         "the limit for one sample is ε = {limit} and a check-in costs {cost}. Nothing more is " +
           "sent; raise the limit to go on.",
         { limit: limits.perSample, cost },
       );
     }
-    if (!(this.charge(event).epsilonSpent <= limits.perDevice * (1 + SLACK))) {
+    if (!within(this.charge(event).epsilonSpent, limits.perDevice, cost)) {
       throw new LimitReached(
         "the device limit is ε = {limit}; {spent} is spent and a check-in costs {cost}. Nothing " +
           "more is sent; raise the limit to go on.",

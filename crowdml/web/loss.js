@@ -1,13 +1,24 @@
 /** How much was payload, in the units that add up. */
 
 import { exactSum } from "./exact.js";
-import { epsilonOf } from "./zcdp.js";
+import { epsilonOf, lossBound } from "./zcdp.js";
 
 /** Above this ε nothing is protected. */
 export const PRIVATE_UP_TO = 20;
 
-/** Relative room for the rounding of sums of floats, so that ten times 0.1 fits into 1. */
+/** Room for the rounding of sums of floats: a part of one event, and at least a part of the sum. */
 export const SLACK = 1e-9;
+const ROUNDING = 2 ** -50;
+
+/**
+ * Whether a total is at most a limit, but for the rounding of floats, as ten times 0.1 is at most 1.
+ *
+ * @param {number} total
+ * @param {number} limit
+ * @param {number} cost That of the last event of the total.
+ */
+export const within = (total, limit, cost) =>
+  total <= limit + Math.max(SLACK * Math.min(cost, limit), ROUNDING * limit);
 
 /** A pure ε, or a ρ of concentrated privacy, shown as ε at some δ; or both, added up. */
 export class Loss {
@@ -22,6 +33,12 @@ export class Loss {
   get total() {
     if (this.rho === Infinity) return Infinity;
     return this.epsilon + (this.rho ? epsilonOf(this.rho, this.delta) : 0);
+  }
+
+  /** The most that log P/P′ becomes, but for a chance of δ; for pure ε it is ε. */
+  get bound() {
+    if (this.rho === Infinity) return Infinity;
+    return this.epsilon + (this.rho ? lossBound(this.rho, this.delta) : 0);
   }
 
   /** @param {number} n */

@@ -48,12 +48,18 @@ export class PrivacyPromise {
     this.whom = whole ? "person" : this.shared === 1 ? "sample" : "reading";
     this.epsilonPerSample = loss.total;
     /** For one reading of the sensor, which may be in several samples. */
-    this.epsilonPerReading = loss.group(this.shared).total;
+    const reading = loss.group(this.shared);
+    this.epsilonPerReading = reading.total;
     const byDefault = Math.max(loss.times(usual).total, this.epsilonPerReading);
     const allowed = isPrivate(byDefault) ? Math.min(checkins ?? usual, terms.mostCheckins) : usual;
     this.checkins = Math.max(allowed, sent.length);
     /** For one unit in each of the check-ins: a check-in, or one of its samples. */
-    this.epsilonOverCheckins = Loss.sum([...sent, loss.times(this.checkins - sent.length)]).total;
+    const over = Loss.sum([...sent, loss.times(this.checkins - sent.length)]);
+    this.epsilonOverCheckins = over.total;
+    /** How sure somebody can become at most who could only toss a coin before, but for δ. */
+    this.certainty = certainty(Math.max(over.bound, reading.bound));
+    /** The same from one check-in, or about a sample in one. */
+    this.certaintyOfOne = certainty(loss.bound);
     /** For everything in one check-in; null where it grows with samples. */
     this.epsilonPerCheckin = whole ? loss.total : null;
     /** For everything that the check-ins send; null as above. */
@@ -98,10 +104,6 @@ export class PrivacyPromise {
 
   get level() {
     return LEVELS.find(({ most }) => this.epsilon <= most * (1 + SLACK)) ?? NOT_PRIVATE;
-  }
-
-  get certainty() {
-    return certainty(this.epsilon);
   }
 
   get weak() {

@@ -1,6 +1,6 @@
 /** Every sentence about a promise, as English templates and their values. */
 
-import { certainty, counted, shown, times } from "./figures.js";
+import { atMostTimes, counted, shown } from "./figures.js";
 import { PRIVATE_UP_TO } from "./loss.js";
 import { kindOf } from "./mechanisms/index.js";
 import { phrase } from "./phrase.js";
@@ -9,7 +9,7 @@ import { phrase } from "./phrase.js";
 
 /** Which sentences answer which question, in the order in which they are read. */
 export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
-export const LOST = ["epsilon", "delta", "loss", "less", "single", "common", "readings"];
+export const LOST = ["epsilon", "loss", "less", "single", "delta", "common", "readings"];
 
 const WHOM = {
   person: phrase("a person"),
@@ -25,20 +25,26 @@ export function* sentencesOf(promise) {
   yield ["often", often(n)];
   yield* kindOf(promise.mechanism).sends(promise);
   yield ["epsilon", epsilon(promise)];
-  if (promise.delta && !exact) {
-    const odds = { n: Math.round(1 / promise.delta) };
-    yield ["delta", phrase("With a chance of one in {n}, more can be learnt than that.", odds)];
-  }
   yield ["loss", loss(promise)];
   if (epsilonPerCheckin && n > 1) {
-    const values = { n, times: times(certainty(epsilonPerCheckin)) };
+    const values = { n, times: atMostTimes(promise.certaintyOfOne) };
     yield ["less", phrase("With one check-in instead of {n} it would be {times}.", values)];
   }
-  if (whom === "person" || exact) return;
-  if (n > 1 || promise.forAReading) {
-    const values = { times: times(certainty(promise.epsilonPerSample)) };
+  const sampled = whom !== "person" && !exact;
+  if (sampled && (n > 1 || promise.forAReading)) {
+    const values = { times: atMostTimes(promise.certaintyOfOne) };
     yield ["single", phrase("For a single sample it would be {times}.", values)];
   }
+  if (promise.delta && !exact) {
+    yield [
+      "delta",
+      // `certainty` is computed for this chance.
+      phrase("With a chance of one in {n}, the δ of this task, more can be learnt than that.", {
+        n: Math.round(1 / promise.delta),
+      }),
+    ];
+  }
+  if (!sampled) return;
   yield ["common", phrase("What all your samples have in common has no such bound.")];
   if (shared > 1) {
     yield [
@@ -114,7 +120,7 @@ function loss(promise) {
       { level },
     );
   }
-  const values = { times: times(promise.certainty), level };
+  const values = { times: atMostTimes(promise.certainty), level };
   if (promise.forAReading) {
     return phrase(
       "Suppose somebody wonders which of two values one reading of your sensor had, and could only " +

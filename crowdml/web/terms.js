@@ -7,7 +7,7 @@
 import { FEATURES, checkFeatures } from "./columns.js";
 import { CrowdmlError, InvalidTask } from "./errors.js";
 import { hexOf } from "./hash.js";
-import { SLACK } from "./loss.js";
+import { SLACK, within } from "./loss.js";
 import { MECHANISMS, kindOf } from "./mechanisms/index.js";
 import { MODELS } from "./models/index.js";
 import { phrase } from "./phrase.js";
@@ -143,7 +143,7 @@ export class Terms {
     const { loss } = this;
     let checkins = 0;
     for (let more = 2 ** 20; more >= 1; more /= 2) {
-      if (loss.times(checkins + more).total <= epsilon * (1 + SLACK)) checkins += more;
+      if (within(loss.times(checkins + more).total, epsilon, loss.total)) checkins += more;
     }
     return Math.min(checkins, this.mostCheckins);
   }

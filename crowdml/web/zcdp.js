@@ -3,7 +3,7 @@
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /**
- * The smallest ε with which ρ-zCDP is (ε, δ)-differentially private.
+ * An ε with which every mechanism that is ρ-zCDP is (ε, δ)-differentially private.
  *
  * ε = min over α > 1 of αρ + (log(1/δ) + α·log(1 − 1/α) − log(α − 1))/(α − 1).
  *
@@ -28,4 +28,40 @@ export function epsilonOf(rho, delta) {
     else low = left;
   }
   return Math.max(0, bound((low + high) / 2));
+}
+
+/**
+ * How large log P/P′ becomes with Gaussian noise of ρ, but for a chance of δ.
+ *
+ * ρ + √(2ρ)·Φ⁻¹(1 − δ/2). `crowdml/privacy/zcdp.py` says why it holds for many check-ins, too.
+ *
+ * @param {number} rho ρ.
+ * @param {number} delta δ.
+ */
+export const lossBound = (rho, delta) => rho + Math.sqrt(2 * rho) * normalAbove(delta / 2);
+
+/**
+ * The z that a standard normal passes with this probability.
+ *
+ * @param {number} probability At most 0.005, so that z is above 2.5 and the fraction converges.
+ */
+function normalAbove(probability) {
+  let [low, high] = [2.5, 10];
+  for (let i = 0; i < 60; i++) {
+    const z = (low + high) / 2;
+    if (tail(z) > probability) low = z;
+    else high = z;
+  }
+  return (low + high) / 2;
+}
+
+/**
+ * 1 − Φ(z), by Laplace's continued fraction.
+ *
+ * @param {number} z Above 2.5.
+ */
+function tail(z) {
+  let below = z;
+  for (let n = 200; n > 0; n--) below = z + n / below;
+  return Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI) / below;
 }

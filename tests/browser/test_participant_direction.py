@@ -35,7 +35,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "once").open()
     expect(page.locator("#lose-level")).to_have_text("Moderate privacy")
-    expect(page.locator("#lose-said")).to_contain_text("right 98 times in 100")
+    expect(page.locator("#lose-said")).to_contain_text("right 983 times in 1,000")
     sends = (
         "it sends only your answer to one sample. The answer sent is the true one 96 times in 100"
     )
@@ -50,7 +50,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
     participant.view("ended")
     expect(page.locator("#ended-why")).to_have_text(ALL_MADE)
     expect(page.locator("#per-device")).to_have_text("ε = 4 of 4")
-    expect(page.locator("#limit-said")).to_contain_text("right 98 times in 100")
+    expect(page.locator("#limit-said")).to_contain_text("right 983 times in 1,000")
     expect(page.get_by_label("Your limit, in check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
     participant.until(lambda: participant.applied() == len(participant.sent) == 1)
@@ -88,8 +88,10 @@ def test_gaussian_noise_has_a_small_chance_to_tell_more(browse: Browse, server: 
     participant.tap("Pause")
     participant.until_quiet()
     said = page.locator("#limit-said")
-    expect(said).to_contain_text("With a chance of one in 1,000,000, more can be learnt than that.")
-    expect(said).to_contain_text("For a single sample it would be 73 times in 100.")
+    expect(said).to_contain_text(
+        "With a chance of one in 1,000,000, the δ of this task, more can be learnt than that."
+    )
+    expect(said).to_contain_text("For a single sample it would be 76 times in 100.")
     expect(page.get_by_label("Your limit, in check-ins")).to_have_value("20")
     spent, limit = re.findall(r"[\d.]+", page.locator("#per-device").inner_text())
     assert 1 < float(spent) < participant.applied(), "they cost less together than one by one"

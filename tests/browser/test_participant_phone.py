@@ -63,8 +63,8 @@ def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:
             "practically always. We call that very weak",
             "13 hours 20 minutes",
         ),
-        ("3", "Moderate privacy", "95 times in 100. We call that moderate", "2 hours"),
-        ("1", "Strong privacy", "73 times in 100. We call that strong", "40 minutes"),
+        ("3", "Moderate privacy", "96 times in 100. We call that moderate", "2 hours"),
+        ("1", "Strong privacy", "74 times in 100. We call that strong", "40 minutes"),
         ("21", "Not private", "practically always. We call that not private", "14 hours"),
     ):
         page.get_by_label("Stop after this many check-ins").fill(checkins)

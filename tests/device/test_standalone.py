@@ -287,7 +287,7 @@ def test_a_long_text_does_not_push_the_price_away(alone: Alone, scene: tuple[Sce
     liar.terms = liar.terms.replace("{", "{" + "\n" * 3000, 1)
     *_, loss, lost, name = alone.run("join", link, typed="n\n").stdout.splitlines()[:-1]
     assert loss.startswith("What you lose: Moderate privacy. ε = 4, for everything")
-    assert "right 98 times in 100. We call that moderate." in loss
+    assert "right 983 times in 1,000. We call that moderate." in loss
     assert lost.startswith("What you lost: ε = 0")
     assert terms_hash(liar.terms) in name
 

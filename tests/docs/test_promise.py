@@ -3,7 +3,7 @@
 import math
 
 from crowdml.protocol import LEVELS
-from crowdml.protocol.figures import certainty, times, written_epsilon
+from crowdml.protocol.figures import at_most_times, certainty, written_epsilon
 from tests.docs.pages import page
 
 
@@ -11,4 +11,4 @@ def test_levels() -> None:
     text = page("docs/privacy.md")
     for level in LEVELS:
         up_to = "more" if math.isinf(level.most) else written_epsilon(level.most)
-        assert f"| {up_to} | {level.word} | {times(certainty(level.most))} |" in text
+        assert f"| {up_to} | {level.word} | {at_most_times(certainty(level.most))} |" in text

@@ -127,6 +127,19 @@ def test_ten_tenths_fit_into_one_and_eleven_do_not(count: int, limit: float) -> 
         ledger.require(checkin(1e-6), limits)
 
 
+def test_a_full_limit_takes_no_small_events() -> None:
+    """The room for rounding is a part of the event, so that small events do not add up in it."""
+    limits, full = Limits(per_sample=1.0, per_device=1.0), Ledger.of([checkin(0.1)] * 10)
+    for cost in (1e-10, 1e-12, 1e-14):
+        with pytest.raises(LimitReached):
+            full.require(DirectionEvent(1, Role.TRAIN, cost), limits)
+    tiny = DirectionEvent(1, Role.TRAIN, 1 / 3e4)
+    ledger = Ledger.of([tiny] * (3 * 10**4 - 1))
+    ledger.require(tiny, limits)
+    with pytest.raises(LimitReached):
+        ledger.charge(tiny).require(tiny, limits)
+
+
 def test_no_noise_fits_no_finite_limit() -> None:
     for limits in (Limits(1e9, math.inf), Limits(math.inf, 1e9)):
         with pytest.raises(LimitReached, match="costs inf"):

@@ -1,6 +1,7 @@
 """From ρ to (ε, δ) and back."""
 
 import math
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -35,6 +36,37 @@ def test_there_and_back(epsilon: float, delta: float) -> None:
     rho = rho_of(epsilon, delta)
     assert epsilon_of(rho, delta) <= epsilon * (1 + 1e-12)
     assert epsilon_of(rho * 1.001, delta) > epsilon
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sure"), [(0.5, 63.8859), (1.0, 75.1005), (4.0, 98.4773), (10.0, 99.99598)]
+)
+def test_loss_passes_its_bound_with_a_chance_of_delta_and_epsilon_more_often(
+    epsilon: float, sure: float
+) -> None:
+    """By the law of the loss itself, which is normal with mean ρ and variance 2ρ.
+
+    A server that stops when it is lucky doubles the chance above, and not more: the chance that
+    such a Brownian motion ever passes a bound is known.
+    """
+    delta = 1e-6
+    rho = rho_of(epsilon, delta)
+    bound, deviation = Loss(rho=rho, delta=delta).bound, math.sqrt(2 * rho)
+    law = NormalDist()
+    above, below = law.cdf((rho - bound) / deviation), law.cdf((-bound - rho) / deviation)
+    assert above == pytest.approx(delta / 2)
+    assert above + below <= delta
+    ever = above + math.exp(bound) * below
+    assert above < ever <= delta
+    assert law.cdf((rho - epsilon) / deviation) > 1.1 * delta / 2, "(ε, δ) is no such bound"
+    assert 100 / (1 + math.exp(-bound)) == pytest.approx(sure, rel=1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "above"), [(0.5, 8.2), (1, 7.8), (4, 7.0), (20, 5.8)])
+def test_epsilon_is_six_to_eight_percent_above_the_exact_one(epsilon: float, above: float) -> None:
+    rho = rho_of(epsilon, 1e-6)
+    exact = epsilon / (1 + above / 100)
+    assert gaussian_delta(exact * 0.999, rho) > 1e-6 > gaussian_delta(exact * 1.001, rho)
 
 
 def test_losses_add_up_in_their_own_units() -> None:

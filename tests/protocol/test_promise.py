@@ -12,7 +12,7 @@ import crowdml
 from crowdml import one_file_device as standalone
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Role
 from crowdml.protocol import LEVELS, Promise, Terms
-from crowdml.protocol.figures import certainty, percent_sure, times, written_epsilon
+from crowdml.protocol.figures import at_most_times, certainty, percent_sure, written_epsilon
 from tests.servers import make_task
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "promise.json").read_text())
@@ -43,11 +43,11 @@ def test_a_person_in_total() -> None:
     assert (four.epsilon_per_checkin, four.epsilon_per_sample) == (1.0, 1.0)
     assert str(four.sentences["loss"]) == (
         "Suppose somebody wonders whether your answer was “still” or “walk”, and could only toss a "
-        "coin. From everything your device sends they could at worst be right 98 times in 100. We "
-        "call that moderate."
+        "coin. From everything your device sends they could at worst be right 983 times in 1,000. "
+        "We call that moderate."
     )
     assert str(four.sentences["less"]) == (
-        "With one check-in instead of 4 it would be 73 times in 100."
+        "With one check-in instead of 4 it would be 74 times in 100."
     )
 
 
@@ -180,10 +180,13 @@ def test_nobody_is_said_to_become_entirely_sure() -> None:
     for k in range(1, 401):
         sure = percent_sure(k / 10)
         assert sure != "100"
-        assert float(sure) >= 100 * certainty(k / 10) - 0.051
-        if 69 <= k <= 250:
-            assert float(sure) >= 100 * certainty(k / 10), "never rounded down near 100"
-    assert "100 times in 100" not in " ".join(str(times(certainty(k / 10))) for k in range(400))
+        if k <= 250:
+            assert 0 <= float(sure) - 100 * certainty(k / 10) < 0.1, "never rounded down"
+        often = str(at_most_times(certainty(k / 10)))
+        assert "100 times in 100" not in often
+        if "times" in often:
+            n, of = (int(figure.replace(",", "")) for figure in often.split(" times in "))
+            assert 0 <= n / of - certainty(k / 10) < 1 / of
 
 
 def test_certainty_rises_with_epsilon() -> None:

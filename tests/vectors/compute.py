@@ -35,7 +35,6 @@ from crowdml.privacy import (
     Roles,
     bound_features,
     choose_grid,
-    epsilon_of,
     quantize,
     sensitivity_steps,
 )
@@ -113,7 +112,8 @@ def gradients(case: Case) -> Case:
 
 
 def zcdp(case: Case) -> Case:
-    return {"epsilon": epsilon_of(case["rho"], case["delta"])}
+    loss = Loss(rho=case["rho"], delta=case["delta"])
+    return {"epsilon": loss.total, "bound": loss.bound}
 
 
 def codebooks(case: Case) -> Case:
@@ -223,7 +223,7 @@ def promise(case: Case) -> Case:
         "epsilon_per_person": found.epsilon_per_person,
         "epsilon_per_reading": _number(found.epsilon_per_reading),
         "certainty": found.certainty,
-        "sure": str(percent_sure(found.epsilon)),
+        "sure": str(percent_sure(found.bound)),
         "roles": [
             {"role": share.role.value, "n": share.n, "of": share.of, "truth": share.truth}
             for share in found.roles

@@ -32,7 +32,7 @@ import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
 import { NoiseMechanism } from "../../crowdml/web/mechanisms/noisy.js";
 import { SENSOR } from "../../crowdml/web/sensor.js";
-import { epsilonOf } from "../../crowdml/web/zcdp.js";
+import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
@@ -111,8 +111,9 @@ function gradients(input, output) {
 }
 
 /** @param {any} input @param {any} output */
-function zcdp({ rho, delta }, { epsilon }) {
+function zcdp({ rho, delta }, { epsilon, bound }) {
   near(epsilonOf(rho, delta), epsilon);
+  near(lossBound(rho, delta), bound);
 }
 
 /** @param {any} input @param {any} output */

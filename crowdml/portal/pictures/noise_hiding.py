@@ -52,12 +52,12 @@ class NoiseHiding:
             "gradient by {shift}, and the noise has a standard deviation of {stddev}. Someone with "
             "a fifty-fifty guess about the sample can become at most {sure} sure{but}, from "
             "everything the device sends about it.",
-            epsilon=words.epsilon(hills.epsilon),
+            epsilon=words.epsilon(hills.loss.total),
             samples=words.counted(hills.batch, "sample"),
             shift=words.local(f"{hills.shift:.2g}"),
             stddev=words.local(f"{self.stddev:.2g}"),
-            sure=words.certainty(hills.epsilon),
-            but=words.but_for(hills.delta),
+            sure=words.certainty(hills.loss.bound),
+            but=words.but_for(hills.loss.delta),
         )
 
     def draw(self, theme: Theme) -> "Figure":
@@ -84,8 +84,11 @@ class NoiseHiding:
         axes.set_ylabel(say("how likely"))
         axes.set_xlabel(say("one number of what is sent"))
         axes.legend(loc="upper center", ncols=2, frameon=False, labelcolor=theme.text, fontsize=12)
-        sure = words.certainty(hills.epsilon)
-        title = say("At most {sure} sure which of the two it was", sure=sure)
+        title = say(
+            "At most {sure} sure which of the two it was{but}",
+            sure=words.certainty(hills.loss.bound),
+            but=words.but_for(hills.loss.delta),
+        )
         # From the left edge, so that a long one fits.
         picture.suptitle(title, x=0.01, ha="left", fontsize=13, color=theme.text)
         return tidy(picture, axes)

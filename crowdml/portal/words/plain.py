@@ -60,10 +60,10 @@ def _begun(text: str) -> str:
 
 
 def certainty(value: float) -> str:
-    r"""How sure someone with a fifty-fifty guess can become, at most.
+    r"""How sure someone with a fifty-fifty guess can become, at most, if log P/P′ is at most this.
 
     >>> certainty(1.0), certainty(10.0)
-    ('73.1\xa0%', '99.9955\xa0%')
+    ('73.2\xa0%', '99.9955\xa0%')
     """
     return local(f"{percent_sure(value)}{NBSP}%")
 

@@ -300,7 +300,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
             "One check-in is about 25 minutes", "Still, Walking, Jogging",
             "ε = 4, for everything that you send to this task.",
-            "right 98 times in 100. We call that moderate.", terms_hash(task.terms.text),
+            "right 983 times in 1,000. We call that moderate.", terms_hash(task.terms.text),
             " ".join(task.terms.text.split()), "Moderate privacy ε = 4",
             "At most 4 bytes of it depend on samples", "1,000 check-ins", " ".join(said.split()),
         ):  # fmt: skip
@@ -322,12 +322,15 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         ),
         (
             {"privacy.mechanism": "gaussian", "privacy.epsilon": "2"},
-            ["With a chance of one in 1,000,000, more can be learnt", "Of ρ, the gradient takes "],
+            [
+                "With a chance of one in 1,000,000, the δ of this task, more can be learnt",
+                "Of ρ, the gradient takes ",
+            ],
         ),
         (
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
             [
-                "With one check-in instead of 4 it would be 73 times in 100.",
+                "With one check-in instead of 4 it would be 74 times in 100.",
                 "One check-in is about 25 minutes",
                 "about 100 minutes",
             ],

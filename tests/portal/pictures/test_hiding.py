@@ -67,7 +67,24 @@ def test_a_choice_at_another_epsilon_is_the_best_one() -> None:
     how = hiding(terms("direction", privacy__epsilon=4.0), epsilon=1.0)
     assert isinstance(how, ChoiceHiding)
     assert (how.choice.k, how.choice.t, how.choice.epsilon) == (1024, 354, 1.0)
-    assert "at most 73.1\u00a0% sure" in how.caption
+    assert "at most 73.2\u00a0% sure" in how.caption
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon", "sure"),
+    [
+        ("laplace", 1.0, "73.2\u00a0% sure{}"),
+        ("gaussian", 1.0, "75.2\u00a0% sure{}, but for a chance of one in 1,000,000"),
+        ("gaussian", 4.0, "98.5\u00a0% sure{}, but for a chance of one in 1,000,000"),
+    ],
+)
+def test_noise_says_how_sure_one_becomes(mechanism: str, epsilon: float, sure: str) -> None:
+    """In the caption and in the title; rounded up, from 73.106, 75.1005 and 98.477."""
+    how = hiding(terms(mechanism, privacy__epsilon=epsilon), epsilon)
+    assert f"at most {sure.format('')}" in how.caption
+    picture = how.draw(THEMES["light"])
+    title = sure.format(" which of the two it was")
+    assert picture.get_suptitle() == f"At most {title}"
 
 
 def test_the_dial_says_how_often_the_same_would_be_sent_for_the_opposite() -> None:

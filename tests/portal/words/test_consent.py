@@ -79,7 +79,7 @@ def test_six_answers_in_german(portal: Portal) -> None:
     who, _, _, how_long, lost, stop = answers(portal, EXAMPLES[0], "de")
     assert EXAMPLES[0].terms.owner in who
     assert "etwa 20 Minuten" in how_long
-    assert "läge er schlimmstenfalls in 98 von 100 Fällen richtig" in lost
+    assert "läge er schlimmstenfalls in 983 von 1.000 Fällen richtig" in lost
     assert "„Gehen und alles löschen“" in stop
 
 
