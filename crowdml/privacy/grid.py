@@ -45,10 +45,10 @@ def sensitivity_steps(clip: float, n: int, grid: int, rounding: int) -> int:
 
     The average moves by at most 2S/n; rounding can add one step for each of d numbers, which is d
     in L1 and ⌈√d⌉ in L2.
-    Computed in exact arithmetic. The average of floats it is applied to is off by less than
-    n·2⁻²³ steps, because values fit into 2³⁰ of them. For n ≤ 10⁶ that is less than a whole step,
-    and a distance in L1, being a whole number of steps, cannot pass the bound by less than one. In
-    L2 the margin that clipping keeps free covers it up to n = 2,500.
+    Computed in exact arithmetic. The average that it is applied to is computed in floats; clipping
+    keeps a margin free below S that is larger than their rounding, for n ≤ 10⁶
+    (`crowdml/models/clipping.py`). Nothing rests on distances being whole numbers: in L2 they are
+    not.
 
     >>> sensitivity_steps(clip=2.0, n=20, grid=-23, rounding=500)
     1678222

@@ -1,5 +1,7 @@
 """Shrinking to a norm of at most S, and never more than that."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from crowdml.models import clip_factors, clipped_mean
+from crowdml.models.clipping import margin
 from crowdml.types import Array
 
 rows = hnp.arrays(
@@ -55,3 +58,25 @@ def test_infinite_clip_changes_nothing() -> None:
 @pytest.mark.parametrize("clip", [1e-300, 1e-3, 2.0, 4.0, 5.0, 1e6, 1e9, 1e300])
 def test_zero_gradient_stays_zero(clip: float) -> None:
     assert clipped_mean(np.zeros((2, 3)), clip).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_margin_covers_the_worst_rounding() -> None:
+    """The last line of the proof, in exact fractions: the largest model, and every kind of n."""
+    u, d = Fraction(1, 2**53), 10**6
+    for n in [*range(1, 3000), 10**4, 10**5, 10**6]:
+        rounded = n * (n + 4) * u / (1 - (n + 4) * u)
+        assert (1 - Fraction(margin(n))) * (1 + 2 * d * u) + rounded <= 1
+
+
+@pytest.mark.parametrize("n", [1000, 300_000])
+def test_averages_move_by_no_more_than_stated(n: int) -> None:
+    """Added one by one, as in JavaScript, and compared in exact fractions."""
+    rng = np.random.default_rng(1)
+    for clip in rng.uniform(0.1, 4.0, 8).tolist():
+        longest = clip * (1 - margin(n))
+        g = rng.random(n) * longest
+        averages = []
+        for first in (longest, -longest):
+            g[0] = first
+            averages.append(Fraction(float(np.cumsum(g)[-1]) / n))
+        assert averages[0] - averages[1] <= 2 * Fraction(clip) / n

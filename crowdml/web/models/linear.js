@@ -4,8 +4,13 @@ import { at, lengthOf, root } from "../features.js";
 
 /** @import { MeanGradient, Norm } from "../types.js" */
 
-/** Kept free below the bound S, so that a norm computed in floats cannot pass it. */
-const MARGIN = 2 ** -30;
+/**
+ * The share of S that is kept free for the rounding of floats; `crowdml/models/clipping.py` proves
+ * that it is enough.
+ *
+ * @param {number} n The gradients that are averaged.
+ */
+const margin = (n) => Math.max(2 ** -30, n * n * 2 ** -52);
 
 /**
  * A model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
@@ -83,7 +88,7 @@ export class LinearModel {
    */
   meanGradient(w, x, y, clip, norm) {
     const g = new Float64Array(this.size);
-    const target = clip * (1 - MARGIN);
+    const target = clip * (1 - margin(x.length));
     x.forEach((row, i) => {
       const m = this.slopes(this.scores(w, row), /** @type {number} */ (y[i]));
       const length = lengthOf(m, norm) * lengthOf(row, norm, Number(this.intercept));
