@@ -2,11 +2,12 @@
 
 Two data sets are told thousands of times, exactly as a device does it, from samples as they are
 taken to the bodies of its messages. Whatever event separates the results best gives a lower bound
-on the true ε, with a stated confidence. A bound above the claim proves a bug; a bound near the
-claim shows that the audit would have found one.
+on the true ε. A bound above the claim proves a bug, but for a chance of `FALSE_ALARM` for the whole
+audit. A claim passes only if a device that hides nothing would have failed it.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,7 +15,17 @@ import msgspec
 import numpy as np
 
 from crowdml.checks.doors import Door, Python, Transcript, WholeDevice
-from crowdml.checks.evidence import concentrated, lower_bound, lower_bound_of_numbers, pure
+from crowdml.checks.evidence import (
+    CHOOSING,
+    FALSE_ALARM,
+    Measure,
+    concentrated,
+    lower_bound,
+    lower_bound_of_numbers,
+    most_provable,
+    pure,
+    scores_needed,
+)
 from crowdml.checks.pairs import Pair, hardest
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Loss
@@ -23,22 +34,45 @@ from crowdml.types import Array, Ints
 
 __all__ = ["Audit", "Finding", "audit_mechanism", "audit_pair", "audit_retries"]
 
-RETRIES = 20
+RETRIES, FEWEST_RETRIES = 20, 200
 """One check-in in so many is made by a whole device, with its file, which takes its time."""
+
+RETRY_EPSILON = 1.0
+"""The ε at which retries are audited, if not less is claimed. Whether a retry is the same does not
+depend on ε, and at a small one few check-ins show it."""
+
+MOST_TRIALS = 4_000_000
+"""Unless more are asked for, which may take hours."""
 
 Findings: TypeAlias = "dict[str, Finding]"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was claimed, and what was found at least."""
+    """What was claimed, and what was found at least.
+
+    Args:
+        reach: The most that could have been found: that of a device which hides nothing.
+        needed: The least number of trials with which such a device fails the claim.
+    """
 
     claimed: float
     lower_bound: float
+    reach: float = math.inf
+    needed: int = 0
+
+    @property
+    def broken(self) -> bool:
+        return self.lower_bound > self.claimed
+
+    @property
+    def undecided(self) -> bool:
+        """Whether nothing that a device might do would have broken the claim."""
+        return self.reach <= self.claimed
 
     @property
     def passed(self) -> bool:
-        return self.lower_bound <= self.claimed
+        return not (self.broken or self.undecided)
 
     @property
     def share(self) -> float:
@@ -48,14 +82,28 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found for each thing that is sent, at this δ."""
+    """What was found for each thing that is sent, at this δ.
+
+    Args:
+        false_alarm: The chance that anything here is called broken and is not.
+    """
 
     parts: Findings
     delta: float = 0.0
+    false_alarm: float = FALSE_ALARM
 
     @property
     def passed(self) -> bool:
         return all(finding.passed for finding in self.parts.values())
+
+    @property
+    def broken(self) -> bool:
+        return any(finding.broken for finding in self.parts.values())
+
+    @property
+    def needed(self) -> int:
+        """The least number of trials that decides every part."""
+        return max(finding.needed for finding in self.parts.values())
 
 
 def audit_mechanism(
@@ -70,14 +118,17 @@ def audit_mechanism(
     Args:
         name: One of `MECHANISMS`.
         epsilon: The claimed ε of a check-in.
-        trials: How many check-ins are made for each pair of data sets; by default as the kind says.
+        trials: How many check-ins are made for each pair of data sets; by default as the kind says,
+            or as many as are needed for the claim, up to `MOST_TRIALS`.
         door: Where they are made; by default in Python, and then by whole devices as well.
         progress: Called now and then with the share that is done.
     """
     if name not in MECHANISMS:
         raise InvalidInput(f"mechanism must be one of {', '.join(MECHANISMS)}, found {name!r}.")
-    trials = trials or MECHANISMS[name].trials
     pairs = hardest(name, epsilon)
+    retried = hardest(name, min(epsilon, RETRY_EPSILON))[:2] if door is None else []
+    share = FALSE_ALARM / (len(pairs) + len(retried))
+    trials = trials or _enough(name, pairs, share)
     done, total = 0, len(pairs) * (trials // 2) * 2
 
     def step(drawn: int) -> None:
@@ -88,17 +139,28 @@ def audit_mechanism(
 
     parts: Findings = {}
     for pair in pairs:
-        _keep(parts, audit_pair(pair, trials, door or Python(), step))
-    if door is None:
-        for pair in pairs[:2]:
-            _keep(parts, audit_retries(pair, max(100, trials // RETRIES), WholeDevice()))
+        _keep(parts, audit_pair(pair, trials, door or Python(), step, share))
+    for pair in retried:
+        n = max(FEWEST_RETRIES, trials // RETRIES)
+        _keep(parts, audit_retries(pair, n, WholeDevice(), share))
     return Audit(parts, _delta(pairs[0]))
 
 
 def _keep(parts: Findings, found: Findings) -> None:
-    """Of each part the finding that proves most of its claim."""
+    """Of each part the worst finding: broken, or undecided, or the nearest to its claim."""
     for part, finding in found.items():
-        parts[part] = max(parts.get(part, finding), finding, key=lambda each: each.share)
+        parts[part] = max(
+            parts.get(part, finding),
+            finding,
+            key=lambda each: (each.broken, each.undecided, each.share),
+        )
+
+
+def _enough(name: str, pairs: list[Pair], false_alarm: float) -> int:
+    """As many trials as the kind says, or as a device that hides nothing needs to fail."""
+    sides, halves, parts = 2, 2, 6  # of a pair; for repeats; at most
+    needed = sides * halves * _needed(pairs[0].event.loss, false_alarm / parts)
+    return max(MECHANISMS[name].trials, min(needed, MOST_TRIALS))
 
 
 def _delta(pair: Pair) -> float:
@@ -106,37 +168,67 @@ def _delta(pair: Pair) -> float:
 
 
 def audit_pair(
-    pair: Pair, trials: int, door: Door, step: Callable[[int], None] = lambda drawn: None
+    pair: Pair,
+    trials: int,
+    door: Door,
+    step: Callable[[int], None] = lambda drawn: None,
+    false_alarm: float = FALSE_ALARM,
 ) -> Findings:
-    """What many check-ins of the one side and of the other prove."""
+    """What many check-ins of the one side and of the other prove.
+
+    Args:
+        false_alarm: The chance that anything of it is more than is true.
+    """
     payload = [
         [_read(pair, body) for (body,) in side] for side in door.transcripts(pair, trials, step)
     ]
     a, b = (np.array([pair.mechanism.secrets(each) for each in side]) for side in payload)
+    loss = pair.event.loss
     if a.shape[1] == 1:
-        return {pair.name: Finding(pair.event.loss.total, lower_bound_of_numbers(a[:, 0], b[:, 0]))}
-    found = dict(_audit_parts(pair, payload))
-    proved = _proved(*_repeats(a[:, 0], b[:, 0]), _delta(pair))
-    return found | {"repeats": Finding(pair.event.loss.total, proved)}
+        proved = lower_bound_of_numbers(a[:, 0], b[:, 0], false_alarm)
+        n = len(a) - max(1, len(a) // CHOOSING)
+        return {pair.name: _finding(loss, proved, n, trials, false_alarm)}
+    sides = [pair.mechanism.odds(side, pair.minibatches(), pair.place) for side in payload]
+    scores = {
+        part: (claim, (one, sides[1][part][1])) for part, (claim, one) in sides[0].items()
+    } | {"repeats": (loss, _repeats(a[:, 0], b[:, 0]))}
+    if pair.name == "heldout":
+        scores = {"heldout": scores["checkin"], "repeats": scores["repeats"]}
+    each = false_alarm / len(scores)
+    return {
+        part: _finding(claim, _proved(*both, claim.delta, each), len(both[0]), trials, each)
+        for part, (claim, both) in scores.items()
+    }
+
+
+def _finding(claim: Loss, proved: float, n: int, trials: int, false_alarm: float) -> Finding:
+    """What n scores of each side of so many trials prove, and what they could have."""
+    reach = _as_epsilon(most_provable(n, _measure(claim.delta), false_alarm), claim.delta)
+    needed = math.ceil(_needed(claim, false_alarm) * trials / n)
+    return Finding(claim.total, proved, reach, needed)
+
+
+def _needed(claim: Loss, false_alarm: float) -> int:
+    """The scores of each side with which a claim could fail."""
+    level = claim.rho if claim.delta else claim.epsilon
+    return scores_needed(level, _measure(claim.delta), false_alarm)
 
 
 def _read(pair: Pair, body: bytes) -> Any:
     return msgspec.json.decode(body, type=pair.mechanism.payload_type)
 
 
-def _audit_parts(pair: Pair, payload: list[list[Any]]) -> Iterator[tuple[str, Finding]]:
-    """All that is sent together and each part of it alone, scored by the laws that are claimed."""
-    a, b = (pair.mechanism.odds(side, pair.minibatches(), pair.place) for side in payload)
-    for part, (loss, scores) in a.items():
-        if pair.name != "heldout":
-            yield part, Finding(loss.total, _proved(scores, b[part][1], loss.delta))
-        elif part == "checkin":
-            yield "heldout", Finding(loss.total, _proved(scores, b[part][1], loss.delta))
-
-
-def _proved(a: Array, b: Array, delta: float) -> float:
+def _proved(a: Array, b: Array, delta: float, false_alarm: float) -> float:
     """As ε at this δ."""
-    level = lower_bound(a, b, concentrated if delta else pure)
+    return _as_epsilon(lower_bound(a, b, _measure(delta), false_alarm), delta)
+
+
+def _measure(delta: float) -> Measure:
+    return concentrated if delta else pure
+
+
+def _as_epsilon(level: float, delta: float) -> float:
+    """ε at this δ, from ρ; pure ε as it is."""
     return Loss(rho=level, delta=delta).total if delta else level
 
 
@@ -154,10 +246,13 @@ def _repeats(a: Ints, b: Ints) -> tuple[Array, Array]:
     return seen(a), seen(b)
 
 
-def audit_retries(pair: Pair, trials: int, door: Door) -> Findings:
+def audit_retries(
+    pair: Pair, trials: int, door: Door, false_alarm: float = FALSE_ALARM
+) -> Findings:
     """What all messages of a check-in prove whose first answers were lost."""
     a, b = (_scores(pair, side) for side in door.transcripts(pair, trials, lambda drawn: None))
-    return {"retry": Finding(pair.event.loss.total, _proved(a, b, _delta(pair)))}
+    proved = _proved(a, b, _delta(pair), false_alarm)
+    return {"retry": _finding(pair.event.loss, proved, len(a), trials, false_alarm)}
 
 
 def _scores(pair: Pair, transcripts: list[Transcript]) -> Array:

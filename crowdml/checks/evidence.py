@@ -15,14 +15,19 @@ __all__ = [
     "concentrated",
     "lower_bound",
     "lower_bound_of_numbers",
+    "most_provable",
     "pure",
+    "scores_needed",
 ]
 
 FALSE_ALARM = 1e-9
-"""The chance that more is proved than is true."""
+"""The chance that more is proved than is true of anything in a whole audit."""
 
 CHOOSING = 10
 """One part in so many chooses events, and the others measure them."""
+
+EVENTS = 6
+"""That are chosen: for a, for b and for both together, by two rules."""
 
 TENTATIVE = 0.01
 """A false alarm at which a small part can prove something."""
@@ -116,7 +121,37 @@ def lower_bound(
     return max(0.0, *proved)
 
 
-def lower_bound_of_numbers(a: Ints, b: Ints) -> float:
+def most_provable(n: int, measure: Measure = pure, false_alarm: float = FALSE_ALARM) -> float:
+    """The most that n scores of each side prove: all of one side are seen, and none of the other.
+
+    A device that hides nothing does not prove more, so a claim above this cannot fail.
+
+    >>> round(most_provable(2000), 2), lower_bound(np.ones(2000), np.zeros(2000))
+    (5.04, 5.03...)
+    """
+    seen = 2 * (n - max(1, n // CHOOSING))
+    p = (false_alarm / (2 * EVENTS)) ** (1 / seen) if seen else 0.0
+    return max(0.0, measure(p, 1 - p))
+
+
+def scores_needed(claim: float, measure: Measure = pure, false_alarm: float = FALSE_ALARM) -> int:
+    """The least number of scores of each side with which a claim could fail.
+
+    >>> [scores_needed(claim) for claim in (1.0, 4.0, 10.0)]
+    [49, 717, 283923]
+    """
+    high = 2
+    while most_provable(high, measure, false_alarm) <= claim:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = most_provable(middle, measure, false_alarm) > claim
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def lower_bound_of_numbers(a: Ints, b: Ints, false_alarm: float = FALSE_ALARM) -> float:
     """The same ε for two samples of numbers 0, 1, …, scored by how often each is seen at first.
 
     >>> often, seldom = np.array([0, 0, 0, 1] * 90_000), np.array([1, 1, 0, 1] * 90_000)
@@ -126,7 +161,7 @@ def lower_bound_of_numbers(a: Ints, b: Ints) -> float:
     cut, numbers = max(1, len(a) // CHOOSING), 1 + max(int(a.max()), int(b.max()))
     seen = [np.bincount(side[:cut], minlength=numbers) + 0.5 for side in (a, b)]
     scores: Array = np.log(seen[0] / seen[1])
-    return lower_bound(scores[a[cut:]], scores[b[cut:]])
+    return lower_bound(scores[a[cut:]], scores[b[cut:]], pure, false_alarm)
 
 
 def _best_events(a: Array, b: Array, measure: Measure) -> list[Event]:

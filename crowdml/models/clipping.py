@@ -10,8 +10,8 @@ __all__ = ["clip_factors", "clipped_mean", "margin"]
 def margin(n: int) -> float:
     """The share of the bound S that is kept free for the rounding of 64-bit floats.
 
-    max(2⁻³⁰, n²·2⁻⁵²), for an average of n gradients. With it, averages as they are computed move by
-    at most 2S/n when one gradient is replaced, in L1 and in L2, for d ≤ 10⁶ and n ≤ 10⁶.
+    max(2⁻³⁰, n²·2⁻⁵²), for an average of n gradients. With it, averages as they are computed move
+    by at most 2S/n when one gradient is replaced, in L1 and in L2, for d ≤ 10⁶ and n ≤ 10⁶.
 
     Proof, with u = 2⁻⁵³: a computed norm of d numbers is off by a relative 2du, so ‖g_i‖ ≤
     S(1 − margin)(1 + 2du). However n products are added up and divided by n, each number of the

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from crowdml.privacy.place import Place
 from crowdml.types import Array, Ints
 
-__all__ = ["VARIANCE", "Codebook", "codewords"]
+__all__ = ["MEAN", "VARIANCE", "Codebook", "codewords"]
 
 Words = npt.NDArray[np.uint32]
 
@@ -22,6 +22,8 @@ VARIANCE = 2.0
 """Of one number of a codeword."""
 
 MEAN = 4
+"""Of the ones in a random byte, which is taken off."""
+
 BYTES = 4
 """In a word."""
 

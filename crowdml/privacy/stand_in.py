@@ -70,6 +70,11 @@ class StandIn(ABC):
         """ĝ, from the average gradient of one check-in."""
 
     @property
+    def ranked(self) -> int:
+        """How many codewords a check-in draws and ranks; 0 for none."""
+        return 0
+
+    @property
     def constants(self) -> tuple[float, ...]:
         """What else the law has that a program in another language needs to know."""
         return ()

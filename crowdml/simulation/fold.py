@@ -94,6 +94,7 @@ class Ready(NamedTuple):
             law=LAWS[stand_in.law],
             scales=_scales(stand_in, self.schedule),
             length=np.float32(stand_in.length),
+            ranked=stand_in.ranked,
             limit=np.float32(-1.0 if limit is None else limit),
             optimizer=OPTIMIZERS[learning.step],
             c=float(step.c or 0.0),

@@ -11,7 +11,8 @@ from crowdml.privacy.direction_stand_in import draw_pulls
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 
-DIRECTED = DirectionMechanism(4.0, 256, 20, size=3, batch=2)
+DIRECTED = DirectionMechanism(4.0, 256, 20, size=40, batch=2)
+"""With so many parameters that one codeword stands for all."""
 NOISY = NoiseMechanism(LAPLACE, Levels(0.5, 0.25, 0.125), clip=2.0, size=3, n_classes=2)
 
 
@@ -46,7 +47,7 @@ def test_a_codeword_with_a_given_pull(length: float, coin: float, sign: int) -> 
     nothing = stand_in.hide(np.zeros(3), 1, np.array([1.5, 0.6]), cast(Any, Fixed([])))
     np.testing.assert_allclose(nothing, scale * np.array([1.0, 2.0, 3.0]))
     assert stand_in.constants == (256, 20, DIRECTED.choice.p)
-    assert stand_in.noise_energy == pytest.approx(3 * scale**2)
+    assert stand_in.noise_energy == pytest.approx(40 * scale**2)
 
 
 def test_ranks_are_drawn_as_the_mechanism_draws_them() -> None:
@@ -63,6 +64,34 @@ def test_ranks_are_drawn_as_the_mechanism_draws_them() -> None:
     assert rng.asked == [ranks, [11 - rank for rank in ranks]]
     np.testing.assert_allclose(z, 1.2815515655)
     assert DIRECTED.stand_in(True).draws(2, np.random.default_rng(0)).shape == (2, 2)
+
+
+class Bytes:
+    """A generator whose random bytes are given."""
+
+    def __init__(self, *rows: list[int]) -> None:
+        self.rows = np.array(rows, dtype=np.uint8)
+
+    def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Ints:
+        assert (most, size, dtype) == (256, self.rows.shape, np.uint8)
+        return self.rows
+
+
+@pytest.mark.parametrize(
+    ("rank", "coin", "number"), [(1, 0.3, 2), (3, 0.3, 0), (1, 0.2, 0), (2, 0.2, 1)]
+)
+def test_with_few_parameters_codewords_are_drawn_and_ranked(
+    rank: int, coin: float, number: int
+) -> None:
+    """The ones in 0, 3 and 255 are 0, 2 and 8, less 4. Half of S: turned round once in four."""
+    mechanism = DirectionMechanism(4.0, 3, 1, size=2, batch=2)
+    stand_in, g = mechanism.stand_in(True), np.array([0.5 * 0.3 / 2, 0.0])
+    rng = Bytes([0, 255], [3, 0], [255, 3])
+    found = stand_in.hide(g, 1, np.array([rank, coin]), cast(Any, rng))
+    word = np.array([[-4, 4], [-2, -4], [4, -2]])[number]
+    np.testing.assert_allclose(found, stand_in.scale(1) * word / math.sqrt(2))
+    ranks = stand_in.draws(1000, np.random.default_rng(0))[:, 0]
+    assert set(ranks) == {1, 2, 3}
 
 
 def test_without_noise_a_direction_is_shortened_only() -> None:

@@ -77,7 +77,8 @@ class Checkins(NamedTuple):
         y: Their labels or targets, float32.
         start: Where the samples of each check-in begin, and where the last ones end.
         version: That of the parameters that each check-in was computed on.
-        draws: For each check-in, what else is random: for a direction z and a uniform number.
+        draws: For each check-in, what else is random: for a direction z or the rank of a codeword,
+            and a uniform number.
     """
 
     x: Float32s
@@ -102,6 +103,7 @@ class FoldSetting(NamedTuple):
         law: One of LAWS.
         scales: The scale of the noise for each number of samples n; 0 for no noise.
         length: S of an average gradient that is told as a direction.
+        ranked: How many codewords are drawn and ranked for a direction; 0 if one stands for all.
         limit: The longest gradient before ten lengths are known; negative where lengths are not
             limited.
         optimizer: One of OPTIMIZERS.
@@ -122,6 +124,7 @@ class FoldSetting(NamedTuple):
     law: int
     scales: Float32s
     length: np.float32
+    ranked: int
     limit: np.float32
     optimizer: int
     c: float

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 
 from crowdml.learning import FACTOR, FEWEST, REMEMBERED, USUAL
+from crowdml.simulation.compiled.codewords import fill_codeword
 from crowdml.simulation.compiled.fast_noise import add_laplace, add_normal, fill_normal
 from crowdml.simulation.compiled.gradients import gradient, scores, slopes, weigh
 from crowdml.simulation.compiled.inputs import (
@@ -46,6 +47,9 @@ from crowdml.simulation.compiled.lanes import (
 
 __all__ = ["fold"]
 
+STRIDE = np.uint64(0xD1342543DE82EF95)
+"""Between the seeds of the codebooks of one check-in and the next."""
+
 ROW = (-(-REMEMBERED // LANES) + 1) * LANES
 """Room for the remembered lengths in order, and for a number before and some after them."""
 
@@ -62,6 +66,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
     x, lengths, y, start, version, draws = checkins
     n_features, n_scores, averaging = setting.n_features, setting.n_scores, setting.averaging
     regularization, law, limit = setting.regularization, setting.law, setting.limit
+    ranked = setting.ranked
     optimizer, c, radius = setting.optimizer, setting.c, setting.radius
     samples, width = x.reshape(-1), x.shape[1]
     n_checkins = len(version)
@@ -79,6 +84,8 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
     memory = np.zeros(room, np.float32)
     average = np.zeros(room, np.float32)
     noise = np.zeros(room, np.float32)
+    ranks = np.zeros(ranked, np.float32)
+    base = np.uint64(streams[0, 0]) << np.uint64(32) | np.uint64(streams[1, 0])
     newest = np.full(REMEMBERED, UNLIMITED)
     ordered = np.full(2 * ROW, UNLIMITED)
     ordered[0] = ordered[ROW] = -ONE
@@ -107,7 +114,10 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
             for at in range(0, size, LANES):
                 store(g, at, load(g, at) + load(ring, then + at) * regularization)
         scale = setting.scales[n]
-        if law == DIRECTION:
+        if law == DIRECTION and ranked and scale > ZERO:
+            seed = np.uint64(base + np.uint64(i) * STRIDE)
+            _name(g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], ranks, seed)
+        elif law == DIRECTION:
             _direct(g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], streams)
         elif scale > ZERO:
             if law == LAPLACE:
@@ -182,6 +192,18 @@ def _direct(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no
         own = (pull - along / norm) / norm * scale
     for at in range(0, size, LANES):
         store(g, at, load(g, at) * own + load(v, at) * scale)
+
+
+@njit(fastmath=True, cache=True)
+def _name(g, v, size, scale, longest, rank, coin, ranks, seed):  # type: ignore[no-untyped-def]
+    """scale·v in place of g, where v is one of k codewords, ranked by g, or by −g."""
+    norm = np.float32(math.sqrt(_squares(g, 0, size)))
+    k, place = len(ranks), int(rank)
+    if coin < (ONE - norm / longest) * np.float32(0.5):
+        place = k + 1 - place
+    fill_codeword(v, g, size, k, place, seed, ranks)
+    for j in range(size):
+        g[j] = v[j] * scale
 
 
 @njit(fastmath=True, forceinline=True, cache=True)

@@ -13,16 +13,18 @@ import pytest
 from crowdml.learning import usual_length
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation import Crowd, Dataset, Learning, fold, uniform_delay
+from crowdml.simulation.compiled.codewords import BYTES, FIRST, GOLDEN, SECOND
 from crowdml.simulation.compiled.fast_noise import (
     add_laplace,
     add_normal,
     fill_normal,
     seed_streams,
 )
+from crowdml.simulation.compiled.kernel import STRIDE
 from crowdml.simulation.compiled.lanes import LANES
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.trial import prepare
-from crowdml.types import Array
+from crowdml.types import Array, Ints
 from tests.simulation.toy import numbers
 
 STEPS = [
@@ -43,6 +45,21 @@ class KernelChance:
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self._streams = seed_streams(self._rng)
+        self._codebooks, (high, low) = 0, self._streams[:2, 0].astype(np.uint64)
+        self._base = high << np.uint64(32) | low
+
+    def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Ints:
+        """The bytes of a codebook: k rows of whole words, of which d bytes are used."""
+        assert (most, dtype) == (256, np.uint8)
+        k, d = size
+        row = -(-d // BYTES)
+        with np.errstate(over="ignore"):
+            seed = self._base + np.uint64(self._codebooks) * STRIDE
+            x = seed + np.arange(1, k * row + 1, dtype=np.uint64) * GOLDEN
+            x = (x ^ (x >> np.uint64(30))) * FIRST
+            x = (x ^ (x >> np.uint64(27))) * SECOND
+        self._codebooks += 1
+        return (x ^ (x >> np.uint64(31))).view(np.uint8).reshape(k, -1)[:, :d]
 
     def laplace(self, mean: float, scale: float, size: int) -> Array:
         return self._drawn(size, lambda out: add_laplace(out, size, scale, self._streams))

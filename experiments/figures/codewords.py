@@ -1,0 +1,106 @@
+"""Are real codewords right on average, and does the simulator draw their law?
+
+Run: PYTHONPATH=. python experiments/figures/codewords.py [CHECK-INS]
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import ks_2samp
+
+from crowdml.models import Huber, Minibatch
+from crowdml.privacy import DirectionMechanism, Place, best_closest
+from crowdml.simulation import Dataset, Learning, learn
+from crowdml.simulation.fold import fold_slowly
+from crowdml.simulation.schedule import one_by_one
+from crowdml.types import Array
+from tests.privacy.pseudo import Pseudo
+
+DIRECTIONS, LENGTH = 1024, 0.3
+
+
+class Shape(NamedTuple):
+    """A gradient: its name, and itself with length 1."""
+
+    name: str
+    u: Array
+
+
+def spread(d: int) -> Shape:
+    """Over d numbers, none of them alike."""
+    u = np.random.default_rng(d).normal(size=d)
+    return Shape(f"spread over {d}", u / np.linalg.norm(u))
+
+
+def alone(d: int) -> Shape:
+    return Shape(f"in one number of {d}", np.eye(d)[0])
+
+
+def mechanism_of(epsilon: float, d: int) -> DirectionMechanism:
+    return DirectionMechanism(epsilon, DIRECTIONS, best_closest(DIRECTIONS, epsilon), size=d)
+
+
+def real(epsilon: float, u: Array, n: int) -> Array:
+    """What servers read of n devices with this gradient, in units of S."""
+    mechanism, d = mechanism_of(epsilon, len(u)), len(u)
+    minibatch = Minibatch(Huber(d, delta=1.0), np.zeros(d), -u[None], np.array([1e6]))
+    chance, found = Pseudo(d), []
+    for i in range(n):
+        place = Place("0" * 64, f"device-{i}", 1)
+        told = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
+        g = mechanism.read(told, place).g
+        assert g is not None
+        found.append(g)
+    return np.array(found) / mechanism.length
+
+
+def simulated(epsilon: float, u: Array, n: int, fast: bool = True) -> Array:
+    """What the simulator draws for it, compiled or in plain NumPy."""
+    x, y = np.tile(-u, (n, 1)), np.full(n, 1e6)
+    data = Dataset("steady", (), x, y, np.zeros(n, np.int64), x[:1], y[:1])
+    learning = Learning(
+        epsilon=epsilon, c=1.0, rate="constant", model="huber", delta=1.0, scale=1.0, tolerance=1.0
+    )
+    fold, schedule = (learn if fast else fold_slowly), one_by_one(n, 1)._replace(checkins=1)
+    w, _ = fold(data, schedule, learning, np.arange(n + 1), np.random.default_rng(len(u)))
+    return -np.diff(w, axis=0) / LENGTH
+
+
+def views(g: Array, u: Array) -> Iterator[Array]:
+    """Along the gradient and across it.
+
+    Codewords come in few values, which floats of 32 bits blur: all are blurred a little more.
+    """
+    blur = np.random.default_rng(len(g)).uniform(-0.1, 0.1, (2, len(g)))
+    across = np.roll(u, 1) - np.roll(u, 1).dot(u) * u
+    if np.linalg.norm(across) < 1e-9:
+        across = np.ones(len(u)) - u.sum() * u
+    yield g @ u + blur[0]
+    yield g @ across / np.linalg.norm(across) + blur[1]
+
+
+def p_value(one: Array, other: Array, u: Array) -> float:
+    """Of Kolmogorov's and Smirnov's test on every view, times their number."""
+    pairs = zip(views(one, u), views(other, u), strict=True)
+    return min(1.0, 2 * min(float(ks_2samp(*pair).pvalue) for pair in pairs))
+
+
+def main(n: int) -> None:
+    print(
+        "| gradient | ε = 1 | ε = 4 | ε = 10 | the same law? |\n|---|---|---|---|---|", flush=True
+    )
+    for shape in (spread(2), alone(2), spread(12), alone(12), spread(99), alone(99)):
+        cells, ps = [], []
+        for epsilon in (1.0, 4.0, 10.0):
+            found, drawn = real(epsilon, shape.u, n), simulated(epsilon, shape.u, n)
+            along = found @ shape.u
+            cells.append(f"{along.mean():.3f} ± {along.std() / n**0.5:.3f}")
+            ps.append(p_value(found, drawn, shape.u))
+        law = "yes" if min(ps) > 1e-3 else "no"
+        print(f"| {shape.name} | {' | '.join(cells)} | {law} (p = {min(ps):.1g}) |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)
