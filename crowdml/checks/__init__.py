@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
-    from crowdml.checks.audit import audit_mechanism
+    from crowdml.checks.audit import Finding, audit_mechanism
     from crowdml.checks.doors import JavaScript
     from crowdml.checks.mechanisms import check_mechanism
     from crowdml.checks.models import check_model
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crowdml.checks.transports import check_transport
 
 __all__ = [
+    "Finding",
     "JavaScript",
     "audit_mechanism",
     "check_mechanism",

@@ -16,7 +16,6 @@ import numpy as np
 
 from crowdml.checks.doors import Door, Python, Transcript, WholeDevice
 from crowdml.checks.evidence import (
-    CHOOSING,
     FALSE_ALARM,
     Measure,
     concentrated,
@@ -185,9 +184,9 @@ def audit_pair(
     a, b = (np.array([pair.mechanism.secrets(each) for each in side]) for side in payload)
     loss = pair.event.loss
     if a.shape[1] == 1:
-        proved = lower_bound_of_numbers(a[:, 0], b[:, 0], false_alarm)
-        n = len(a) - max(1, len(a) // CHOOSING)
-        return {pair.name: _finding(loss, proved, n, trials, false_alarm)}
+        claimed = _claimed(pair, [each for side in payload for each in side])
+        proved = lower_bound_of_numbers(a[:, 0], b[:, 0], claimed, false_alarm)
+        return {pair.name: _finding(loss, proved, len(a), trials, false_alarm / 2)}
     sides = [pair.mechanism.odds(side, pair.minibatches(), pair.place) for side in payload]
     scores = {
         part: (claim, (one, sides[1][part][1])) for part, (claim, one) in sides[0].items()
@@ -199,6 +198,15 @@ def audit_pair(
         part: _finding(claim, _proved(*both, claim.delta, each), len(both[0]), trials, each)
         for part, (claim, both) in scores.items()
     }
+
+
+def _claimed(pair: Pair, payload: list[Any]) -> Array:
+    """log P/P' of each number that is sent, by the law that is claimed; 0 of those that are not."""
+    one_of_each = {pair.mechanism.secrets(each)[0]: each for each in payload}
+    odds = pair.mechanism.odds(list(one_of_each.values()), pair.minibatches(), pair.place)
+    scores = np.zeros(1 + max(one_of_each))
+    scores[list(one_of_each)] = odds["checkin"][1]
+    return scores
 
 
 def _finding(claim: Loss, proved: float, n: int, trials: int, false_alarm: float) -> Finding:

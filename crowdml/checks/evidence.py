@@ -151,8 +151,16 @@ def scores_needed(claim: float, measure: Measure = pure, false_alarm: float = FA
     return high
 
 
-def lower_bound_of_numbers(a: Ints, b: Ints, false_alarm: float = FALSE_ALARM) -> float:
-    """The same ε for two samples of numbers 0, 1, …, scored by how often each is seen at first.
+def lower_bound_of_numbers(
+    a: Ints, b: Ints, claimed: Array | None = None, false_alarm: float = FALSE_ALARM
+) -> float:
+    """The same ε for two samples of numbers 0, 1, …
+
+    They are scored by how often each is seen at first, which shows a choice that is not uniform;
+    and by the law that is claimed, which is sharper where the choice is right and its coin is not.
+
+    Args:
+        claimed: log P/P' of each number, by the law that is claimed, if that is known.
 
     >>> often, seldom = np.array([0, 0, 0, 1] * 90_000), np.array([1, 1, 0, 1] * 90_000)
     >>> round(lower_bound_of_numbers(often, seldom), 2)      # log 3 = 1.10
@@ -161,7 +169,13 @@ def lower_bound_of_numbers(a: Ints, b: Ints, false_alarm: float = FALSE_ALARM) -
     cut, numbers = max(1, len(a) // CHOOSING), 1 + max(int(a.max()), int(b.max()))
     seen = [np.bincount(side[:cut], minlength=numbers) + 0.5 for side in (a, b)]
     scores: Array = np.log(seen[0] / seen[1])
-    return lower_bound(scores[a[cut:]], scores[b[cut:]], pure, false_alarm)
+    if claimed is None:
+        return lower_bound(scores[a[cut:]], scores[b[cut:]], pure, false_alarm)
+    half = false_alarm / 2
+    return max(
+        lower_bound(scores[a[cut:]], scores[b[cut:]], pure, half),
+        lower_bound(claimed[a], claimed[b], pure, half),
+    )
 
 
 def _best_events(a: Array, b: Array, measure: Measure) -> list[Event]:

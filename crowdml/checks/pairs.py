@@ -109,7 +109,7 @@ def opposites(
     return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)
 
 
-def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
+def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iterator[Pair]:
     """Samples of which one is replaced, so that all that it moves moves as far as it can.
 
     - `gradient`: a real target that jumps from far below to far above turns the gradient from −S
@@ -121,8 +121,8 @@ def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
       the first are taken.
     """
     counts = COUNTS * epsilon
-    labels = Wanted(epsilon, errors=counts, labels=counts)
-    number = Wanted(epsilon, errors=counts, counted=False)
+    labels = Wanted(epsilon, errors=counts, labels=counts, delta=delta)
+    number = Wanted(epsilon, errors=counts, counted=False, delta=delta)
     still = (0.0, 0.0)
 
     def last(n: int, x: float) -> tuple[Samples, Samples]:
@@ -138,8 +138,9 @@ def replaced(mechanism: str, epsilon: float) -> Iterator[Pair]:
 
     yield pair("gradient", number, last(2, LONG))
     yield pair("checkin", labels, turned(2, 0))
-    yield pair("heldout", Wanted(epsilon, heldout=True, counted=False), last(3, 1.0))
-    yield pair("heldout", Wanted(epsilon, labels=counts, heldout=True), turned(0, 3))
+    alone = Wanted(epsilon, heldout=True, counted=False, delta=delta)
+    yield pair("heldout", alone, last(3, 1.0))
+    yield pair("heldout", alone._replace(labels=counts, counted=True), turned(0, 3))
 
 
 def _terms(

@@ -9,13 +9,17 @@ __all__ = ["draw_audit"]
 
 
 def draw_audit(audit: Audit, title: str) -> Figure:
-    """A bar for each part, and a line where its claim is: no bar may reach beyond its line."""
+    """A bar for each part, and a line where its claim is: no bar may reach beyond its line.
+
+    A bar is pale if it could not have reached its line.
+    """
     parts = list(audit.parts.items())[::-1]
     figure = NotebookFigure(7.0, 1.2 + 0.4 * len(parts))
     axes = figure.add_subplot()
     for row, (_, finding) in enumerate(parts):
-        colour = COLOURS[0] if finding.passed else COLOURS[1]
-        axes.barh(row, finding.lower_bound, height=0.6, color=colour)
+        colour = COLOURS[1] if finding.broken else COLOURS[0]
+        alpha = 0.3 if finding.undecided else 1.0
+        axes.barh(row, finding.lower_bound, height=0.6, color=colour, alpha=alpha)
         axes.vlines(finding.claimed, row - 0.4, row + 0.4, color="black")
     axes.set_yticks(range(len(parts)), [name for name, _ in parts])
     at = f" at δ = {audit.delta:g}" if audit.delta else ""

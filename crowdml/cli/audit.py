@@ -1,7 +1,7 @@
 """crowdml audit."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.progress import Progress
@@ -11,8 +11,11 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
-from crowdml.errors import InvalidInput
+from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
+
+if TYPE_CHECKING:
+    from crowdml.checks import Finding
 
 __all__ = ["audit"]
 
@@ -21,7 +24,11 @@ def audit(
     mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
     epsilon: Annotated[float, typer.Option(help="The claimed ε of a check-in.")] = 4.0,
     trials: Annotated[
-        int | None, typer.Option(help="How many check-ins are drawn for each pair of data sets.")
+        int | None,
+        typer.Option(
+            help="How many check-ins are drawn for each pair of data sets; by default enough that "
+            "a device which hides nothing fails, up to ε = 10."
+        ),
     ] = None,
     language: Annotated[
         Literal["python", "javascript"],
@@ -59,6 +66,8 @@ def audit(
                 "language": language,
                 "delta": found.delta,
                 "parts": found.parts,
+                "false_alarm": found.false_alarm,
+                "undecided": [part for part, each in found.parts.items() if each.undecided],
                 "passed": found.passed,
             }
         )
@@ -66,8 +75,25 @@ def audit(
         claimed = f"claimed ε at δ = {found.delta:g}" if found.delta else "claimed ε"
         table = Table("what is sent", claimed, "proved at least", "")
         for part, finding in found.parts.items():
-            verdict = "within the claim" if finding.passed else "[bold red]BROKEN[/bold red]"
-            table.add_row(part, f"{finding.claimed:g}", f"{finding.lower_bound:.3f}", verdict)
+            claimed, proved = f"{finding.claimed:g}", f"{finding.lower_bound:.3f}"
+            table.add_row(part, claimed, proved, _verdict(finding))
         Console().print(table)
+        Console().print(
+            f"For all parts together: what is right is called broken with a chance of at most "
+            f"{found.false_alarm:g}."
+        )
+    if not (found.passed or found.broken):
+        raise CrowdmlError(
+            "undecided: so few trials cannot break the claim, whatever a device does. Use --trials "
+            f"{found.needed} or more."
+        )
     if not found.passed:
         raise typer.Exit(1)
+
+
+def _verdict(finding: "Finding") -> str:
+    if finding.broken:
+        return "[bold red]BROKEN[/bold red]"
+    if finding.undecided:
+        return f"undecided: needs {finding.needed:,} trials"
+    return "within the claim"

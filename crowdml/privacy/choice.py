@@ -80,7 +80,10 @@ class Choice:
     @property
     def leverage(self) -> float:
         """How many times as far as an honest one a chooser gets, on average, who always takes the
-        largest: 3.25/m for k = 1024."""
+        largest: 3.25/m for k = 1024.
+
+        Divide by E min(1, ‖u‖/S) where the gradients u of honest ones are shorter than S.
+        """
         return float(_normal_order(self.k)[0]) / self.pull
 
     def choose(self, order: Ints, chance: Below) -> int:

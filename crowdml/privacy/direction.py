@@ -36,8 +36,10 @@ class DirectionMechanism(DirectionChannel):
     with one best number of 2 or of C.
 
     A device that lies can only send another number of a codebook that it did not choose. On
-    average over codebooks even the worst of them pushes no more than `choice.leverage` times as
-    far as an honest check-in does: 3.25/m for k = 1024, which is 2.15 at ε = 4 and 1.05 at ε = 10.
+    average over codebooks the worst of them pushes 3.25/m times S for k = 1024 (`Choice.leverage`),
+    which is 2.15 at ε = 4 and 1.05 at ε = 10. An honest check-in pushes min(1, ‖u‖/S) times S, so a
+    liar pushes 3.25/(m·E min(1, ‖u‖/S)) times as far: docs/threats.md says how much that is in real
+    runs, and what it adds to choose among many names.
 
     Its fields are those of `DirectionCalibration`, and what it sends is a `Directed`. Here is what
     it shows in simulations, pictures, worked examples and audits.

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["DirectionStandIn", "draw_pulls", "draw_ranks"]
 
 FEW = 24
-"""With so many parameters or fewer, sums of a codeword's numbers are not yet normal: all k codewords
-are drawn."""
+"""With this many parameters or fewer, sums of a codeword's numbers are not yet normal: all k
+codewords are drawn."""
 
 
 class DirectionStandIn(StandIn):
@@ -27,9 +27,10 @@ class DirectionStandIn(StandIn):
     normal vector orthogonal to u, and Φ(z) is the r-th largest of k uniform numbers, whose law is
     Beta(k + 1 − r, r). So one codeword is enough, and no other needs to be drawn.
 
-    Real codewords are small integers. With more than `FEW` parameters and a gradient that is spread
-    over them, nobody can tell the difference; with fewer, k of them are drawn and ranked. A gradient
-    in one coordinate of many is read up to 13 % too short by a real server, and here as it is.
+    Real codewords are small integers. With `FEW` parameters or fewer, k of them are drawn and
+    ranked, as on a device. With more, and a gradient that is spread over them, normal ones are
+    close (experiments/figures/README.md). A gradient in one number of many is read up to 14 % too
+    short by a real server, and here as long as it is.
     """
 
     law = "direction"

@@ -3,14 +3,17 @@
 Run: PYTHONPATH=. python experiments/figures/leverage.py
 """
 
+import math
+
 import numpy as np
 
-from crowdml.privacy import Choice, Codebook, best_closest
-from crowdml.simulation import Crowd, Dataset, Learning, Rule, learn, load_dataset
+from crowdml.privacy import Choice, Codebook, Reading, best_closest
+from crowdml.simulation import Crowd, Dataset, Learning, Rule, load_dataset
+from crowdml.simulation.fold import checkin_step
 from crowdml.simulation.trial import prepare
 from crowdml.types import Array
 
-DIRECTIONS = 1024
+DIRECTIONS, EPSILON = 1024, 4.0
 PARTS = 10
 """A run is looked at in so many parts."""
 
@@ -24,25 +27,31 @@ def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
     rng = np.random.default_rng(seed)
     schedule = prepare(data, Crowd(len(data.y_train) // 60, batch), rng)
     learning = Learning(epsilon=epsilon)
-    model, stand_in, *_ = Rule.of(learning, data, schedule)
-    w, _ = learn(data, schedule, learning, np.arange(schedule.n_checkins), rng)
-    seen, used, start = data.bounded(stand_in.norm), schedule.used, schedule.start
-    lengths = []
-    for i, at in enumerate(schedule.version.tolist()):
-        rows = used[start[i] : start[i + 1]]
+    rule = Rule.of(learning, data, schedule)
+    stand_in, step = rule.stand_in, checkin_step(learning, rule)
+    state, draws = step.start(rule.model.size), stand_in.draws(schedule.n_checkins, rng)
+    seen, lengths = data.bounded(stand_in.norm), np.zeros(schedule.n_checkins)
+    for i, rows in enumerate(np.split(schedule.used, schedule.start[1:-1])):
         x, y = seen.x_train[rows], seen.y_train[rows]
-        g = model.mean_gradient(w[at], x, y, np.inf, stand_in.norm)
-        lengths.append(np.linalg.norm(g) / stand_in.length)
-    return np.minimum(1.0, np.array(lengths))
+        g = rule.model.mean_gradient(state.w, x, y, math.inf, stand_in.norm)
+        lengths[i] = np.linalg.norm(g) / stand_in.length
+        told = stand_in.hide(g, len(rows), draws[i], rng)
+        state = step(state, Reading(g=told), int(schedule.device[i]), len(rows))
+    return np.minimum(1.0, lengths)
 
 
-def leverages(data: Dataset, batch: int, epsilon: float, seed: int = 0) -> Array:
-    """3.25/(m·E min(1, ‖u‖/S)) in each part of a run."""
-    parts = np.array_split(heard(data, batch, epsilon, seed), PARTS)
-    return choice_of(epsilon).leverage / np.array([part.mean() for part in parts])
+def leverages(data: Dataset, batch: int, epsilon: float, trials: int) -> Array:
+    """3.25/(m·E min(1, ‖u‖/S)) in each part of a run, one row for each run.
+
+    m is that of the run's ε, and of ε = 4 where the model is learnt without noise.
+    """
+    runs = [heard(data, batch, epsilon, seed) for seed in range(trials)]
+    honest = np.array([[part.mean() for part in np.array_split(run, PARTS)] for run in runs])
+    own = EPSILON if math.isinf(epsilon) else epsilon
+    return choice_of(own).leverage / honest
 
 
-def pushed(epsilon: float, enrolments: int, size: int, trials: int) -> float:
+def pushed(enrolments: int, size: int, trials: int) -> float:
     """How far a liar pushes along an aim, in honest pushes of length S, who enrols so many times
     and checks in with the name whose codebook suits the aim best."""
     aim = np.random.default_rng(0).normal(size=size)
@@ -52,28 +61,23 @@ def pushed(epsilon: float, enrolments: int, size: int, trials: int) -> float:
         names = (f"device-{trial}-{i}" for i in range(enrolments))
         books = (Codebook(size, "0" * 64, name, 1) for name in names)
         best.append(max(float(book.scores(aim, DIRECTIONS).max()) for book in books))
-    return float(np.mean(best)) / np.sqrt(2) / choice_of(epsilon).pull
+    return float(np.mean(best)) / math.sqrt(2) / choice_of(EPSILON).pull
 
 
 def main() -> None:
     data = load_dataset("activity")
-    print("| b | ε | if ‖u‖ ≥ S | first tenth | half-way | last tenth | most |")
-    print("|---|---|---|---|---|---|---|")
+    print("| b | noise | first tenth | half-way | last tenth | most in a tenth of any run |")
+    print("|---|---|---|---|---|---|")
     for batch in (1, 10, 60):
-        for epsilon in (1.0, 4.0, 10.0):
-            found = np.mean([leverages(data, batch, epsilon, seed) for seed in range(5)], axis=0)
-            cells = (
-                choice_of(epsilon).leverage,
-                found[0],
-                found[PARTS // 2],
-                found[-1],
-                max(found),
-            )
-            row = " | ".join(f"{cell:.2f}" for cell in cells)
-            print(f"| {batch} | {epsilon:g} | {row} |", flush=True)
-    print("\n| enrolments | pushes at ε = 4, in units of S |\n|---|---|")
-    for enrolments, trials in ((1, 400), (10, 40), (100, 10), (1000, 4)):
-        print(f"| {enrolments:,} | {pushed(4.0, enrolments, 99, trials):.2f} |", flush=True)
+        for epsilon, name in ((EPSILON, "ε = 4"), (10.0, "ε = 10"), (math.inf, "none")):
+            found = leverages(data, batch, epsilon, trials=3)
+            mean = 1 / (1 / found).mean(axis=0)
+            cells = mean[0], mean[PARTS // 2], mean[-1], found.max()
+            row = " | ".join(f"{cell:.1f}" for cell in cells)
+            print(f"| {batch} | {name} | {row} |", flush=True)
+    print("\n| enrolments | pushes, in units of S |\n|---|---|")
+    for enrolments, trials in ((1, 400), (10, 40), (100, 10), (1000, 8)):
+        print(f"| {enrolments:,} | {pushed(enrolments, 99, trials):.2f} |", flush=True)
 
 
 if __name__ == "__main__":

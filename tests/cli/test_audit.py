@@ -1,6 +1,7 @@
 """crowdml audit, in a small way: the audit itself has tests of its own."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,19 +26,22 @@ def _no_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("mechanism", PARTS)
 def test_every_mechanism(mechanism: str, quick: Here) -> None:
-    ran = quick("audit", "--mechanism", mechanism, "--epsilon", 3, "--trials", 200, "--json")
+    ran = quick("audit", "--mechanism", mechanism, "--epsilon", 1, "--trials", 400, "--json")
     document = ran.json()
-    assert set(document) == {"mechanism", "language", "delta", "parts", "passed"}
+    general = {"mechanism", "language", "delta", "false_alarm", "undecided", "passed"}
+    assert set(document) == general | {"parts"}
+    assert (document["false_alarm"], document["undecided"]) == (1e-9, [])
     assert (document["mechanism"], document["passed"]) == (mechanism, True)
     assert set(document["parts"]) == PARTS[mechanism] | {"retry"}
     for part in document["parts"].values():
-        assert set(part) == {"claimed", "lower_bound"}
-        assert 0 <= part["lower_bound"] <= part["claimed"] <= 3.0 + 1e-9
+        assert set(part) == {"claimed", "lower_bound", "reach", "needed"}
+        assert 0 <= part["lower_bound"] <= part["claimed"] <= 1.0 + 1e-9 < part["reach"]
 
 
 def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
     picture = tmp_path / "audit.svg"
-    options = ("--mechanism", "laplace", "--language", "javascript", "--trials", 200, "--json")
+    options = ("--mechanism", "laplace", "--language", "javascript", "--epsilon", 1)
+    options = (*options, "--trials", 400, "--json")
     document = quick("audit", *options, "--plot", picture).json()
     assert (document["language"], document["passed"]) == ("javascript", True)
     assert set(document["parts"]) == PARTS["laplace"]
@@ -47,15 +51,27 @@ def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
 
 
 def test_a_table(quick: Here) -> None:
-    ran = quick("audit", "--trials", 100).said()
+    ran = quick("audit", "--trials", 2000).said()
     assert "claimed ε " in ran
-    assert ran.count("│ 4  ") == 4, "the usual epsilon"
+    assert ran.count("│ 4  ") == 3, "the usual epsilon; retries are audited at a smaller one"
     assert ran.count("within the claim") == 4
     assert "evaluate" in ran
     assert "count" in ran
     assert "BROKEN" not in ran
-    said = quick("audit", "--mechanism", "gaussian", "--trials", 100).said()
+    assert "is called broken with a chance of at most 1e-09" in ran
+    said = quick("audit", "--mechanism", "gaussian", "--trials", 300).said()
     assert "claimed ε at δ = 1e-06" in said
+
+
+def test_undecided(quick: Here) -> None:
+    """Not passed, since it could not have failed; and how many trials decide it."""
+    ran = quick("audit", "--epsilon", 10, "--trials", 2000)
+    assert ran.code == 1
+    assert ran.out.count("undecided: needs") == 3
+    assert "BROKEN" not in ran.out
+    error = quick("audit", "--epsilon", 10, "--trials", 2000).error()
+    (needed,) = re.findall(r"Use --trials (\d+) or more", error)
+    assert 600_000 < int(needed) < 700_000
 
 
 def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,101 @@
+"""How sure can somebody become of a sample, from what Gaussian noise lets through?
+
+Run: PYTHONPATH=. python experiments/figures/certainty.py
+"""
+
+import math
+from statistics import NormalDist
+
+import msgspec
+import numpy as np
+from scipy.stats import norm
+
+from crowdml.checks.doors import Python
+from crowdml.checks.pairs import replaced
+from crowdml.privacy import Loss, rho_of
+from crowdml.protocol.figures import percent_sure
+from crowdml.types import Array
+from tests.privacy.pseudo import Pseudo
+
+DELTA = 1e-6
+NORMAL = NormalDist()
+
+
+def tails(rho: float, bound: float) -> tuple[float, float]:
+    """The chance that the loss is beyond ±bound, and that a server which stops when it is lucky
+    ever sees it above: of a normal law, and of a Brownian motion, with mean ρ and variance 2ρ."""
+    deviation = math.sqrt(2 * rho)
+    above, below = NORMAL.cdf((rho - bound) / deviation), NORMAL.cdf((-bound - rho) / deviation)
+    return above + below, above + math.exp(bound) * below
+
+
+def steps(rho: float, times: int = 1) -> tuple[Array, Array]:
+    """A sum of discrete Gaussian numbers whose shift by 1 costs ρ each, and its probabilities."""
+    deviation = math.sqrt(1 / (2 * rho))
+    most = math.ceil(10 * deviation) + 2
+    z = np.arange(-most, most + 1)
+    law = np.exp(-(z**2) * rho)
+    law /= law.sum()
+    total, chances = z, law
+    for _ in range(times - 1):
+        total, chances = np.arange(total[0] - most, total[-1] + most + 1), np.convolve(chances, law)
+    return total, chances
+
+
+def passed(rho: float, counts: float, bound: float) -> float:
+    """The chance that the loss of a whole check-in is beyond ±bound: normal noise on the gradient,
+    and whole numbers on an error count and two label counts, with this share of ρ each."""
+    e, p_e = steps(counts * rho)
+    y, p_y = steps(counts * rho / 2, times=2)
+    centre = (1 - 2 * counts) * rho
+    lattice = (counts * rho * (1 + 2 * e))[:, None] + (counts * rho * (1 + y))[None, :]
+    left = bound - lattice - centre
+    right = -bound - lattice - centre
+    deviation = math.sqrt(2 * centre)
+    beyond = norm.sf(left / deviation) + norm.cdf(right / deviation)
+    return float(p_e @ beyond @ p_y)
+
+
+def losses(delta: float, n: int) -> tuple[Loss, Array]:
+    """What n whole check-ins of devices cost, by the laws that are claimed, and their claim."""
+    (pair,) = (pair for pair in replaced("gaussian", 4.0, delta) if pair.name == "checkin")
+    bodies, _ = Python(Pseudo()).transcripts(pair, 2 * n, lambda drawn: None)
+    payload = [msgspec.json.decode(body, type=pair.mechanism.payload_type) for (body,) in bodies]
+    return pair.mechanism.odds(payload, pair.minibatches(), pair.place)["checkin"]
+
+
+def stopped(delta: float, rho: float, checkins: int, n: int, rng: np.random.Generator) -> float:
+    """The share of n people of whom a server that stops when it is lucky becomes surer than it
+    should: it learns nothing more once the loss is above its bound."""
+    each, bound = rho / checkins, Loss(rho=rho, delta=delta).bound
+    walk = np.cumsum(rng.normal(each, math.sqrt(2 * each), (n, checkins)), axis=1)
+    return float((walk.max(axis=1) > bound).mean())
+
+
+def main() -> None:
+    print("| ε | certainty at ε | passed, in 10⁶ | certainty at δ | passed, in 10⁶ | if stopped |")
+    print("|---|---|---|---|---|---|")
+    for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 10.0):
+        rho = rho_of(epsilon, DELTA)
+        bound = Loss(rho=rho, delta=DELTA).bound
+        before, (after, lucky) = tails(rho, epsilon)[0], tails(rho, bound)
+        row = f"{percent_sure(epsilon)} % | {1e6 * before:.2f} | {percent_sure(bound)} % "
+        print(f"| {epsilon:g} | {row}| {1e6 * after:.2f} | {1e6 * lucky:.2f} |", flush=True)
+    print("\n| share of ρ for each kind of count | ε = 1 | ε = 4 | ε = 10 |\n|---|---|---|---|")
+    for counts in (0.05, 0.2, 0.4, 0.49):
+        cells = []
+        for epsilon in (1.0, 4.0, 10.0):
+            rho = rho_of(epsilon, DELTA)
+            cells.append(1e6 * passed(rho, counts, Loss(rho=rho, delta=DELTA).bound))
+        print(f"| {counts:g} | {' | '.join(f'{cell:.2f}' for cell in cells)} |", flush=True)
+    print("\n| δ | real check-ins beyond ε | beyond the bound | 20 check-ins, stopped |")
+    print("|---|---|---|---|")
+    for delta in (1e-2, 1e-3):
+        claim, found = losses(delta, 20_000)
+        shares = (np.abs(found) > claim.total).mean(), (np.abs(found) > claim.bound).mean()
+        lucky = stopped(delta, claim.rho, 20, 200_000, np.random.default_rng(0))
+        print(f"| {delta:g} | {shares[0]:.4f} | {shares[1]:.4f} | {lucky:.4f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
