@@ -146,7 +146,7 @@ class DirectionChannel(DirectionCalibration):
         """Read S·v_j/m, or a response without the bias of chance.
 
         Responses are right on average. So is a gradient that is spread over many numbers; one in
-        few numbers is read up to 14 % too short, because codewords are not quite normal.
+        few numbers is read up to 13 % too short, because codewords are not quite normal.
         """
         return next(self.read_all([payload], [place]))
 

@@ -29,7 +29,7 @@ class DirectionStandIn(StandIn):
 
     Real codewords are small integers. With `FEW` parameters or fewer, k of them are drawn and
     ranked, as on a device. With more, and a gradient that is spread over them, normal ones are
-    close (experiments/figures/README.md). A gradient in one number of many is read up to 14 % too
+    close (experiments/figures/README.md). A gradient in one number of many is read up to 13 % too
     short by a real server, and here as long as it is.
     """
 

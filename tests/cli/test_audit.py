@@ -40,9 +40,8 @@ def test_every_mechanism(mechanism: str, quick: Here) -> None:
 
 def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
     picture = tmp_path / "audit.svg"
-    options = ("--mechanism", "laplace", "--language", "javascript", "--epsilon", 1)
-    options = (*options, "--trials", 400, "--json")
-    document = quick("audit", *options, "--plot", picture).json()
+    options = ("--mechanism", "laplace", "--language", "javascript", "--epsilon", 1, "--json")
+    document = quick("audit", *options, "--trials", 400, "--plot", picture).json()
     assert (document["language"], document["passed"]) == ("javascript", True)
     assert set(document["parts"]) == PARTS["laplace"]
     assert "<svg" in picture.read_text()

@@ -72,7 +72,7 @@ class Bytes:
     def __init__(self, *rows: list[int]) -> None:
         self.rows = np.array(rows, dtype=np.uint8)
 
-    def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Ints:
+    def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Any:
         assert (most, size, dtype) == (256, self.rows.shape, np.uint8)
         return self.rows
 

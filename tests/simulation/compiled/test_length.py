@@ -24,7 +24,7 @@ from crowdml.simulation.compiled.kernel import STRIDE
 from crowdml.simulation.compiled.lanes import LANES
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.trial import prepare
-from crowdml.types import Array, Ints
+from crowdml.types import Array
 from tests.simulation.toy import numbers
 
 STEPS = [
@@ -48,7 +48,7 @@ class KernelChance:
         self._codebooks, (high, low) = 0, self._streams[:2, 0].astype(np.uint64)
         self._base = high << np.uint64(32) | low
 
-    def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Ints:
+    def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Any:
         """The bytes of a codebook: k rows of whole words, of which d bytes are used."""
         assert (most, dtype) == (256, np.uint8)
         k, d = size
