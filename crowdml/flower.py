@@ -54,8 +54,9 @@ class DirectionMod:
 
     Of a `train` message the app's update u, what it returns less what it was sent, is shortened to
     `clipping_norm` and told by the direction mechanism. The reply is what was sent plus an
-    estimate of u that is right on average: E[û] = u and E‖û‖² ≈ d·S²/m² for d parameters, with
-    1/m² = 0.44 at ε = 4 a round and 6.3 at 1. So it suits small models and many clients.
+    estimate of u that is right on average, if u is spread over many numbers: E[û] = u and
+    E‖û‖² ≈ d·S²/m² for d parameters, with 1/m² = 0.44 at ε = 4 a round and 6.3 at 1. So it suits
+    small models and many clients.
 
     The promise is for everything that the client computed from: whatever its data, its training
     and its bugs are, each of k replies has one of two known probabilities, at most e^ε apart. It

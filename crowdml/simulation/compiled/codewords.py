@@ -9,8 +9,6 @@ import math
 import numpy as np
 from numba import njit
 
-from crowdml.privacy.codebook import MEAN, VARIANCE
-
 __all__ = ["fill_codeword"]
 
 BYTES = 8
@@ -22,7 +20,8 @@ GOLDEN, FIRST, SECOND = (
 PAIRS, FOURS, EIGHTS = (
     np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)
 )
-DEVIATION = np.float32(math.sqrt(VARIANCE))
+MEAN, DEVIATION = 4, np.float32(math.sqrt(2.0))
+"""Of the ones in a byte, as in `crowdml/privacy/codebook.py`."""
 
 
 @njit(fastmath=True, nogil=True, cache=True)
