@@ -14,7 +14,9 @@ from crowdml.checks.evidence import (
     concentrated,
     lower_bound,
     lower_bound_of_numbers,
+    most_provable,
     pure,
+    scores_needed,
 )
 from crowdml.types import Array, Ints
 
@@ -84,6 +86,30 @@ def test_bound_of_certain_answers(n: int, false_alarm: float) -> None:
     low = (false_alarm / 12) ** (1 / (2 * (n - n // 10)))
     found = lower_bound(np.ones(n), np.zeros(n), pure, false_alarm)
     assert found == pytest.approx(max(0.0, math.log(low / (1 - low))), rel=1e-9)
+
+
+@pytest.mark.parametrize("measure", [pure, concentrated])
+@pytest.mark.parametrize("n", [200, 2000])
+def test_most_is_proved_of_certain_answers(n: int, measure: Measure) -> None:
+    found = lower_bound(np.ones(n), np.zeros(n), measure)
+    assert found == pytest.approx(most_provable(n, measure))
+
+
+@pytest.mark.parametrize("measure", [pure, concentrated])
+@pytest.mark.parametrize("claim", [0.1, 1.0, 5.0])
+def test_scores_needed_are_the_fewest_that_could_prove_more(claim: float, measure: Measure) -> None:
+    n = scores_needed(claim, measure)
+    assert most_provable(n, measure) > claim >= most_provable(n - 1, measure)
+    assert scores_needed(40.0) > 1e17, "without dividing by what is rounded to 0"
+
+
+def test_the_claimed_law_scores_numbers_too() -> None:
+    """Of 1,000 numbers each is seen too seldom to be scored by how often it is seen."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(0, 500, 4000) + 500 * (rng.random(4000) < p) for p in (0.2, 0.8))
+    claimed = np.where(np.arange(1000) < 500, 1.0, -1.0)
+    alone, both = lower_bound_of_numbers(a, b), lower_bound_of_numbers(a, b, claimed)
+    assert alone + 0.1 < both < math.log(4)
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (0.5, 0.5), (0.9, 0.05)])
