@@ -54,7 +54,7 @@ def times(share: float) -> Phrase:
 def at_most_times(share: float) -> Phrase:
     """Write a probability that is a bound, rounded up.
 
-    >>> print(at_most_times(0.7311), "|", at_most_times(0.982), "|", at_most_times(0.75))
+    >>> print(at_most_times(0.7311), "|", at_most_times(0.98201), "|", at_most_times(0.75))
     74 times in 100 | 983 times in 1,000 | 75 times in 100
     """
     return _times(share, 1 - ROUNDING)
