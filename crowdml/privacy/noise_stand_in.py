@@ -1,5 +1,6 @@
 """Noise as a simulation draws it: real numbers of the same law."""
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,9 +40,10 @@ class NoiseStandIn(StandIn):
         return g if scale == 0 else g + self.mechanism.law.simulate(len(g), scale, rng)
 
     def losses(self, n_samples: int) -> tuple[Loss, Loss]:
-        """Of the gradient alone: counts are for watching a live task."""
+        """Of what is sent with noise: a simulation may leave out counts, whose level is then inf."""
         if not self.noisy:
             return super().losses(n_samples)
         event = self.mechanism.event(n_samples)
-        event = msgspec.structs.replace(event, releases=event.releases[:1])
+        sent = tuple(one for one in event.releases if not math.isinf(one.level))
+        event = msgspec.structs.replace(event, releases=sent)
         return event.loss, event.whole_loss

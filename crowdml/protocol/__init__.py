@@ -9,6 +9,7 @@ from crowdml.protocol.mechanisms import (
     USUAL_MECHANISM,
     Conditions,
     MechanismKind,
+    PrivacyTerms,
     Wanted,
     read_event,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "MechanismKind",
     "ModelTerms",
     "OptimizerSpec",
+    "PrivacyTerms",
     "Promise",
     "Readings",
     "Review",

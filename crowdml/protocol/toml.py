@@ -11,6 +11,10 @@ from crowdml.protocol.wording import shown
 
 __all__ = ["TomlValue", "recommended_fields", "set_fields"]
 
+BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
+BY_HAND |= {"model.clip"}
+"""What an owner may choose by hand, and a plan leaves to crowdml."""
+
 TomlValue: TypeAlias = str | float | bool | Sequence[str | float]
 
 
@@ -70,11 +74,12 @@ def recommended_fields(
 ) -> dict[str, TomlValue | None]:
     """The fields of a task file that run a task as a plan recommends; None for one to remove.
 
-    The rules reject fields of other mechanisms, so these are removed.
+    The rules reject fields of other mechanisms, so these are removed. A plan leaves the optimizer
+    and the clip to crowdml, so what was chosen by hand is removed, too.
     """
     own = MECHANISMS[mechanism].options
     options = {option for kind in MECHANISMS.values() for option in kind.options}
-    fields: dict[str, TomlValue | None] = dict.fromkeys(sorted(options - own))
+    fields: dict[str, TomlValue | None] = dict.fromkeys(sorted(options - own | BY_HAND))
     if "collection.checkins" in own:
         fields["collection.checkins"] = checkins
     return fields | {

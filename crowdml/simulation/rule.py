@@ -40,10 +40,13 @@ class Rule(NamedTuple):
         scale, model = scale_of(learning, data), model_for(learning, data)
         if data.raw and not math.isinf(learning.epsilon):
             raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
-        stand_in = make_stand_in(learning, model, schedule.batch, schedule.checkins, scale)
+        stand_in = make_stand_in(
+            learning, model, schedule.batch, schedule.checkins, scale, schedule.heldout
+        )
         reach = MECHANISMS[learning.mechanism].reach_of(model.n_classes, scale)
         doubt = _doubt(learning, model, scale)
-        step = learning.spec.with_plan(max(1, schedule.n_checkins), stand_in, reach, doubt)
+        updates = schedule.updates or max(1, schedule.n_checkins)
+        step = learning.spec.with_plan(updates, stand_in, reach, doubt)
         optimizer = learning.own_optimizer or step.make(learning.radius)
         return cls(model, stand_in, step, optimizer, _first(learning, model))
 
@@ -95,9 +98,14 @@ def model_for(learning: Learning, data: Dataset) -> Model:
 
 
 def make_stand_in(
-    learning: Learning, model: Model, batch: int, checkins: int = 1, scale: float = 1.0
+    learning: Learning,
+    model: Model,
+    batch: int,
+    checkins: int = 1,
+    scale: float = 1.0,
+    heldout: float = 0.0,
 ) -> StandIn:
-    """Make the mechanism of a task with these settings, whose gradients alone are sent."""
+    """Make the mechanism of a task with these settings; see `Learning.privacy`."""
     kind, noisy = MECHANISMS[learning.mechanism], not math.isinf(learning.epsilon)
     free = not noisy and not learning.planned  # nothing to hide, and no rate that rests on S
     clip = learning.clip or (UNLIMITED if free else None)
@@ -107,13 +115,17 @@ def make_stand_in(
         regularization=learning.regularization,
         radius=learning.radius,
         batch=batch,
+        heldout=heldout,
         checkins=checkins,
         scale=scale,
     )
-    # Without noise S is asked for alone, which does not depend on ε.
-    epsilon = learning.epsilon if noisy else 1.0
-    wanted = Wanted(epsilon, counted=model.n_classes > 0, checkins=checkins, alone=True)
-    stand_in = kind.terms.of(wanted).make(conditions).stand_in(noisy)
+    terms = learning.privacy
+    if terms is None:
+        # Without noise S is asked for alone, which does not depend on ε.
+        epsilon = learning.epsilon if noisy else 1.0
+        counted = model.n_classes > 0
+        terms = kind.terms.of(Wanted(epsilon, counted=counted, checkins=checkins, alone=True))
+    stand_in = terms.make(conditions).stand_in(noisy)
     if free and clip:
         stand_in.clip = clip
     return stand_in

@@ -30,6 +30,9 @@ class Schedule(NamedTuple):
         arrived: How many samples reached a device.
         checkins: K, the most that a device makes.
         trains: Which of them train; the others evaluate or count, and change nothing.
+        updates: T, the training check-ins that the planned rate counts on; None for as many as
+            there are.
+        heldout: The share of a check-in's samples that only count errors.
     """
 
     start: Ints
@@ -41,6 +44,8 @@ class Schedule(NamedTuple):
     arrived: int
     checkins: int
     trains: Flags
+    updates: float | None = None
+    heldout: float = 0.0
 
     @property
     def n_checkins(self) -> int:
@@ -53,18 +58,34 @@ class Schedule(NamedTuple):
 
     @property
     def training(self) -> "Schedule":
-        """Those that train alone, as if the others had never been: versions count them only."""
-        if self.trains.all():
+        """What trains alone, as if the rest had never been: check-ins, and samples in each."""
+        if self.trains.all() and not self.heldout:
             return self
         before = np.concatenate([[0], np.cumsum(self.trains)])
         sizes = np.diff(self.start)
+        kept = np.where(self.trains, sizes - (self.heldout * sizes).astype(np.int64), 0)
+        nth = np.arange(len(self.used)) - np.repeat(self.start[:-1], sizes)
         return self._replace(
-            start=np.concatenate([[0], np.cumsum(sizes[self.trains])]),
-            used=self.used[np.repeat(self.trains, sizes)],
+            start=np.concatenate([[0], np.cumsum(kept[self.trains])]),
+            used=self.used[nth < np.repeat(kept, sizes)],
             version=before[self.version[self.trains]],
             tick=self.tick[self.trains],
             device=self.device[self.trains],
             trains=self.trains[self.trains],
+        )
+
+    def ended_after(self, updates: int, training: float) -> "Schedule":
+        """The first `updates` check-ins alone: a task ends after them, and its rate is planned
+        for them, of which the share `training` trains."""
+        end = int(self.start[min(updates, self.n_checkins)])
+        return self._replace(
+            start=self.start[: updates + 1],
+            used=self.used[:end],
+            version=self.version[:updates],
+            tick=self.tick[:updates],
+            device=self.device[:updates],
+            trains=self.trains[:updates],
+            updates=updates * training,
         )
 
 

@@ -8,7 +8,7 @@ from crowdml.errors import InvalidInput
 from crowdml.models import MODELS, Model
 from crowdml.optim import OPTIMIZERS, RATES, Optimizer
 from crowdml.privacy import Roles
-from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, OptimizerSpec, PrivacyTerms
 from crowdml.simulation import compiled
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
@@ -20,6 +20,9 @@ MOST = 10**9
 
 SMALL = 1e-12
 """No size of numbers or parameters is below this, nor above one over it."""
+
+COUNTS = "devices", "batch", "passes", "buffer", "checkins", "updates", "pilot", "pilot_people"
+"""What a crowd counts."""
 
 KINDS: dict[str, Mapping[str, object]] = {
     "mechanism": MECHANISMS,
@@ -45,6 +48,9 @@ class Crowd:
         checkins: K, after which a device stops; by default as many as its samples give.
         evaluators: The share of check-ins that send right or wrong instead of training.
         counters: The share of check-ins that send an answer instead of training.
+        heldout: The share of a check-in's samples that count errors instead of training.
+        updates: T, the check-ins after which the task ends, and for which the rate is planned; by
+            default as many as there are.
         pilot: How many training samples are set aside as a pilot, from which w starts; none by
             default. The crowd has the other samples, and each trial draws another pilot.
         pilot_people: The people of the pilot, whose other samples are left out; 2 by default where
@@ -62,11 +68,13 @@ class Crowd:
     checkins: int | None = None
     evaluators: float = 0.0
     counters: float = 0.0
+    heldout: float = 0.0
+    updates: int | None = None
     pilot: int | None = None
     pilot_people: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("devices", "batch", "passes", "buffer", "checkins", "pilot", "pilot_people"):
+        for name in COUNTS:
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MOST:
                 raise InvalidInput(f"{name} must lie in 1 … {MOST:,}, found {value}.")
@@ -75,6 +83,8 @@ class Crowd:
                 f"pilot_people needs a pilot, found {self.pilot_people} people and no pilot. Give "
                 "the pilot's number of samples, too."
             )
+        if not 0 <= self.heldout <= 0.5:
+            raise InvalidInput(f"heldout must lie in 0 … 0.5, found {self.heldout:g}.")
         _ = self.roles
 
     @property
@@ -132,6 +142,8 @@ class Learning:
         limits_length: Whether no gradient may be much longer than others, as on a server: for
             mechanisms that protect samples. Not for baselines, nor for the paper's own server.
         start: Where w starts; at zero by default.
+        privacy: The privacy terms of a task with this mechanism and this ε, which have δ, k and the
+            parts of ε for counts; by default all of ε is for gradients, and nothing else is sent.
         own_model: A model of one's own, as `own_model(n_features, n_classes)`. It runs in plain
             NumPy, slowly, and a warning says so.
         own_optimizer: An optimizer of one's own, likewise.
@@ -154,6 +166,7 @@ class Learning:
     tolerance: float | None = None
     limits_length: bool = True
     start: StartPoint | None = None
+    privacy: PrivacyTerms | None = None
     own_model: Callable[[int, int], Model] | None = None
     own_optimizer: Optimizer | None = None
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from crowdml.privacy import Loss, StandIn
+from crowdml.privacy import Loss, Role, StandIn
 from crowdml.simulation.arrivals import arrive
 from crowdml.simulation.baselines import central_batch, measure, perturb
 from crowdml.simulation.curve import Curve
@@ -74,7 +74,7 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
     """Deal the samples and let the clock run."""
     device_of_sample = data.assign(crowd.devices, rng, crowd.skew, crowd.spread)
     arrivals = arrive(device_of_sample.astype(np.int32), crowd.passes, rng, crowd.presence)
-    return make_schedule(
+    schedule = make_schedule(
         arrivals,
         crowd.devices,
         crowd.batch,
@@ -83,7 +83,10 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
         rng,
         checkins=crowd.checkins,
         roles=crowd.roles,
-    )
+    )._replace(heldout=crowd.heldout)
+    if crowd.updates is None:
+        return schedule
+    return schedule.ended_after(crowd.updates, crowd.roles.share(Role.TRAIN))
 
 
 def _crowd(

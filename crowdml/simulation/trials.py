@@ -27,6 +27,7 @@ def simulate(
     points: int = 30,
     engine: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    first: int = 0,
 ) -> Results:
     """A curve for each plan, whatever its approach. Plans with the same crowd share schedules.
 
@@ -39,6 +40,7 @@ def simulate(
         engine: None for the cores of this machine; `ray` or `dask`, with `=ADDRESS` for an
             existing cluster.
         progress: Called with the number of jobs done and in all: a `ProgressBar`, say.
+        first: The number of the first trial, for more trials of what was simulated before.
 
     >>> from crowdml.simulation import Crowd, Learning, load_digits
     >>> crowd, learning = Crowd(devices=50, batch=4), Learning()
@@ -57,14 +59,14 @@ def simulate(
     drawn = not isinstance(data, Dataset)
     jobs = [
         (trial, group[part], part.start)
-        for trial in range(trials)
+        for trial in range(first, first + trials)
         for group in groups.values()
-        if trial == 0 or drawn or not group[0].certain
+        if trial == first or drawn or not group[0].certain
         for part in _cut(len(group), parts)
     ]
     calls = (
-        joblib.delayed(run_trial)(data, some, (seed, trial), points, first)
-        for trial, some, first in jobs
+        joblib.delayed(run_trial)(data, some, (seed, trial), points, number)
+        for trial, some, number in jobs
     )
     found: dict[Plan, list[Curve]] = {plan: [] for plan in plans}
     results = run_jobs(calls, engine, data)

@@ -51,6 +51,10 @@ class DirectionTerms(WrittenTerms, frozen=True, tag="direction"):
         k = wanted.directions or DIRECTIONS
         return cls(wanted.epsilon, k, best_closest(k, wanted.epsilon / wanted.checkins))
 
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(self.epsilon, directions=self.directions)
+
     def make(self, conditions: Conditions) -> Mechanism:
         return DirectionMechanism(
             epsilon=self.epsilon / conditions.checkins,

@@ -60,6 +60,16 @@ class Wanted(NamedTuple):
     checkins: int = 1
     alone: bool = False
 
+    def at(self, epsilon: float) -> "Wanted":
+        """The same shares of another ε.
+
+        >>> Wanted(4.0, errors=1.0).at(2.0).errors
+        0.5
+        """
+        share = epsilon / self.epsilon
+        errors, labels = (part and share * part for part in (self.errors, self.labels))
+        return self._replace(epsilon=epsilon, errors=errors, labels=labels)
+
 
 class Conditions(NamedTuple):
     """What else a mechanism must know of a task.
@@ -124,6 +134,11 @@ class PrivacyTerms(Open):
     def make(self, conditions: Conditions) -> Mechanism:
         """Make the mechanism of these terms."""
         raise NotImplementedError
+
+    @property
+    def wanted(self) -> Wanted:
+        """What a task file may have said for these terms; other ε, b and K have terms alike."""
+        return Wanted(float(self.epsilon))
 
 
 class WrittenTerms(

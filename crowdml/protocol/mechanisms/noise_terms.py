@@ -105,6 +105,10 @@ class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
     def make(self, conditions: Conditions) -> Mechanism:
         return _noise(conditions, LAPLACE, self.levels)
 
+    @property
+    def wanted(self) -> Wanted:
+        return _wanted(float(self.epsilon), self.levels)
+
 
 class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
     """ρ of each thing sent, and the (ε, δ) that a check-in costs each of its samples."""
@@ -134,6 +138,13 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
     def make(self, conditions: Conditions) -> Mechanism:
         return _noise(conditions, GAUSSIAN, self.levels, self.delta)
 
+    @property
+    def wanted(self) -> Wanted:
+        epsilon = float(self.epsilon)
+        share = 1.0 if math.isinf(epsilon) else epsilon / rho_of(epsilon, self.delta)
+        parts = Levels(*(share * level for level in self.levels))
+        return _wanted(epsilon, parts)._replace(delta=self.delta)
+
     @classmethod
     def smallest_part(cls, wanted: Wanted) -> float:
         """The parts are in ρ, which is far less than ε where both are small."""
@@ -158,6 +169,12 @@ def _noise(conditions: Conditions, law: Law, levels: Levels, delta: float = 0.0)
         radius=conditions.radius,
         delta=delta,
     )
+
+
+def _wanted(epsilon: float, parts: Levels) -> Wanted:
+    if math.isinf(epsilon):
+        return Wanted(epsilon)
+    return Wanted(epsilon, errors=parts.errors, labels=parts.labels or None)
 
 
 def _written(value: float) -> float | Literal["inf"]:

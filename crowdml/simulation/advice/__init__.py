@@ -1,6 +1,6 @@
 """Will this crowd learn, and with which settings? Simulated before anybody is asked."""
 
-from crowdml.simulation.advice.advice import Advice, Gathering, Option
+from crowdml.simulation.advice.advice import Advice, Cost, Gathering, Option
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice
 from crowdml.simulation.advice.pilot_search import pilot_advice
 from crowdml.simulation.advice.samples import load_samples
@@ -9,6 +9,7 @@ from crowdml.simulation.advice.turns import hold_out
 
 __all__ = [
     "Advice",
+    "Cost",
     "EpsilonOption",
     "Gathering",
     "Option",

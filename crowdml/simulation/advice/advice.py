@@ -1,8 +1,8 @@
 """What to expect of a crowd, and what to choose: the values that an advice is made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.notebook import data_frame, html_table
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = ["MOST_TIMES", "Advice", "Gathering", "Option"]
+__all__ = ["MOST_TIMES", "Advice", "Cost", "Gathering", "Hardship", "Option"]
+
+Hardship: TypeAlias = Literal["leaving", "delay", "skew", "spread"]
 
 MOST_TIMES = 64
 """How much larger crowds are looked at when a target error is asked for."""
@@ -26,17 +28,48 @@ class Gathering:
         samples: How many each collects.
         delay: The longest of each of the three delays, in samples of the whole crowd.
         skew: Dirichlet concentration of labels over devices; None for people alike.
+        spread: σ of log-normal numbers of samples; None for `samples` on every device.
+        leaving: The share of devices that leave early, at a random moment.
     """
 
     devices: int
     samples: int
     delay: float = 0.0
     skew: float | None = None
+    spread: float | None = None
+    leaving: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("devices", "samples"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} must be at least 1, found {getattr(self, name)}.")
+        if not 0 <= self.leaving < 1:
+            raise InvalidInput(f"leaving must lie in 0 … 1, below 1, found {self.leaving:g}.")
+
+    def eased(self) -> "dict[Hardship, Gathering]":
+        """For each hardship of this crowd, the same crowd without it."""
+        without: dict[Hardship, Gathering] = {
+            "leaving": replace(self, leaving=0.0),
+            "delay": replace(self, delay=0.0),
+            "skew": replace(self, skew=None),
+            "spread": replace(self, spread=None),
+        }
+        return {name: other for name, other in without.items() if other != self}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a hardship costs a crowd that has it.
+
+    Args:
+        hardship: Which one: see `Gathering`.
+        error: The error of the task's own settings without it, on average.
+        cost: By how much the error is larger with it.
+    """
+
+    hardship: Hardship
+    error: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -47,7 +80,8 @@ class Option:
         batch: b.
         checkins: Of each device.
         error: Expected, on average over trials.
-        std: Its spread over trials.
+        std: Its standard deviation over trials.
+        low, high: Nine runs in ten, and most often nineteen in twenty, end between them.
         protects: Whom ε is for: the whole person, or each sample.
         epsilon_per_person: What a person loses in all, at most.
         minutes: Of a participant's time, where the task says how often samples are taken.
@@ -59,6 +93,8 @@ class Option:
     checkins: int
     error: float
     std: float
+    low: float
+    high: float
     protects: str
     epsilon_per_person: float
     minutes: float | None
@@ -76,7 +112,8 @@ class Option:
             "for each": self.protects,
             "b": str(self.batch),
             "K": str(self.checkins),
-            "error": f"{self.error:.3f} ± {self.std:.3f}",
+            "error": f"{self.error:.3f}",
+            "nine in ten": f"{self.low:.3f} to {self.high:.3f}",
             "ε person": f"{self.epsilon_per_person:.3g}",
             "min": "–" if self.minutes is None else f"{self.minutes:.0f}",
             "bytes": f"{self.private_bytes:,}",
@@ -91,15 +128,17 @@ class Advice:
         guess_error: Of the most frequent label, or the median.
         central_error: With all data in one place.
         options: What was tried, the best first.
-        devices_needed: For the target error with the recommended option; None if none was asked
-            for, or not even the largest crowd tried reached it.
-        verdict: Whether the recommended option learns `well`, `something` or `hardly` anything.
+        devices_needed: So many reach the target error in nine runs of ten with the recommended
+            option; None if none was asked for, or not even the largest crowd tried reached it.
+        verdict: Whether the recommended option learns `well`, `something` or `hardly` anything; or
+            `something to well` and the like, where runs differ so much.
         own: What the task's own settings should reach; None if they need more samples than a
             device has.
         own_sentence: Says that, and what would be clearly better.
         better: The recommended option, if it is clearly better than the task's own settings.
         devices: How many were expected.
         simulated_devices: How many of them were simulated.
+        costs: What each hardship costs the task's own settings, where the crowd has any.
     """
 
     guess_error: float
@@ -115,6 +154,7 @@ class Advice:
     better: Option | None
     devices: int
     simulated_devices: int
+    costs: Sequence[Cost]
 
     def to_frame(self) -> "DataFrame":
         """A row for each option, in pandas; `recommended` is true for one."""

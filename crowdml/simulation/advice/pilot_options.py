@@ -22,14 +22,10 @@ class EpsilonOption(Option):
 
     Args:
         epsilon: As in a task file.
-        low: One crowd in ten has a smaller error.
-        high: One crowd in ten has a larger error.
         verdict: What the crowd adds to the pilot.
     """
 
     epsilon: float
-    low: float
-    high: float
     verdict: PilotVerdict
 
     @property
@@ -37,7 +33,7 @@ class EpsilonOption(Option):
         """All of it, for people."""
         spread = {
             "error": f"{self.error:.3f}",
-            "eight in ten": f"{self.low:.3f} to {self.high:.3f}",
+            "nine in ten": f"{self.low:.3f} to {self.high:.3f}",
         }
         return {"ε": f"{self.epsilon:g}"} | spread
 
@@ -111,7 +107,7 @@ class PilotAdvice(Advice):
 
     def _repr_html_(self) -> str:
         return html_table(
-            ["", "error", "eight crowds in ten"],
+            ["", "error", "nine crowds in ten"],
             self.figures,
             sentences=[self.sentence, self.own_sentence, self.unknown],
             marked=3 + self.options.index(self.recommended),

@@ -1,17 +1,18 @@
 """What does this crowd add to the pilot, and at which ε? Simulated on the pilot itself."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
+from msgspec.structs import replace as replace_in
 
 from crowdml.errors import InvalidInput
 from crowdml.pilot import PilotSamples
 from crowdml.protocol import Task
-from crowdml.simulation.advice.advice import Gathering
+from crowdml.simulation.advice.advice import Cost, Gathering
+from crowdml.simulation.advice.interval import shift_interval
 from crowdml.simulation.advice.pilot_options import EpsilonOption, PilotAdvice, PilotVerdict
 from crowdml.simulation.advice.pilot_sentences import (
     recommendation,
@@ -22,15 +23,17 @@ from crowdml.simulation.advice.pilot_sentences import (
 )
 from crowdml.simulation.advice.plans import (
     MOST_NUMBERS,
+    Way,
     devices_of,
     option_of,
-    own_plan,
-    own_setting,
+    own_way,
+    plan_for,
+    with_epsilon,
 )
 from crowdml.simulation.advice.sentences import clearly_better, judge
+from crowdml.simulation.advice.sizes import fewest_devices
 from crowdml.simulation.advice.turns import TURNS, PilotTurn, is_pilot_of, make_turns
 from crowdml.simulation.curve import Curve
-from crowdml.simulation.plan import Plan
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array
 
@@ -48,6 +51,9 @@ STUDENT = 2.13
 
 MORE = (3, 10, 30, 100)
 """How much larger the crowds are that are tried where a crowd adds nothing."""
+
+SEEDS = 1_000_003
+"""Between the seeds of simulations that must not share their chance."""
 
 FEWER_OR_MORE = tuple(2 ** (half / 2) for half in range(-8, 13))
 """Sizes of crowds that are tried for a target error, in units of the expected one."""
@@ -94,7 +100,7 @@ def pilot_advice(
     sentences = [verdict_sentence(who, crowds.mean("pilot_error"), own, remedy)]
     needed = None
     if target_error is not None:
-        needed, most = crowds.needed(target_error, own_epsilon, trials)
+        needed, most = crowds.needed(target_error, own_epsilon)
         sentences.insert(0, target_sentence(target_error, needed, most, own_epsilon))
     guess, central = crowds.mean("guess_error"), crowds.mean("central_error")
     start, cross_fitted = task.terms.model.start, is_pilot_of(task, pilot)
@@ -112,6 +118,7 @@ def pilot_advice(
         better=best if clearly_better(best, own) else None,
         devices=gathering.devices,
         simulated_devices=simulated,
+        costs=crowds.costs(own, simulated, trials),
         pilot_error=crowds.mean("pilot_error"),
         whole_pilot_error=task.start.error,
         whole_pilot_margin=task.start.error_margin,
@@ -151,13 +158,21 @@ class _Crowds:
     turns: list[PilotTurn]
     seed: int
 
-    @property
-    def setting(self) -> tuple[str, int, int]:
-        """Mechanism, b and K: the task's, or what the samples of a device are enough for."""
-        own = own_setting(self.task, self.gathering)
+    @cached_property
+    def way(self) -> Way:
+        """The task's own way, or what the samples of a device are enough for."""
+        own = own_way(self.task, self.gathering)
         samples, terms = self.gathering.samples, self.task.terms
         checkins = min(terms.collection.checkins or 1, samples)
-        return own or (terms.mechanism_name, samples // checkins, checkins)
+        return own or Way(terms.mechanism_name, samples // checkins, checkins)
+
+    @cached_property
+    def _run_task(self) -> Task:
+        """The task as it is, with a batch that a device has samples for."""
+        terms, limit = self.task.terms, self.task.terms.collection.checkins
+        checkins = None if limit is None else self.way.checkins
+        collection = replace_in(terms.collection, batch=self.way.batch, checkins=checkins)
+        return replace_in(self.task, terms=replace_in(terms, collection=collection))
 
     @property
     def largest(self) -> int:
@@ -171,20 +186,26 @@ class _Crowds:
         devices: int,
         trials: int = 1,
         progress: Callable[[int, int], None] = lambda done, total: None,
+        part: int = 0,
     ) -> list[Curve]:
         """A curve for each ε, with the trials of one turn after those of another."""
-        plan = own_plan(self.task, self.gathering, *self.setting)
-        crowd, found = replace(plan.crowd, devices=devices), []
-        samples, mixed = self.gathering.samples, self.gathering.skew is not None
-        progress(0, len(self.turns))
-        for number, turn in enumerate(self.turns):
-            plans = [
-                Plan(crowd, replace(plan.learning, epsilon=epsilon, start=turn.start))
+        gathering, found, number = self.gathering, [], len(self.turns)
+        mixed = gathering.skew is not None or self.turns[0].people is None
+        progress(0, number)
+        for turn in self.turns:
+            # Where members have rows of one person each, their sizes are drawn with the rows.
+            crowd = gathering if mixed else replace(gathering, spread=None)
+            made = [
+                plan_for(with_epsilon(self._run_task, epsilon), crowd, devices)
                 for epsilon in epsilons
             ]
-            draw, seed = partial(turn.draw, devices, samples, mixed), self.seed * TURNS + number
+            plans = [
+                replace(plan, learning=replace(plan.learning, start=turn.start)) for plan in made
+            ]
+            draw = partial(turn.draw, devices, gathering.samples, mixed, gathering.spread)
+            done, seed = len(found), (self.seed + SEEDS * part) * TURNS + len(found)
             found.append(simulate(draw, plans, trials, seed, points=1).curves)
-            progress(number + 1, len(self.turns))
+            progress(done + 1, number)
         return [Curve.of(curves) for curves in zip(*found, strict=True)]
 
     def mean(self, name: str) -> float:
@@ -200,10 +221,18 @@ class _Crowds:
     def option(self, epsilon: float, curve: Curve) -> EpsilonOption:
         """What to expect at this ε. Tests of turns differ, so the spread is of what is added."""
         added, alone = self.added(curve), self.mean("pilot_error")
-        option = asdict(option_of(self.task, *self.setting, curve, epsilon))
-        low, high = (max(0.0, alone + float(np.quantile(added, share))) for share in (0.1, 0.9))
-        option |= {"std": float(added.std()), "verdict": verdict_of(added)}
-        return EpsilonOption(**option, epsilon=epsilon, low=low, high=high)
+        option = asdict(option_of(with_epsilon(self._run_task, epsilon), self.way, curve))
+        low, high = (min(max(alone + shift, 0.0), 1.0) for shift in shift_interval(added.ravel()))
+        spread = {"std": float(added.std()), "low": low, "high": high}
+        return EpsilonOption(**option | spread, epsilon=epsilon, verdict=verdict_of(added))
+
+    def costs(self, own: EpsilonOption, devices: int, trials: int) -> list[Cost]:
+        """What each hardship of the crowd costs the task as it is."""
+        costs = []
+        for hardship, eased in self.gathering.eased().items():
+            (curve,) = replace(self, gathering=eased).simulate([own.epsilon], devices, trials)
+            costs.append(Cost(hardship, curve.final, own.error - curve.final))
+        return costs
 
     def enough(self, epsilon: float) -> tuple[int | None, int | None]:
         """The first larger crowd that may improve the pilot, and the largest that was tried."""
@@ -218,15 +247,18 @@ class _Crowds:
                 return devices, devices
         return None, most
 
-    def needed(self, target: float, epsilon: float, trials: int) -> tuple[int | None, int]:
-        """The fewest people, to a factor of 1.4 or so, for an error; and the most to be tried."""
+    def needed(self, target: float, epsilon: float) -> tuple[int | None, int]:
+        """The fewest people, to a factor of 1.4 or so, of whom nine crowds in ten reach an error;
+        and the most to be tried."""
         sizes = [math.ceil(self.gathering.devices * times) for times in FEWER_OR_MORE]
         sizes = [size for size in sizes if 2 <= size <= self.largest]
-        if self.mean("pilot_error") <= target:
+        alone = self.mean("pilot_error")
+        if alone <= target:
             return 0, sizes[-1]
 
-        def reached(size: int) -> bool:
-            return self.simulate([epsilon], size, trials)[0].final <= target
+        def errors(size: int, runs: int, part: int) -> Array:
+            trials = math.ceil(runs / len(self.turns))
+            (curve,) = self.simulate([epsilon], size, trials, part=1 + part)
+            return np.clip(alone + self.added(curve).ravel(), 0.0, 1.0)
 
-        first = bisect_left(sizes, True, key=reached)
-        return sizes[first] if first < len(sizes) else None, sizes[-1]
+        return fewest_devices(errors, sizes, target), sizes[-1]

@@ -1,10 +1,14 @@
 """From a task and a crowd to the plans that are simulated, and from their curves to options."""
 
-from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
 
 from crowdml.privacy import Unit
-from crowdml.protocol import MECHANISMS, CollectionSpec, Conditions, Task, Wanted
+from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task, Wanted
 from crowdml.simulation.advice.advice import Gathering, Option
+from crowdml.simulation.advice.interval import error_interval
+from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.delays import uniform_delay
 from crowdml.simulation.plan import Plan
@@ -13,17 +17,33 @@ from crowdml.simulation.settings import Crowd, Learning
 __all__ = [
     "MOST_NUMBERS",
     "MOST_SAMPLES",
+    "Way",
     "devices_of",
     "option_of",
-    "own_plan",
-    "own_setting",
+    "own_way",
     "plan_for",
     "samples_of",
+    "task_for",
+    "with_epsilon",
 ]
 
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
 """Features of all samples together: of a crowd with more, a part is simulated."""
+
+
+class Way(NamedTuple):
+    """A way to run a task.
+
+    Args:
+        mechanism: One of `MECHANISMS`.
+        batch: b.
+        checkins: K.
+    """
+
+    mechanism: str
+    batch: int
+    checkins: int
 
 
 def samples_of(task: Task, gathering: Gathering) -> int:
@@ -37,32 +57,87 @@ def devices_of(task: Task, gathering: Gathering) -> int:
     return samples_of(task, gathering) // gathering.samples
 
 
-def own_setting(task: Task, gathering: Gathering) -> tuple[str, int, int] | None:
-    """The task's own mechanism, b and K; with noise, K is what the samples give."""
+def own_way(task: Task, gathering: Gathering) -> Way | None:
+    """The task's own way; with noise, K is what the samples give. None if they are too few."""
     collection = task.terms.collection
     checkins = collection.checkins or gathering.samples // collection.batch
     enough = 0 < collection.batch * checkins <= gathering.samples
-    return (task.terms.mechanism_name, collection.batch, checkins) if enough else None
+    return Way(task.terms.mechanism_name, collection.batch, checkins) if enough else None
 
 
-def plan_for(task: Task, gathering: Gathering, mechanism: str, batch: int, checkins: int) -> Plan:
-    """The plan of these settings, with the optimizer left to crowdml."""
+def task_for(task: Task, devices: int, way: Way) -> Task:
+    """The task as `recommended_fields` would make it: in this way, for this many devices.
+
+    What the task says of its mechanism stays where the mechanism stays. The optimizer and S are
+    left to crowdml.
+    """
+    terms, kind = task.terms, MECHANISMS[way.mechanism]
+    spec, own = CollectionSpec(way.batch, checkins=way.checkins), terms.collection
+    wanted = Wanted(float(terms.privacy.epsilon))
+    if way.mechanism == terms.mechanism_name:
+        wanted = terms.privacy.wanted
+        spec = msgspec.structs.replace(
+            spec, heldout=own.heldout, evaluators=own.evaluators, counters=own.counters
+        )
+    clip = kind.clip_of(None, terms.make_model(), terms.target.scale, planned=True)
+    model = msgspec.structs.replace(terms.model, clip=clip)
+    collection = spec.terms(way.mechanism, terms.n_classes)
+    privacy = kind.terms.of(
+        wanted._replace(
+            counted=terms.n_classes > 0,
+            heldout=int(collection.heldout * way.batch) > 0,
+            checkins=way.checkins,
+        )
+    )
+    terms = msgspec.structs.replace(terms, privacy=privacy, collection=collection, model=model)
+    stop = msgspec.structs.replace(task.stop, updates=devices * way.checkins)
+    return msgspec.structs.replace(task, terms=terms, stop=stop, optimizer=OptimizerSpec())
+
+
+def with_epsilon(task: Task, epsilon: float) -> Task:
+    """The task at another ε, of which everything has the same share as before."""
     terms = task.terms
-    spec = CollectionSpec(batch, checkins=checkins)
-    own = terms.mechanism_name == mechanism
-    roles = (terms.collection if own else spec.terms(mechanism, terms.n_classes)).roles
+    if epsilon == float(terms.privacy.epsilon):
+        return task
+    heldout = int(terms.collection.heldout * terms.collection.batch) > 0
+    wanted = terms.privacy.wanted.at(epsilon)._replace(
+        counted=terms.n_classes > 0, heldout=heldout, checkins=terms.collection.checkins or 1
+    )
+    privacy = terms.kind.terms.of(wanted)
+    return msgspec.structs.replace(task, terms=msgspec.structs.replace(terms, privacy=privacy))
+
+
+def plan_for(task: Task, gathering: Gathering, devices: int) -> Plan:
+    """The plan of a task as it is, for a crowd of which this many devices are simulated.
+
+    The task counts on `stop.updates` check-ins of all of the crowd, so on a part of them from a
+    part of the crowd.
+    """
+    terms, step, collection = task.terms, task.optimizer, task.terms.collection
+    part = devices / gathering.devices
     crowd = Crowd(
-        devices=devices_of(task, gathering),
-        batch=batch,
-        checkins=checkins,
-        delay=uniform_delay(gathering.delay) if gathering.delay else None,
+        devices=devices,
+        batch=collection.batch,
+        buffer=collection.buffer,
+        checkins=collection.checkins,
+        delay=uniform_delay(gathering.delay * part) if gathering.delay else None,
+        presence=Presence(leaving=gathering.leaving) if gathering.leaving else None,
         skew=gathering.skew,
-        evaluators=roles.evaluators,
-        counters=roles.counters,
+        spread=gathering.spread,
+        evaluators=collection.evaluators,
+        counters=collection.counters,
+        heldout=collection.heldout,
+        updates=max(1, round(task.t_max * part)),
     )
     learning = Learning(
-        mechanism=mechanism,
+        mechanism=terms.mechanism_name,
         epsilon=float(terms.privacy.epsilon),
+        c=step.c or (None if step.planned else 1.0),
+        rate=step.rate,
+        optimizer=step.kind,
+        averaging=step.averaging,
+        reach=step.reach,
+        clip=terms.model.clip,
         model=terms.model.kind,
         intercept=terms.model.intercept,
         regularization=terms.model.regularization,
@@ -70,47 +145,26 @@ def plan_for(task: Task, gathering: Gathering, mechanism: str, batch: int, check
         scale=None if terms.n_classes else terms.target.scale,
         delta=terms.model.delta,
         tolerance=terms.model.tolerance,
+        privacy=terms.privacy,
     )
     return Plan(crowd, learning)
 
 
-def own_plan(task: Task, gathering: Gathering, mechanism: str, batch: int, checkins: int) -> Plan:
-    """The plan of these settings, with the optimizer that the task chooses itself."""
-    plan, step = plan_for(task, gathering, mechanism, batch, checkins), task.optimizer
-    learning = replace(
-        plan.learning,
-        c=step.c or (None if step.planned else 1.0),
-        rate=step.rate,
-        optimizer=step.kind,
-        averaging=step.averaging,
-        reach=step.reach,
-        clip=task.terms.model.clip,
-    )
-    return replace(plan, learning=learning)
-
-
-def option_of(
-    task: Task,
-    mechanism: str,
-    batch: int,
-    checkins: int,
-    curve: Curve,
-    epsilon: float | None = None,
-) -> Option:
-    """What the curve of these settings means for people; ε is the task's by default."""
-    terms, sensor, kind = task.terms, task.terms.features.sensor, MECHANISMS[mechanism]
-    epsilon = float(terms.privacy.epsilon) if epsilon is None else epsilon
-    wanted = Wanted(epsilon, counted=terms.n_classes > 0, checkins=checkins)
-    conditions = Conditions(terms.make_model(), batch=batch, checkins=checkins, clip=kind.clip)
-    made = kind.terms.of(wanted).make(conditions)
+def option_of(task: Task, way: Way, curve: Curve) -> Option:
+    """What the curve of a task that is run in this way means for people."""
+    terms, sensor = task.terms, task.terms.features.sensor
+    made, errors = terms.mechanism(), curve.errors[:, -1]
+    low, high = error_interval(errors)
     return Option(
-        mechanism=mechanism,
-        batch=batch,
-        checkins=checkins,
+        mechanism=way.mechanism,
+        batch=way.batch,
+        checkins=way.checkins,
         error=curve.final,
-        std=float(curve.std[-1]),
+        std=float(errors.std(ddof=1)) if len(errors) > 1 else 0.0,
+        low=low,
+        high=high,
         protects="person" if made.unit is Unit.CHECKIN else "sample",
         epsilon_per_person=curve.epsilon_per_person,
-        minutes=sensor.every * batch * checkins / 60 if sensor else None,
-        private_bytes=made.private_bytes * checkins,
+        minutes=sensor.every * way.batch * way.checkins / 60 if sensor else None,
+        private_bytes=made.private_bytes * way.checkins,
     )

@@ -10,28 +10,35 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, Task
-from crowdml.simulation.advice.advice import MOST_TIMES, Advice, Gathering, Option
+from crowdml.simulation.advice.advice import MOST_TIMES, Advice, Cost, Gathering, Option
+from crowdml.simulation.advice.draws import SampleDraws
 from crowdml.simulation.advice.plans import (
+    MOST_NUMBERS,
     MOST_SAMPLES,
+    Way,
     devices_of,
     option_of,
-    own_plan,
-    own_setting,
+    own_way,
     plan_for,
     samples_of,
+    task_for,
 )
 from crowdml.simulation.advice.sentences import (
     clearly_better,
+    costs_sentence,
     expectation,
     judge,
     sentence_of,
     what_is_better,
 )
+from crowdml.simulation.advice.sizes import fewest_devices
 from crowdml.simulation.baselines import guess_error
-from crowdml.simulation.datasets import Dataset, synthetic
+from crowdml.simulation.curve import Curve
+from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trials import simulate
+from crowdml.types import Array
 
 __all__ = ["advise"]
 
@@ -40,6 +47,15 @@ PARTS = (1, 2, 5, 10)
 
 NOT_WORSE = 0.01
 """Errors this close count as the same, and then less of a participant's time is better."""
+
+FIRST_TRIALS = 3
+"""Trials of every option; more are for the best of them alone."""
+
+FINALISTS = 3
+"""Options for whole people that get all trials, besides the best for samples."""
+
+LARGER = 10
+"""How much larger a simulation may be when a target error is asked for."""
 
 
 def advise(
@@ -50,11 +66,11 @@ def advise(
     difficulty: str = "medium",
     mechanisms: Sequence[str] | None = None,
     target_error: float | None = None,
-    trials: int = 3,
+    trials: int = 10,
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Advice:
-    """Simulate mechanisms × b × K for this task and crowd.
+    """Simulate this task as it is, and mechanisms × b × K for the same crowd.
 
     Args:
         task: What is learnt, and at which ε.
@@ -62,87 +78,98 @@ def advise(
         difficulty: Of made-up samples: easy, medium or hard.
         mechanisms: Which to try; all by default.
         target_error: Ask how many devices it needs.
+        trials: Simulations of the task as it is and of the best options. Fewer than ten give wide
+            intervals.
         seed: The same seed gives the same advice.
         progress: Called with the number of runs done and in all.
     """
     if target_error is not None and not 0 < target_error < 1:
         raise InvalidInput(f"a target error must be above 0 and below 1, found {target_error:g}.")
-    draw = partial(_draw, task, data, difficulty)
-    tried = [
-        (mechanism, batch, checkins)
+    draw = partial(SampleDraws, task, data, difficulty)
+    tasks = {
+        way: task_for(task, gathering.devices, way)
         for mechanism in mechanisms or MECHANISMS
-        for batch, checkins in _splits(mechanism, gathering.samples)
-    ]
-    plans = [plan_for(task, gathering, *each) for each in tried]
-    typed = own_setting(task, gathering)
-    if typed:
-        tried.append(typed)
-        plans.append(own_plan(task, gathering, *typed))
+        for way in _ways(mechanism, gathering.samples)
+    }
+    simulated, typed = devices_of(task, gathering), own_way(task, gathering)
+    plans = {way: plan_for(each, gathering, simulated) for way, each in tasks.items()}
+    own_plan = plan_for(task, gathering, simulated)
     model = task.terms.model
-    central = Learning(
-        model=model.kind, intercept=model.intercept, delta=model.delta, tolerance=model.tolerance
+    central = Plan(
+        Crowd(devices=1),
+        Learning(
+            model=model.kind,
+            intercept=model.intercept,
+            delta=model.delta,
+            tolerance=model.tolerance,
+        ),
+        "central-batch",
     )
-    plans.append(Plan(Crowd(devices=1), central, "central-batch"))
-    sized = partial(draw, samples_of(task, gathering))
-    curves = simulate(sized, plans, trials, seed, 1, progress=progress)
+    sized = draw(samples_of(task, gathering))
+    run = partial(simulate, sized, seed=seed, points=1, progress=progress)
+    entered = [*plans.values(), *([own_plan] if typed else []), central]
+    curves = dict(zip(entered, run(entered, min(trials, FIRST_TRIALS)), strict=True))
+    if trials > FIRST_TRIALS:
+        options = {way: option_of(tasks[way], way, curves[plan]) for way, plan in plans.items()}
+        kept = [*(plans[way] for way in _finalists(options)), *([own_plan] if typed else [])]
+        kept = list(dict.fromkeys(kept))
+        more = run(kept, trials - FIRST_TRIALS, first=FIRST_TRIALS)
+        for plan, curve in zip(kept, more, strict=True):
+            curves[plan] = Curve.of([curves[plan], curve])
+        last = {way for way in options if plans[way] in kept}
+    else:
+        last = set(plans)
+    options = {way: option_of(tasks[way], way, curves[plan]) for way, plan in plans.items()}
+    ranked = sorted(options.values(), key=lambda option: option.error)
+    best = _recommended([options[way] for way in last])
+    own = option_of(task, typed, curves[own_plan]) if typed else None
+    costs: list[Cost] = []
+    for hardship, eased in gathering.eased().items() if own else ():
+        plan = plan_for(task, eased, simulated)
+        without = run([plan], trials).curves[0].final
+        costs.append(Cost(hardship, without, own.error - without))
     guess = guess_error(sized(np.random.default_rng(seed)), model.tolerance)
-    options = [
-        option_of(task, *each, curve) for each, curve in zip(tried, curves[:-1], strict=True)
-    ]
-    own = options.pop() if typed else None
-    options.sort(key=lambda option: option.error)
-    best = _recommended(options)
     needed = None
     if target_error is not None:
-        needed = _devices_needed(task, gathering, best, target_error, draw, trials, seed)
-    crowd = (devices_of(task, gathering), gathering.devices)
-    verdict = partial(judge, guess, curves[-1].final)
-    reaches = partial(expectation, *crowd, guess, curves[-1].final)
-    sentence = sentence_of(gathering, reaches(best), best, options, target_error, needed)
-    own_sentence = f"{reaches(own)}{what_is_better(own, best, options[0])}" if own else None
+        needed = _devices_needed(task, gathering, best, target_error, draw, seed)
+    crowd, alone = (simulated, gathering.devices), curves[central].final
+    reaches = partial(expectation, *crowd, guess, alone)
+    sentence = sentence_of(gathering, reaches(best), best, ranked, target_error, needed)
+    own_sentence = None
+    if own:
+        own_sentence = f"{reaches(own)}{what_is_better(own, best, ranked[0])}"
+        own_sentence = f"{own_sentence} {costs_sentence(costs)}".rstrip()
     return Advice(
         guess,
-        curves[-1].final,
-        options,
+        alone,
+        ranked,
         best,
         needed,
         sentence,
         own=own,
         own_sentence=own_sentence,
-        verdict=verdict(best),
-        own_verdict=verdict(own) if own else None,
+        verdict=judge(guess, alone, best),
+        own_verdict=judge(guess, alone, own) if own else None,
         better=best if own and clearly_better(best, own) else None,
-        devices=crowd[1],
-        simulated_devices=crowd[0],
+        devices=gathering.devices,
+        simulated_devices=simulated,
+        costs=costs,
     )
 
 
-def _draw(
-    task: Task, data: Dataset | None, difficulty: str, n: int, rng: np.random.Generator
-) -> Dataset:
-    """So many samples of the crowd: drawn from those that resemble them, or made up."""
-    terms = task.terms
-    if data is None:
-        made = synthetic(n, terms.features.count, terms.target.labels, difficulty, rng)
-        scale = 1 if terms.n_classes else terms.target.scale
-        return replace(made, y_train=scale * made.y_train, y_test=scale * made.y_test)
-    if data.x_train.shape[1] != terms.features.count or len(data.labels) != terms.n_classes:
-        raise InvalidInput(
-            f"the data must have the task's {terms.features.count} features and "
-            f"{terms.n_classes} labels, found {data.x_train.shape[1]} and {len(data.labels)}."
-        )
-    rows = rng.integers(len(data.y_train), size=n)
-    return replace(
-        data, x_train=data.x_train[rows], y_train=data.y_train[rows], person=np.zeros(n, np.int64)
-    )
-
-
-def _splits(mechanism: str, samples: int) -> list[tuple[int, int]]:
-    """(b, K): all samples in K check-ins; and for whole people a single check-in of fewer."""
+def _ways(mechanism: str, samples: int) -> list[Way]:
+    """All samples in K check-ins; and for whole people a single check-in of fewer."""
     splits = {(samples // parts, parts) for parts in PARTS if samples >= parts}
     if MECHANISMS[mechanism].unit is Unit.CHECKIN:
         splits |= {(samples // parts, 1) for parts in PARTS if samples >= parts}
-    return sorted(splits, reverse=True)
+    return [Way(mechanism, *split) for split in sorted(splits, reverse=True)]
+
+
+def _finalists(options: dict[Way, Option]) -> list[Way]:
+    """The best for whole people, and the best for samples."""
+    ranked = sorted(options, key=lambda way: options[way].error)
+    whole = [way for way in ranked if options[way].protects == "person"]
+    return whole[:FINALISTS] + [way for way in ranked if way not in whole][:1]
 
 
 def _recommended(options: list[Option]) -> Option:
@@ -160,20 +187,24 @@ def _devices_needed(
     gathering: Gathering,
     best: Option,
     target: float,
-    draw: Callable[[int, np.random.Generator], Dataset],
-    trials: int,
+    draw: Callable[[int], SampleDraws],
     seed: int,
 ) -> int | None:
-    """The fewest devices, to a factor of 1.4 or so, whose mean error is at most the target."""
-    for doublings in np.arange(-4, math.log2(MOST_TIMES) + 0.1, 0.5):
-        devices = math.ceil(gathering.devices * 2**doublings)
-        crowd = replace(gathering, devices=devices, samples=best.samples)
-        if devices * best.samples > 10 * MOST_SAMPLES or devices < 2:
-            continue
-        plan = plan_for(task, crowd, best.mechanism, best.batch, best.checkins)
-        plan = replace(plan, crowd=replace(plan.crowd, devices=devices))
-        sized = partial(draw, devices * best.samples)
-        (curve,) = simulate(sized, [plan], trials, seed, 1)
-        if curve.final <= target:
-            return devices
-    return None
+    """The fewest devices, to a factor of 1.4 or so, of which nine crowds in ten reach the target."""
+    way = Way(best.mechanism, best.batch, best.checkins)
+    samples = gathering.samples if gathering.eased() else best.samples
+    most = LARGER * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)
+    steps = np.arange(-4, math.log2(MOST_TIMES) + 0.1, 0.5)
+    sizes = [math.ceil(gathering.devices * 2**doublings) for doublings in steps]
+    sizes = [size for size in dict.fromkeys(sizes) if size >= 2 and size * samples <= most]
+
+    def errors(size: int, runs: int, part: int) -> Array:
+        # Messages take as long as before, in which a larger crowd collects more samples.
+        delay = gathering.delay * size / gathering.devices
+        crowd = replace(gathering, devices=size, samples=samples, delay=delay)
+        plan = plan_for(task_for(task, size, way), crowd, size)
+        (curve,) = simulate(draw(size * samples), [plan], runs, 3 * seed + part, 1)
+        found: Array = curve.errors[:, -1]
+        return found
+
+    return fewest_devices(errors, sizes, target)

@@ -1,10 +1,20 @@
 """What to say of an advice: how well an option learns, and what would be better."""
 
 import math
+from collections.abc import Sequence
 
-from crowdml.simulation.advice.advice import MOST_TIMES, Gathering, Option
+from crowdml.protocol import listed
+from crowdml.simulation.advice.advice import MOST_TIMES, Cost, Gathering, Option
 
-__all__ = ["clearly_better", "expectation", "judge", "sentence_of", "what_is_better"]
+__all__ = [
+    "clearly_better",
+    "costs_sentence",
+    "expectation",
+    "judge",
+    "judge_error",
+    "sentence_of",
+    "what_is_better",
+]
 
 FAR_BETTER = 0.05
 """An error that is lower by less is not worth another setting."""
@@ -12,7 +22,20 @@ FAR_BETTER = 0.05
 VERDICTS = {"well": 0.9, "something": 0.5, "hardly": -math.inf}
 """The share of what all data in one place learn beyond guessing that each verdict is above."""
 
-LEARNS = {"well": "learns well", "something": "learns something", "hardly": "will hardly learn"}
+LEARNS = {
+    "well": "learns well",
+    "something to well": "learns something, or well",
+    "something": "learns something",
+    "hardly to something": "will hardly learn, or learns something",
+    "hardly to well": "may learn well or hardly at all",
+    "hardly": "will hardly learn",
+}
+HARDSHIPS = {
+    "leaving": "devices that leave early",
+    "delay": "slow messages",
+    "skew": "people who differ in their labels",
+    "spread": "people who differ in their number of samples",
+}
 
 
 def _setting(option: Option) -> str:
@@ -22,9 +45,27 @@ def _setting(option: Option) -> str:
 
 
 def judge(guess: float, central: float, option: Option) -> str:
-    """Say how well an option learns: a key of `VERDICTS`."""
-    learnt = (guess - option.error) / max(guess - central, 1e-9)
+    """Say how well an option learns: a key of `LEARNS`, with two verdicts where runs differ so.
+
+    >>> def option(low: float, high: float) -> Option:
+    ...     return Option("direction", 1, 1, 0.2, 0.0, low, high, "person", 1.0, None, 1)
+    >>> judge(0.5, 0.1, option(0.18, 0.22)), judge(0.5, 0.1, option(0.12, 0.22))
+    ('something', 'something to well')
+    """
+    worst, best = (judge_error(guess, central, error) for error in (option.high, option.low))
+    return best if best == worst else f"{worst} to {best}"
+
+
+def judge_error(guess: float, central: float, error: float) -> str:
+    """Say how well a run with this error has learnt: a key of `VERDICTS`."""
+    learnt = (guess - error) / max(guess - central, 1e-9)
     return next(verdict for verdict, above in VERDICTS.items() if learnt > above)
+
+
+def costs_sentence(costs: Sequence[Cost]) -> str:
+    """Say what each hardship of the crowd costs the task as it is."""
+    parts = [f"{HARDSHIPS[one.hardship]} cost {one.cost:+.3f}" for one in costs]
+    return f"Of this error, {listed(parts, 'and')}." if parts else ""
 
 
 def expectation(simulated: int, expected: int, guess: float, central: float, option: Option) -> str:
@@ -35,7 +76,8 @@ def expectation(simulated: int, expected: int, guess: float, central: float, opt
     return (
         f"{who} {learns}: {_setting(option)}, {of}{expected:,} "
         f"{'device' if expected == 1 else 'devices'} should reach an error of {option.error:.3f} "
-        f"(guessing {guess:.3f}, all data in one place {central:.3f})."
+        f"({option.low:.3f} to {option.high:.3f} in nine runs of ten; guessing {guess:.3f}, all "
+        f"data in one place {central:.3f})."
         f"{' All of them should do better.' if part else ''}"
     )
 
@@ -74,7 +116,8 @@ def sentence_of(
                      "slowly.")  # fmt: skip
     if target is not None:
         words.append(
-            f"An error of {target:g} needs about {needed:,} devices."
+            f"An error of {target:g} needs about {needed:,} devices, which reach it in nine runs "
+            "of ten."
             if needed
             else f"An error of {target:g} was not reached with {MOST_TIMES} times as many devices."
         )

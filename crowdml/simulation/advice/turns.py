@@ -42,13 +42,21 @@ class PilotTurn:
     pilot_error: float
     central_error: float
 
-    def draw(self, devices: int, samples: int, mixed: bool, rng: np.random.Generator) -> Dataset:
+    def draw(
+        self,
+        devices: int,
+        samples: int,
+        mixed: bool,
+        spread: float | None,
+        rng: np.random.Generator,
+    ) -> Dataset:
         """Draw a crowd, with replacement. A member has rows of one person, where people are known.
 
         Args:
             devices: How many members there are.
-            samples: How many samples each of them has.
+            samples: How many samples each of them has, on average.
             mixed: Whether members have rows of all people, to be dealt by their labels.
+            spread: σ of log-normal numbers of samples, for members who are not mixed.
         """
         if mixed or self.people is None:
             rows = rng.integers(len(self.data.y_train), size=devices * samples)
@@ -56,10 +64,13 @@ class PilotTurn:
         else:
             order = np.argsort(self.people, kind="stable")
             _, first, count = np.unique(self.people[order], return_index=True, return_counts=True)
-            person = rng.integers(len(first), size=devices)[:, None]
-            own = rng.integers(count[person], size=(devices, samples))
-            rows = order[(first[person] + own).ravel()]
-            member = np.repeat(np.arange(devices), samples)
+            sizes = np.full(devices, samples)
+            if spread is not None:
+                shares = rng.lognormal(0.0, spread, devices)
+                sizes = np.maximum(1, np.rint(samples * shares / shares.mean())).astype(np.int64)
+            person = np.repeat(rng.integers(len(first), size=devices), sizes)
+            rows = order[first[person] + rng.integers(count[person])]
+            member = np.repeat(np.arange(devices), sizes)
         x, y = self.data.x_train[rows], self.data.y_train[rows]
         return replace(self.data, x_train=x, y_train=y, person=member)
 

@@ -1,0 +1,59 @@
+"""Where one more run of a crowd will end: intervals from a few simulated runs."""
+
+import math
+
+import numpy as np
+from scipy.special import stdtrit
+
+from crowdml.types import Array
+
+__all__ = ["LEVEL", "error_interval", "shift_interval", "surely_at_most"]
+
+LEVEL = 0.95
+"""The share of runs that an interval should hold; it holds 90 to 97 % of them."""
+
+REACHES = 0.9
+"""The share of runs that must reach a target error."""
+
+
+def error_interval(errors: Array, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval that holds the error of one more run with this probability.
+
+    The runs are taken to be normal on the scale arcsin √e, on which errors near 0 and near 1 spread
+    as those in the middle do. The interval is Student's for one more observation, so that few runs
+    give a wide one; a single run gives 0 … 1.
+
+    >>> low, high = error_interval(np.array([0.10, 0.12, 0.11, 0.13, 0.10]))
+    >>> round(low, 2), round(high, 2)
+    (0.08, 0.15)
+    """
+    low, high = _interval(np.arcsin(np.sqrt(errors)), (1 + level) / 2)
+    return _error(low), _error(high)
+
+
+def shift_interval(shifts: Array, level: float = LEVEL) -> tuple[float, float]:
+    """The same for differences of two errors, which may have either sign."""
+    return _interval(shifts, (1 + level) / 2)
+
+
+def surely_at_most(target: float, errors: Array, share: float = REACHES) -> bool:
+    """Decide whether one more run has at most the target error with this probability.
+
+    >>> surely_at_most(0.2, np.array([0.1, 0.12, 0.11])), surely_at_most(0.12, np.array([0.1, 0.11]))
+    (True, False)
+    """
+    _, high = _interval(np.arcsin(np.sqrt(errors)), share)
+    return _error(high) <= target
+
+
+def _interval(values: Array, quantile: float) -> tuple[float, float]:
+    n = len(values)
+    if n < 2:
+        return -math.inf, math.inf
+    wide = float(stdtrit(n - 1, quantile)) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)
+    middle = float(values.mean())
+    return middle - wide, middle + wide
+
+
+def _error(angle: float) -> float:
+    return math.sin(min(max(angle, 0.0), math.pi / 2)) ** 2

@@ -1,0 +1,112 @@
+"""How far w should go from zero: the rule for D beside the best of a grid, where d is small.
+
+Run: python experiments/figures/distance.py [--trials N]
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from crowdml.simulation import Crowd, Dataset, Learning, Ready, error_rate
+from crowdml.simulation.trial import prepare
+from crowdml.types import Array
+
+REACHES = (1.0, 2.0, 4.0, 8.0, 12.0, 20.0, 40.0, 80.0)
+"""D of the grid."""
+
+DEVICES, EPSILONS, BATCH, TESTS = (100, 300, 1000), (0.5, 1.0, 4.0, 10.0), 20, 1000
+
+
+@dataclass(frozen=True)
+class World:
+    """Samples whose labels are known by their place.
+
+    Args:
+        centres: Where the cloud of each label is; rows are about 1 long.
+        width: How wide each cloud is.
+        shares: How frequent each label is; all alike by default.
+        intercept: Whether the model has intercepts.
+    """
+
+    name: str
+    centres: tuple[tuple[float, ...], ...]
+    width: float
+    shares: tuple[float, ...] | None = None
+    intercept: bool = False
+
+    def draw(self, n_samples: int, rng: np.random.Generator) -> Dataset:
+        n, centres = n_samples + TESTS, np.array(self.centres)
+        y = rng.choice(len(centres), size=n, p=self.shares)
+        x = centres[y] + self.width * rng.normal(size=(n, centres.shape[1]))
+        labels, nobody = tuple(map(str, range(len(centres)))), np.zeros(n_samples, np.int64)
+        train, test = slice(n_samples), slice(n_samples, None)
+        answers: Array = y.astype(np.float64)
+        return Dataset(self.name, labels, x[train], answers[train], nobody, x[test], answers[test])
+
+
+def around(n_labels: int, n_features: int, far: float, offset: float = 0.0) -> Any:
+    """Centres on a sphere around a point that is `offset` away from zero in each feature."""
+    rng = np.random.default_rng([n_labels, n_features])
+    centres = rng.normal(size=(n_labels, n_features))
+    centres *= far / np.linalg.norm(centres, axis=1, keepdims=True)
+    return tuple(map(tuple, (centres + offset / n_features**0.5).tolist()))
+
+
+WORLDS = (
+    World("d = 4", ((0.5, 0.3), (-0.5, -0.1)), 0.25),
+    World("d = 9", around(3, 3, 0.7), 0.2),
+    World("d = 20", around(4, 5, 0.8), 0.2),
+    World("d = 36", around(3, 12, 0.7), 0.2),
+    World("off-centre", around(3, 4, 0.35, offset=0.7), 0.12),
+    World("unbalanced", around(3, 4, 0.7), 0.2, (0.75, 0.2, 0.05)),
+    World("intercepts", ((-0.7, 0, 0, 0), (0, 0, 0, 0), (0.7, 0, 0, 0)), 0.2, intercept=True),
+)
+
+
+def settings() -> Iterator[tuple[World, int, float]]:
+    """All 84: a world, how many devices there are, and ε."""
+    for world in WORLDS:
+        for devices in DEVICES:
+            for epsilon in EPSILONS:
+                yield world, devices, epsilon
+
+
+def errors_of(
+    world: World, devices: int, epsilon: float, trials: int, reaches: tuple[float, ...] = REACHES
+) -> Array:
+    """The errors of the rule, then of each reach: one row each, with a column for each trial."""
+    crowd = Crowd(devices, BATCH, checkins=1, evaluators=0.15, counters=0.05)
+    learning = Learning(epsilon=epsilon, intercept=world.intercept)
+    found = [one_trial(world, crowd, learning, trial, reaches) for trial in range(trials)]
+    return np.array(found).T
+
+
+def one_trial(
+    world: World, crowd: Crowd, learning: Learning, trial: int, reaches: tuple[float, ...]
+) -> list[float]:
+    """All reaches have the same samples and the same noise, so that they differ in D alone."""
+    data = world.draw(crowd.devices * BATCH, np.random.default_rng([trial, 1]))
+    training = prepare(data, crowd, np.random.default_rng([trial, 2])).training
+    ends, errors = np.array([training.n_checkins]), []
+    for reach in (None, *reaches):
+        ready = Ready.of(data, training, replace(learning, reach=reach))
+        w, _ = ready.fold(ends, np.random.default_rng([trial, 3]))
+        errors.append(error_rate(ready.rule.model, w[-1], *data.bounded_test(ready.rule.stand_in.norm)))
+    return errors
+
+
+def gap(errors: Array) -> tuple[float, float, int]:
+    """The rule's error, that of the best reach, and which one that is.
+
+    The best is chosen on every other trial and measured on the rest, and the other way round, so
+    that it is not merely the luckiest.
+    """
+    halves = errors[:, ::2], errors[:, 1::2]
+    chosen = [int(half[1:].mean(axis=1).argmin()) for half in halves]
+    best = np.mean([halves[1][1 + chosen[0]].mean(), halves[0][1 + chosen[1]].mean()])
+    return float(errors[0].mean()), float(best), int(errors[1:].mean(axis=1).argmin())
