@@ -17,7 +17,7 @@ from crowdml.cli.options import JSON, SEED, STDIN, read_text
 from crowdml.cli.output import print_json, say
 from crowdml.cli.task_start import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
-from crowdml.protocol import Task, listed, recommended_fields, set_fields
+from crowdml.protocol import Task, TomlValue, listed, recommended_fields, set_fields
 from crowdml.types import Array
 
 if TYPE_CHECKING:
@@ -55,10 +55,17 @@ def plan(
     skew: Annotated[
         float | None, typer.Option(help="People differ in their labels: Dirichlet concentration.")
     ] = None,
+    spread: Annotated[
+        float | None, typer.Option(help="People differ in their number of samples: log-normal σ.")
+    ] = None,
+    leaving: Annotated[float, typer.Option(help="The share of devices that leave early.")] = 0.0,
     target_error: Annotated[
         float | None, typer.Option(help="How many devices does this error need?")
     ] = None,
-    trials: Annotated[int, typer.Option(help="Repetitions, with all chance anew.")] = 3,
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Repetitions, with all chance anew: 10, or 3 of each turn of a pilot."),
+    ] = None,
     seed: SEED = 0,
     write: Annotated[
         bool, typer.Option("--write", help="Put the recommended settings into the task file.")
@@ -84,14 +91,15 @@ def plan(
         check_format(plot)
     if write and file == STDIN:
         raise InvalidInput("--write needs a task file to write to, found standard input.")
-    if trials < 1 or difficulty not in DIFFICULTIES:
+    if (trials is not None and trials < 1) or difficulty not in DIFFICULTIES:
         raise InvalidInput(
             f"trials must be at least 1 and difficulty {listed(DIFFICULTIES)}, "
             f"found {trials} and {difficulty!r}."
         )
     if data is None and (label, person, csv) != (None, None, None):
         raise InvalidInput("--label, --person and --csv need --data FILE.")
-    gathering, text = Gathering(devices, samples, delay, skew), read_text(file, "task")
+    gathering = Gathering(devices, samples, delay, skew, spread, leaving)
+    text = read_text(file, "task")
     task = _task(text, devices, file)
     if task.terms.promise.exact:
         raise InvalidInput("a plan is for a task with privacy, found epsilon = inf.")
@@ -102,7 +110,9 @@ def plan(
     rows = found.x if found else similar.x_train if similar else None
     if rows is not None and data not in DATASET_NAMES:
         say(*(f"note: {note}" for note in _row_notes(task, rows)), err=True)
-    settings: dict[str, Any] = {"target_error": target_error, "trials": trials, "seed": seed}
+    settings: dict[str, Any] = {"target_error": target_error, "seed": seed}
+    if trials is not None:
+        settings["trials"] = trials
     advice: Advice
     with _progress() as progress:
         if found is not None and task.start is not None:
@@ -126,14 +136,27 @@ def plan(
         why = task.terms.promise.sentences["not_private"]
         say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
     if write:
-        best = advice.recommended
-        fields = recommended_fields(best.mechanism, best.batch, best.checkins, devices)
-        if isinstance(advice, PilotAdvice):
-            fields["privacy.epsilon"] = advice.recommended.epsilon
-        changed = set_fields(text, fields)
+        changed = set_fields(text, _recommended(advice, task, devices))
         _task(changed, devices, file)
         file.write_bytes(changed.encode())
         say(f"wrote the recommended settings to {file}", err=json)
+
+
+def _recommended(
+    advice: "Advice | OnPilot", task: Task, devices: int
+) -> dict[str, TomlValue | None]:
+    """The fields that the advice recommends; on a pilot, all but ε and a batch too large stays."""
+    from crowdml.simulation import EpsilonOption
+
+    best, limited = advice.recommended, task.terms.collection.checkins is not None
+    if not isinstance(best, EpsilonOption):
+        return recommended_fields(best.mechanism, best.batch, best.checkins, devices)
+    return {
+        "privacy.epsilon": best.epsilon,
+        "collection.batch": best.batch,
+        "collection.checkins": best.checkins if limited else None,
+        "stop.updates": task.t_max,
+    }
 
 
 def _task(text: str, devices: int, file: Path) -> Task:
@@ -144,7 +167,9 @@ def _task(text: str, devices: int, file: Path) -> Task:
     except InvalidTask as error:
         if any(mistake.field != "stop.updates" for mistake in error.mistakes):
             raise
-        return Task.from_toml(set_fields(text, {"stop.updates": devices}), start=start)
+        task = Task.from_toml(set_fields(text, {"stop.updates": devices}), start=start)
+        updates = devices * (task.terms.collection.checkins or 1)
+        return Task.from_toml(set_fields(text, {"stop.updates": updates}), start=start)
 
 
 def _row_notes(task: Task, x: Array) -> list[str]:
@@ -195,7 +220,7 @@ def _show_pilot(advice: "OnPilot") -> None:
     columns = [
         Column(""),
         Column("error", justify="right"),
-        Column("eight crowds in ten", justify="right"),
+        Column("nine crowds in ten", justify="right"),
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for name, error, spread in advice.figures:

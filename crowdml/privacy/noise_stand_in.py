@@ -40,7 +40,7 @@ class NoiseStandIn(StandIn):
         return g if scale == 0 else g + self.mechanism.law.simulate(len(g), scale, rng)
 
     def losses(self, n_samples: int) -> tuple[Loss, Loss]:
-        """Of what is sent with noise: a simulation may leave out counts, whose level is then inf."""
+        """Of what is sent with noise: where a simulation has no counts, their level is inf."""
         if not self.noisy:
             return super().losses(n_samples)
         event = self.mechanism.event(n_samples)

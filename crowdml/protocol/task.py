@@ -67,7 +67,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def reach(self) -> float:
         """D, where neither the optimizer nor a start says how far w is expected to go."""
-        return self.terms.kind.reach_of(self.terms.n_classes, self.terms.target.scale)
+        return self.terms.kind.reach_of(self.terms.make_model(), self.terms.target.scale)
 
     @property
     def start_reach(self) -> StartReach | None:

@@ -43,7 +43,7 @@ class Rule(NamedTuple):
         stand_in = make_stand_in(
             learning, model, schedule.batch, schedule.checkins, scale, schedule.heldout
         )
-        reach = MECHANISMS[learning.mechanism].reach_of(model.n_classes, scale)
+        reach = MECHANISMS[learning.mechanism].reach_of(model, scale)
         doubt = _doubt(learning, model, scale)
         updates = schedule.updates or max(1, schedule.n_checkins)
         step = learning.spec.with_plan(updates, stand_in, reach, doubt)

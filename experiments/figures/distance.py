@@ -96,7 +96,9 @@ def one_trial(
     for reach in (None, *reaches):
         ready = Ready.of(data, training, replace(learning, reach=reach))
         w, _ = ready.fold(ends, np.random.default_rng([trial, 3]))
-        errors.append(error_rate(ready.rule.model, w[-1], *data.bounded_test(ready.rule.stand_in.norm)))
+        errors.append(
+            error_rate(ready.rule.model, w[-1], *data.bounded_test(ready.rule.stand_in.norm))
+        )
     return errors
 
 
@@ -110,3 +112,35 @@ def gap(errors: Array) -> tuple[float, float, int]:
     chosen = [int(half[1:].mean(axis=1).argmin()) for half in halves]
     best = np.mean([halves[1][1 + chosen[0]].mean(), halves[0][1 + chosen[1]].mean()])
     return float(errors[0].mean()), float(best), int(errors[1:].mean(axis=1).argmin())
+
+
+def table(cells: list[dict[str, Any]]) -> str:
+    """A row for each world: how far the rule is above the best reach, and the worst setting."""
+    lines = ["| | mean above the best | worst | its error | the best reach there | its error |"]
+    lines.append("|---" * 6 + "|")
+    for name in (*(world.name for world in WORLDS), "all"):
+        own = [cell for cell in cells if name in (cell["world"], "all")]
+        worst = max(own, key=lambda cell: cell["rule"] - cell["best"])
+        mean = float(np.mean([cell["rule"] - cell["best"] for cell in own]))
+        lines.append(
+            f"| {name} | {mean:.4f} | {worst['rule'] - worst['best']:.3f} | {worst['rule']:.3f} "
+            f"| {worst['reach']:g} | {worst['best']:.3f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=40)
+    trials, cells = parser.parse_args().trials, []
+    for world, devices, epsilon in settings():
+        errors = errors_of(world, devices, epsilon, trials if devices < 1000 else trials // 2)
+        rule, best, place = gap(errors)
+        cells.append({"world": world.name, "devices": devices, "epsilon": epsilon, "rule": rule,
+                      "best": best, "reach": REACHES[place]})  # fmt: skip
+        print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
+    print(table(cells))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ import msgspec
 
 from crowdml.phrase import read_phrase
 from crowdml.portal.pages.child import run_child
+from crowdml.portal.pages.hardships import NO_HARDSHIPS, Hardships
 from crowdml.portal.words import Expectation, PilotDraft, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
@@ -20,9 +21,6 @@ __all__ = ["Forecast", "Planner"]
 MOST = 64
 MOST_FEATURES = 1000
 """Samples with more than these would fill the memory that the server lives in."""
-
-LARGE = 2_000_000
-"""Of a crowd with more numbers one trial is enough: chance matters less, and time more."""
 
 COMMAND = (sys.executable, "-P", "-m", "crowdml", "plan", "-", "--json")
 DRAFT_COMMAND = (*COMMAND[:4], "task", "new", "pilot", "--pilot", "-", "--json")
@@ -68,41 +66,57 @@ class Planner:
         self, command: Sequence[str] = COMMAND, seconds: float = SECONDS, most_waiting: int = 3
     ) -> None:
         self._command, self._seconds, self._most_waiting = command, seconds, most_waiting
-        self._forecasts: OrderedDict[str, asyncio.Task[Forecast]] = OrderedDict()
+        self._forecasts: OrderedDict[tuple[str, Hardships], asyncio.Task[Forecast]] = OrderedDict()
         self._one_at_a_time = asyncio.Lock()
 
-    async def plan(self, task: Task, text: str, closing: asyncio.Event) -> Forecast:
-        """What to expect of a private task, unless the server ends, and the simulation with it."""
+    async def plan(
+        self,
+        task: Task,
+        text: str,
+        closing: asyncio.Event,
+        hardships: Hardships = NO_HARDSHIPS,
+    ) -> Forecast:
+        """What to expect of a private task, unless the server ends, and the simulation with it.
+
+        Args:
+            task: The task.
+            text: Its file.
+            closing: Set when the server ends.
+            hardships: What makes it hard for the crowd.
+        """
         count = task.terms.features.count
         if count > MOST_FEATURES:
             n = words.count(count)
             return _elsewhere(say("A crowd with {n} features is too large to simulate here.", n=n))
-        found = self._forecasts.get(text)
+        key = text, hardships
+        found = self._forecasts.get(key)
         if found is None:
             if sum(not each.done() for each in self._forecasts.values()) >= self._most_waiting:
                 return Forecast(why=say("Other crowds are being simulated. Try again in a minute."))
-            found = asyncio.create_task(self._next(task, text, closing))
-            self._forecasts[text] = found
+            found = asyncio.create_task(self._next(task, key, closing))
+            self._forecasts[key] = found
             if len(self._forecasts) > MOST:
                 self._forecasts.popitem(last=False)
         return await asyncio.shield(found)
 
-    async def _next(self, task: Task, text: str, closing: asyncio.Event) -> Forecast:
+    async def _next(
+        self, task: Task, key: tuple[str, Hardships], closing: asyncio.Event
+    ) -> Forecast:
         checkins = task.terms.collection.checkins or 1
         devices = max(1, round(task.t_max / checkins))
         samples = task.terms.collection.batch * checkins
-        large = devices * samples * task.terms.features.count > LARGE
-        options = {"--devices": devices, "--samples": samples, "--trials": 1 if large else 3}
-        settings = [str(word) for option in options.items() for word in option]
+        hard = key[1].options(devices * samples, labels=task.terms.n_classes > 0)
+        options = {"--devices": f"{devices}", "--samples": f"{samples}"} | hard
+        settings = [word for option in options.items() for word in option]
         forecast = _failed()
         try:
             async with self._one_at_a_time:
-                forecast = await self._run(settings, text, closing)
+                forecast = await self._run(settings, key[0], closing)
         except OSError:
             log.exception("a simulation did not start")
         finally:
             if not forecast.expected:
-                self._forecasts.pop(text, None)
+                self._forecasts.pop(key, None)
         return forecast
 
     async def _run(self, options: Sequence[str], text: str, closing: asyncio.Event) -> Forecast:

@@ -5,16 +5,18 @@ import msgspec
 from crowdml.portal.words.language import say
 from crowdml.portal.words.plain import count, counted, percent
 
-__all__ = ["Expectation", "PlannedOption"]
+__all__ = ["Expectation", "PlannedCost", "PlannedOption"]
 
 
 class PlannedOption(msgspec.Struct, frozen=True):
-    """A way to run a task, and its error."""
+    """A way to run a task, its error, and between which errors nine runs in ten end."""
 
     mechanism: str
     batch: int
     checkins: int
     error: float
+    low: float
+    high: float
 
     @property
     def words(self) -> str:
@@ -25,6 +27,23 @@ class PlannedOption(msgspec.Struct, frozen=True):
         )
 
 
+class PlannedCost(msgspec.Struct, frozen=True):
+    """A hardship of the crowd, and the error without it."""
+
+    hardship: str
+    error: float
+
+    @property
+    def words(self) -> str:
+        sentence = {
+            "leaving": "If no device left early, the error would be {error}.",
+            "delay": "If messages came at once, the error would be {error}.",
+            "skew": "If all people gave all answers, the error would be {error}.",
+            "spread": "If all people had as many samples, the error would be {error}.",
+        }[self.hardship]
+        return say(sentence).format(error=percent(self.error))
+
+
 class Expectation(msgspec.Struct, frozen=True):
     """The plan's JSON, as far as the pages tell it.
 
@@ -32,6 +51,7 @@ class Expectation(msgspec.Struct, frozen=True):
         own: What the task's own settings should reach.
         better: The recommended settings, if they are clearly better than the task's own.
         devices: How many are expected, of which `simulated_devices` were simulated.
+        costs: What each hardship of the crowd costs.
     """
 
     own: PlannedOption
@@ -41,24 +61,31 @@ class Expectation(msgspec.Struct, frozen=True):
     central_error: float
     simulated_devices: int
     devices: int
+    costs: list[PlannedCost] = []
 
     @property
     def words(self) -> str:
         verdict = say(
             {
                 "well": "This crowd should learn well.",
+                "something to well": "This crowd should learn something, or well.",
                 "something": "This crowd should learn something.",
+                "hardly to something": "This crowd may learn something, or hardly anything.",
+                "hardly to well": "This crowd may learn well, or hardly anything: chance decides.",
                 "hardly": "This crowd will hardly learn.",
             }[self.own_verdict]
         )
         reach = say(
-            "Simulated {setting}, {devices} reach an error of {error}; guessing has {guess}, and "
-            "all data in one place {central}.",
+            "Simulated {setting}, {devices} reach an error of {error}, nine times in ten one from "
+            "{low} to {high}; guessing has {guess}, and all data in one place {central}.",
             setting=self.own.words,
             devices=counted(self.simulated_devices, "device"),
             error=percent(self.own.error),
+            low=percent(self.own.low),
+            high=percent(self.own.high),
             guess=percent(self.guess_error),
             central=percent(self.central_error),
         )
         more = say("All {n} should do better.", n=count(self.devices))
-        return f"{verdict} {reach}{f' {more}' if self.devices > self.simulated_devices else ''}"
+        parts = [verdict, reach, *([more] if self.devices > self.simulated_devices else ())]
+        return " ".join([*parts, *(cost.words for cost in self.costs)])

@@ -29,6 +29,9 @@ __all__ = [
     "tag_of",
 ]
 
+MANY = 250
+"""Parameters of a classifier from which on D does not grow with their number."""
+
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
 """Beyond these, noise would not fit the wire's integers, or would be no noise at all."""
 
@@ -173,7 +176,8 @@ class MechanismKind:
         options: The fields of a task file that some mechanisms have, this one among them.
         trials: The check-ins of an audit: as many as take a few minutes.
         clip: S for a sample's gradient where a task gives none, in units of the target's scale.
-        reach: D of the planned rate, for classifiers and for numbers, in the same units.
+        reach: D of the planned rate, for classifiers of many parameters and for numbers, in the
+            same units: see `reach_of`.
         needs: What must be installed besides.
         one_file: Whether the device in one file knows it.
         task_rules: Rules about several fields of a task file.
@@ -199,10 +203,16 @@ class MechanismKind:
     def name(self) -> str:
         return tag_of(self.terms)
 
-    def reach_of(self, n_classes: int, scale: float) -> float:
-        """D, where nothing is said."""
+    def reach_of(self, model: Model, scale: float) -> float:
+        """D, where nothing is said: for d < 250 parameters of a classifier, √(d/250) of the usual.
+
+        Each of the d numbers has about the same way to go, so w as a whole goes √d times as far.
+        With more than 250 the labels are told apart before w has gone that far.
+        """
         labels, numbers = self.reach
-        return labels if n_classes else numbers * scale
+        if not model.n_classes:
+            return numbers * scale
+        return labels * math.sqrt(min(1.0, model.size / MANY))
 
     def clip_of(
         self, said: float | None, model: Model, scale: float, planned: bool

@@ -39,7 +39,8 @@ def shift_interval(shifts: Array, level: float = LEVEL) -> tuple[float, float]:
 def surely_at_most(target: float, errors: Array, share: float = REACHES) -> bool:
     """Decide whether one more run has at most the target error with this probability.
 
-    >>> surely_at_most(0.2, np.array([0.1, 0.12, 0.11])), surely_at_most(0.12, np.array([0.1, 0.11]))
+    >>> errors = np.array([0.1, 0.12, 0.11])
+    >>> surely_at_most(0.2, errors), surely_at_most(0.12, errors)
     (True, False)
     """
     _, high = _interval(np.arcsin(np.sqrt(errors)), share)

@@ -189,7 +189,8 @@ class _Crowds:
         part: int = 0,
     ) -> list[Curve]:
         """A curve for each ε, with the trials of one turn after those of another."""
-        gathering, found, number = self.gathering, [], len(self.turns)
+        gathering, number = self.gathering, len(self.turns)
+        found: list[tuple[Curve, ...]] = []
         mixed = gathering.skew is not None or self.turns[0].people is None
         progress(0, number)
         for turn in self.turns:

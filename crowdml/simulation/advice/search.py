@@ -94,40 +94,29 @@ def advise(
     simulated, typed = devices_of(task, gathering), own_way(task, gathering)
     plans = {way: plan_for(each, gathering, simulated) for way, each in tasks.items()}
     own_plan = plan_for(task, gathering, simulated)
-    model = task.terms.model
-    central = Plan(
-        Crowd(devices=1),
-        Learning(
-            model=model.kind,
-            intercept=model.intercept,
-            delta=model.delta,
-            tolerance=model.tolerance,
-        ),
-        "central-batch",
-    )
-    sized = draw(samples_of(task, gathering))
+    sized, model = draw(samples_of(task, gathering)), task.terms.model
     run = partial(simulate, sized, seed=seed, points=1, progress=progress)
-    entered = [*plans.values(), *([own_plan] if typed else []), central]
-    curves = dict(zip(entered, run(entered, min(trials, FIRST_TRIALS)), strict=True))
-    if trials > FIRST_TRIALS:
-        options = {way: option_of(tasks[way], way, curves[plan]) for way, plan in plans.items()}
-        kept = [*(plans[way] for way in _finalists(options)), *([own_plan] if typed else [])]
-        kept = list(dict.fromkeys(kept))
-        more = run(kept, trials - FIRST_TRIALS, first=FIRST_TRIALS)
-        for plan, curve in zip(kept, more, strict=True):
-            curves[plan] = Curve.of([curves[plan], curve])
-        last = {way for way in options if plans[way] in kept}
-    else:
-        last = set(plans)
-    options = {way: option_of(tasks[way], way, curves[plan]) for way, plan in plans.items()}
-    ranked = sorted(options.values(), key=lambda option: option.error)
-    best = _recommended([options[way] for way in last])
-    own = option_of(task, typed, curves[own_plan]) if typed else None
-    costs: list[Cost] = []
-    for hardship, eased in gathering.eased().items() if own else ():
-        plan = plan_for(task, eased, simulated)
-        without = run([plan], trials).curves[0].final
-        costs.append(Cost(hardship, without, own.error - without))
+
+    def option(way: Way) -> Option:
+        return option_of(tasks[way], way, curves[plans[way]])
+
+    central, asked = _central(task), [own_plan] if typed else []
+    entered, first = [*plans.values(), *asked, central], min(trials, FIRST_TRIALS)
+    curves = dict(zip(entered, run(entered, first), strict=True))
+    finalists = list(plans)
+    if trials > first:
+        finalists = _finalists({way: option(way) for way in plans})
+        kept = list(dict.fromkeys([*(plans[way] for way in finalists), *asked]))
+        for plan, more in zip(kept, run(kept, trials - first, first=first), strict=True):
+            curves[plan] = Curve.of([curves[plan], more])
+    ranked = sorted(map(option, plans), key=lambda option: option.error)
+    best = _recommended([option(way) for way in finalists])
+    own, costs = None, list[Cost]()
+    if typed:
+        own = option_of(task, typed, curves[own_plan])
+        for hardship, eased in gathering.eased().items():
+            without = run([plan_for(task, eased, simulated)], trials).curves[0].final
+            costs.append(Cost(hardship, without, own.error - without))
     guess = guess_error(sized(np.random.default_rng(seed)), model.tolerance)
     needed = None
     if target_error is not None:
@@ -155,6 +144,15 @@ def advise(
         simulated_devices=simulated,
         costs=costs,
     )
+
+
+def _central(task: Task) -> Plan:
+    """The plan of all data in one place."""
+    model = task.terms.model
+    learning = Learning(
+        model=model.kind, intercept=model.intercept, delta=model.delta, tolerance=model.tolerance
+    )
+    return Plan(Crowd(devices=1), learning, "central-batch")
 
 
 def _ways(mechanism: str, samples: int) -> list[Way]:
@@ -190,7 +188,7 @@ def _devices_needed(
     draw: Callable[[int], SampleDraws],
     seed: int,
 ) -> int | None:
-    """The fewest devices, to a factor of 1.4 or so, of which nine crowds in ten reach the target."""
+    """The fewest devices, to a factor of 1.4 or so, for nine runs in ten to reach the target."""
     way = Way(best.mechanism, best.batch, best.checkins)
     samples = gathering.samples if gathering.eased() else best.samples
     most = LARGER * min(MOST_SAMPLES, MOST_NUMBERS // task.terms.features.count)

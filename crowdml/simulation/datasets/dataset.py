@@ -93,8 +93,9 @@ class Dataset:
             rng: The source of chance.
             skew: Each device has its own mixture of labels, drawn from a Dirichlet law with this
                 concentration per label: 100 is nearly even, 0.1 is one or two labels per device.
+                The number of samples of a device stays as it is without a skew.
             spread: Devices are unequal: their sizes are log-normal with this σ. A device may get
-                no sample at all, with either.
+                no sample at all.
 
         >>> from crowdml.simulation.datasets import load_digits
         >>> data = load_digits()

@@ -1,8 +1,9 @@
 """Which device holds which sample: equal or unequal in number, alike or different in labels.
 
 A person's samples are laid on a line in random order, and the line is cut into one piece per
-device. Unequal devices cut pieces of unequal length; skewed ones have a line for each label.
-Nothing here loops over devices or samples.
+device. Unequal devices cut pieces of unequal length; skewed ones have a line for each label, with
+pieces such that each device has as many samples as without a skew. Nothing here loops over devices
+or samples.
 """
 
 import math
@@ -15,6 +16,12 @@ from crowdml.types import Array, Ints
 
 __all__ = ["apportion", "assign_devices"]
 
+
+RARE, ROUNDS = 1e-9, 30
+"""The least share of a label that a device wants, and how often sizes and labels are balanced."""
+
+SMALLEST = 1e-300
+"""Instead of 0, by which nothing can be divided: for devices without samples."""
 
 LARGEST_SPREAD = 100.0
 """Of σ: one device has all samples long before, and e^(7σ) must fit a float."""
@@ -30,12 +37,13 @@ def assign_devices(
 ) -> npt.NDArray[np.int32]:
     """The device of each sample; devices are numbered person by person.
 
-    Device i of a person with n_c samples of label c, of n in all with C labels, gets
+    A person with n samples, n_c of label c, of C labels in all, has devices of sizes s_i: all
+    alike, or with ln s_i ~ N(0, spread²). With a skew, device i has about
 
-        n_ic = n_c·s_i·p_ic / Σ_j s_j·p_jc,  p_i ~ Dirichlet(skew·C·n_c/n),  ln s_i ~ N(0, spread²)
+        n_ic = r_i·p_ic·k_c,  p_i ~ Dirichlet(skew·C·n_c/n)
 
-    rounded up or down at random without bias. E p_i is the person's own mixture of labels, so
-    that the size of a device does not depend on which labels it prefers.
+    samples of label c, with r and k such that Σ_c n_ic = s_i and Σ_i n_ic = n_c: the sizes are
+    those without a skew, and every sample is dealt.
 
     >>> rng = np.random.default_rng(0)
     >>> assign_devices(np.array([7, 7, 7, 7, 8, 8]), 3, rng).tolist()
@@ -52,15 +60,15 @@ def assign_devices(
     owned = apportion(counts, n_devices).tolist()
     for rows, n in zip(np.split(order, np.cumsum(counts)[:-1]), owned, strict=True):
         rows = rng.permutation(rows)
-        if skew is None and spread is None:
+        if spread is None:
             place = np.arange(len(rows)) * n // len(rows)
-        elif skew is None or y is None:
-            place = _cut(len(rows), _sizes(n, spread, rng), rng)
         else:
+            place = _cut(len(rows), rng.lognormal(0.0, abs(spread), n), rng)
+        if skew is not None and y is not None:
             labels = y[rows]
             rows = rows[np.argsort(labels, kind="stable")]
             _, n_c = np.unique(labels, return_counts=True)
-            place = _cut_by_label(n_c, _sizes(n, spread, rng), skew, rng)
+            place = _cut_by_label(n_c, np.bincount(place, minlength=n), skew, rng)
         device[rows] = first + place
         first += n
     return device
@@ -88,14 +96,31 @@ def apportion(counts: Ints, total: int) -> Ints:
     return shares
 
 
-def _sizes(n: int, spread: float | None, rng: np.random.Generator) -> Array:
-    return np.ones(n) if spread is None else rng.lognormal(0.0, abs(spread), n)
-
-
-def _cut_by_label(n_c: Ints, sizes: Array, skew: float, rng: np.random.Generator) -> Ints:
+def _cut_by_label(n_c: Ints, sizes: Ints, skew: float, rng: np.random.Generator) -> Ints:
     """The piece for each sample, where samples are sorted by label and n_c have label c."""
-    p = rng.dirichlet(skew * len(n_c) * n_c / n_c.sum(), size=len(sizes))
-    return np.concatenate([_cut(n, sizes * p[:, c], rng) for c, n in enumerate(n_c.tolist())])
+    wanted = rng.dirichlet(skew * len(n_c) * n_c / n_c.sum(), size=len(sizes)) + RARE
+    for _ in range(ROUNDS):
+        wanted *= (sizes / np.maximum(wanted.sum(axis=1), SMALLEST))[:, None]
+        wanted *= n_c / wanted.sum(axis=0)
+    place = np.concatenate([_cut(n, wanted[:, c], rng) for c, n in enumerate(n_c.tolist())])
+    return _resized(place, sizes, rng)
+
+
+def _resized(place: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
+    """Move random samples from pieces that are too large to those that are too small.
+
+    Whole samples of each label differ by a few from the sizes, since each label is rounded alone.
+    """
+    order = rng.permutation(len(place))
+    order = order[np.argsort(place[order], kind="stable")]
+    counts = np.bincount(place, minlength=len(sizes))
+    nth = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    surplus = order[nth >= np.repeat(sizes, counts)]
+    place = place.copy()
+    place[rng.permutation(surplus)] = np.repeat(
+        np.arange(len(sizes)), np.maximum(sizes - counts, 0)
+    )
+    return place
 
 
 def _cut(n: int, weights: Array, rng: np.random.Generator) -> Ints:

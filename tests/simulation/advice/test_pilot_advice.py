@@ -94,8 +94,8 @@ def advice() -> PilotAdvice:
 
 def option(epsilon: float, error: float, verdict: str = "improves") -> EpsilonOption:
     return EpsilonOption(
-        "direction", 1, 1, error, 0.0, "person", epsilon, None, 1,
-        epsilon, error - 0.02, error + 0.02, verdict,  # type: ignore[arg-type]
+        "direction", 1, 1, error, 0.0, error - 0.02, error + 0.02, "person", epsilon, None, 1,
+        epsilon, verdict,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_whole_people_are_kept_apart_where_there_are_five() -> None:
 def test_a_member_has_rows_of_one_person() -> None:
     pilot = samples(3)
     for turn in make_turns(make_task(pilot), pilot, seed=0):
-        drawn = turn.draw(8, 5, False, np.random.default_rng(0))
+        drawn = turn.draw(8, 5, False, None, np.random.default_rng(0))
         assert turn.people is not None
         pairs = zip(turn.data.x_train.tolist(), turn.people.tolist(), strict=True)
         owner = {tuple(row): person for row, person in pairs}
@@ -142,7 +142,7 @@ def test_a_member_has_rows_of_one_person() -> None:
             rows = drawn.x_train[drawn.person == member].tolist()
             assert len(rows) == 5
             assert len({owner[tuple(row)] for row in rows}) == 1
-        assert len(set(turn.draw(8, 5, True, np.random.default_rng(0)).person.tolist())) == 1
+        assert len(set(turn.draw(8, 5, True, None, np.random.default_rng(0)).person.tolist())) == 1
 
 
 def test_people_with_one_label_each_are_cut_by_rows() -> None:

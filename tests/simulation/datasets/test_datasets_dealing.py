@@ -87,10 +87,17 @@ def test_skew_is_the_concentration_of_the_labels(skew: float) -> None:
     assert (mixtures**2).sum(axis=1).mean() == pytest.approx(expected, rel=0.05)
 
 
-def test_skewed_devices_stay_about_equal_when_labels_are_not() -> None:
-    y = np.repeat([0.0, 1.0, 2.0], [90_000, 9_000, 1_000])
-    sizes = np.bincount(dataset(y).assign(100, np.random.default_rng(7), skew=0.5))
-    assert sizes.std() / sizes.mean() < 0.25
+@pytest.mark.parametrize("skew", [0.01, 0.3, 10.0])
+@pytest.mark.parametrize("spread", [None, 1.0])
+def test_skew_is_of_labels_alone(skew: float, spread: float | None) -> None:
+    """A device has as many samples as without a skew, however rare some labels are."""
+    data = dataset(np.repeat([0.0, 1.0, 2.0], [3_600, 360, 40]))
+    even, skewed = (
+        np.bincount(data.assign(200, np.random.default_rng(7), each, spread), minlength=200)
+        for each in (None, skew)
+    )
+    assert skewed.tolist() == even.tolist()
+    assert spread is not None or set(skewed) == {20}
 
 
 def test_cuts_favour_nobody() -> None:

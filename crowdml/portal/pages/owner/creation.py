@@ -11,6 +11,7 @@ from crowdml.learning import error_estimate
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
+from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, Hardships
 from crowdml.portal.pages.owner.document import task_toml
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
@@ -71,7 +72,8 @@ async def submit(request: Request, posted: Posted) -> Response:
         return _page(request, posted, error.mistakes, status=400, pilot=pilot)
     forecast = None
     if posted.get("do") == "plan" and not task.terms.promise.exact and not pilot:
-        forecast = await portal_of(request).planner.plan(task, text, service.closing)
+        planner, hardships = portal_of(request).planner, Hardships.of(posted)
+        forecast = await planner.plan(task, text, service.closing, hardships)
     return _page(request, posted, text=text, task=task, forecast=forecast, pilot=pilot)
 
 
@@ -137,6 +139,8 @@ def _page(
         status,
         steps=STEPS,
         values=DEFAULTS if from_file else values,
+        hardships=HARDSHIP_FIELDS,
+        hard={field.key: values.get(field.key, "") for field in HARDSHIP_FIELDS},
         file=values.get(FILE, ""),
         from_file=from_file,
         confirmed=CONSENT in values,

@@ -1,0 +1,76 @@
+"""What makes it hard for a crowd, as the form asks for it: for a simulation, not for the task."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+__all__ = ["HARDSHIP_FIELDS", "NO_HARDSHIPS", "HardshipField", "Hardships"]
+
+
+class HardshipField(NamedTuple):
+    """One question of the form.
+
+    Args:
+        key: Its name in the form.
+        label: The question.
+        choices: Values and what they mean; the first is none.
+    """
+
+    key: str
+    label: str
+    choices: tuple[tuple[str, str], ...]
+
+
+HARDSHIP_FIELDS = (
+    HardshipField(
+        "crowd-leaving",
+        "How many devices leave early?",
+        (("", "none"), ("0.1", "one in ten"), ("0.3", "three in ten"), ("0.5", "half of them")),
+    ),
+    HardshipField(
+        "crowd-delay",
+        "How long do messages take?",
+        (
+            ("", "no time"),
+            ("0.01", "up to a hundredth of the task’s time"),
+            ("0.1", "up to a tenth of the task’s time"),
+        ),
+    ),
+    HardshipField(
+        "crowd-skew",
+        "How different are people’s answers?",
+        (
+            ("", "all people give all answers"),
+            ("1", "each gives some answers more often than others"),
+            ("0.3", "each gives mostly one to three of the answers"),
+        ),
+    ),
+)
+
+
+class Hardships(NamedTuple):
+    """The answers: a share of the devices, of the task's time, and a Dirichlet concentration."""
+
+    leaving: str = ""
+    delay: str = ""
+    skew: str = ""
+
+    @classmethod
+    def of(cls, posted: Mapping[str, str]) -> "Hardships":
+        """Read a form; what is no choice counts as none."""
+        known = {field.key: dict(field.choices) for field in HARDSHIP_FIELDS}
+        found = {key: posted.get(key, "") for key in known}
+        return cls(*(text if text in known[key] else "" for key, text in found.items()))
+
+    def options(self, samples: int, labels: bool) -> dict[str, str]:
+        """The options of `crowdml plan`, for a crowd that collects this many samples in total.
+
+        >>> Hardships(delay="0.1", skew="1").options(5000, labels=True)
+        {'--delay': '500', '--skew': '1'}
+        """
+        delay = f"{float(self.delay) * samples:g}" if self.delay else ""
+        skew = self.skew if labels else ""
+        options = {"--leaving": self.leaving, "--delay": delay, "--skew": skew}
+        return {option: value for option, value in options.items() if value}
+
+
+NO_HARDSHIPS = Hardships()
