@@ -5,7 +5,7 @@ from typing import NamedTuple
 import msgspec
 
 from crowdml.privacy import Unit
-from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task, Wanted
+from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
 from crowdml.simulation.advice.advice import Gathering, Option
 from crowdml.simulation.advice.interval import error_interval
 from crowdml.simulation.arrivals import Presence
@@ -30,6 +30,10 @@ __all__ = [
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
 """Features of all samples together: of a crowd with more, a part is simulated."""
+
+
+ROLES = ("heldout", "evaluators", "counters")
+"""What some mechanisms have: samples or check-ins that do not train."""
 
 
 class Way(NamedTuple):
@@ -68,22 +72,20 @@ def own_way(task: Task, gathering: Gathering) -> Way | None:
 def task_for(task: Task, devices: int, way: Way) -> Task:
     """The task as `recommended_fields` would make it: in this way, for this many devices.
 
-    What the task says of its mechanism stays where the mechanism stays. The optimizer and S are
-    left to crowdml.
+    What the task says of its mechanism stays where the other one has it, too. The optimizer and S
+    are left to crowdml.
     """
     terms, kind = task.terms, MECHANISMS[way.mechanism]
-    spec, own = CollectionSpec(way.batch, checkins=way.checkins), terms.collection
-    wanted = Wanted(float(terms.privacy.epsilon))
-    if way.mechanism == terms.mechanism_name:
-        wanted = terms.privacy.wanted
-        spec = msgspec.structs.replace(
-            spec, heldout=own.heldout, evaluators=own.evaluators, counters=own.counters
-        )
+    own, shared = terms.collection, kind.options & terms.kind.options
+    kept = {name for name in ROLES if f"collection.{name}" in shared}
+    spec = CollectionSpec(
+        way.batch, checkins=way.checkins, **{name: getattr(own, name) for name in kept}
+    )
     clip = kind.clip_of(None, terms.make_model(), terms.target.scale, planned=True)
     model = msgspec.structs.replace(terms.model, clip=clip)
     collection = spec.terms(way.mechanism, terms.n_classes)
     privacy = kind.terms.of(
-        wanted._replace(
+        terms.privacy.wanted._replace(
             counted=terms.n_classes > 0,
             heldout=int(collection.heldout * way.batch) > 0,
             checkins=way.checkins,

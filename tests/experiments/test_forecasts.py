@@ -1,0 +1,40 @@
+"""Forecasts come true, in small. `experiments/figures/forecasts.py` and `distance.py` measure more.
+
+Simulated runs have fixed seeds. Only the real runs have chance of their own.
+"""
+
+import numpy as np
+import pytest
+
+from crowdml.simulation.advice.interval import error_interval
+from experiments.figures.distance import WORLDS, errors_of, gap
+from experiments.figures.forecasts import CASES, coverage, real_error, simulated_errors
+
+
+@pytest.mark.parametrize("case", CASES[2:5], ids=lambda case: case.name)
+def test_the_task_itself_ends_where_the_plan_says(case: object) -> None:
+    """Of three real runs, none is further from the middle than twice the interval.
+
+    The interval is two deviations to each side, so that is four: 6e-5 for normal errors, and the
+    median of three fails with 1e-8.
+    """
+    low, high = error_interval(simulated_errors(case, 20))  # type: ignore[arg-type]
+    real = [real_error(case, np.random.default_rng(run)) for run in range(3)]  # type: ignore[arg-type]
+    assert abs(float(np.median(real)) - (low + high) / 2) < high - low
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[5]], ids=lambda case: case.name)
+def test_intervals_hold_most_runs_and_verdicts_agree(case: object) -> None:
+    errors = simulated_errors(case, 60)  # type: ignore[arg-type]
+    found = coverage(errors, 0.66, 0.66 - (0.66 - float(np.median(errors))) / 0.9)
+    assert found.before < 0.87 < found.after
+    assert found.verdicts_before < 0.65 < 0.87 < found.verdicts_after
+
+
+@pytest.mark.parametrize("world", WORLDS[4:], ids=lambda world: world.name)
+def test_the_distance_suits_few_parameters(world: object) -> None:
+    """At ε = 1 and 300 devices D = 40 was 0.065, 0.015 and 0.06 above the best of the grid."""
+    errors = errors_of(world, 300, 1.0, trials=20, reaches=(4.0, 12.0, 40.0))  # type: ignore[arg-type]
+    rule, best, _ = gap(errors)
+    assert rule < best + 0.012
+    assert errors[3].mean() > rule + 0.008
