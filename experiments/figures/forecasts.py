@@ -237,7 +237,7 @@ def devices_needed(runs: int, seeds: int = 3) -> Iterator[str]:
 
 def needed(case: Case, target: float, seed: int) -> Advice:
     return advise(case.task, case.gathering, case.samples(), mechanisms=["direction"],
-                  target_error=target, trials=3, seed=seed)  # fmt: skip
+                  target_error=target, seed=seed)  # fmt: skip
 
 
 def skew(runs: int) -> Iterator[str]:

@@ -10,8 +10,12 @@ from crowdml.types import Array
 
 __all__ = ["fewest_devices"]
 
-FIRST, MORE, AGAIN = 4, 8, 20
+FIRST, MORE, AGAIN = 4, 8, 32
 """Runs at a size: to drop it early, to accept it, and to accept it once more with others."""
+
+MISSES = 1
+"""Of these runs, so many may miss the target. A size that misses it in one run of seven is
+accepted once more with a chance of 5 %."""
 
 Errors: TypeAlias = Callable[[int, int, int], Array]
 """`errors(devices, runs, seed)` simulates the errors of this many runs."""
@@ -34,13 +38,18 @@ def fewest_devices(errors: Errors, sizes: Sequence[int], target: float) -> int |
         else:
             low = middle + 1
     for size in sizes[low:]:
-        if surely_at_most(target, errors(size, AGAIN, 2)):
+        if _reached(errors(size, AGAIN, 2), target):
             return size
     return None
 
 
 def _suffices(errors: Errors, size: int, target: float) -> bool:
     first = errors(size, FIRST, 0)
-    if first.mean() > target:
+    if first.mean() > target and (first > target).sum() > MISSES:
         return False
-    return surely_at_most(target, np.concatenate([first, errors(size, MORE, 1)]))
+    return _reached(np.concatenate([first, errors(size, MORE, 1)]), target)
+
+
+def _reached(errors: Array, target: float) -> bool:
+    """Nine in ten are below the target by Student's bound; or one misses it, however far."""
+    return int((errors > target).sum()) <= MISSES or surely_at_most(target, errors)

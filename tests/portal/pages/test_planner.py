@@ -41,7 +41,7 @@ updates = 80
 LABELS = 'labels = ["a", "b"]'
 FOUND = """
 import json, os, sys
-option = {"mechanism": " ".join(sys.argv[1:]), "batch": 10, "checkins": 1, "error": 0.25}
+option = {"mechanism": " ".join(sys.argv[1:]), "batch": 10, "checkins": 1, "error": 0.25, "low": 0.2, "high": 0.3}
 print(json.dumps({"own": option, "own_verdict": "something", "better": None,
     "guess_error": 0.5, "central_error": 0.1,
     "devices": os.getpid(), "simulated_devices": 1}))
