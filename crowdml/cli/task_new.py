@@ -34,6 +34,11 @@ def new(
     samples: Annotated[
         int | None, typer.Option(min=1, max=100_000, help="How many samples each collects.")
     ] = None,
+    leaving: Annotated[float, typer.Option(help="The share of devices that leave early.")] = 0.0,
+    delay: Annotated[float, typer.Option(help="τ of each message, in samples.")] = 0.0,
+    skew: Annotated[
+        float | None, typer.Option(help="People differ in their labels: Dirichlet concentration.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The task file to write.")] = None,
     json: JSON = False,
 ) -> None:
@@ -51,6 +56,8 @@ def new(
         return
     if out is None and not json:
         raise InvalidInput(f"--pilot needs a file to write: --out {name}.toml.")
+    if devices is None and (leaving, delay, skew) != (0.0, 0.0, None):
+        raise InvalidInput("--leaving, --delay and --skew need --devices and --samples.")
     if (devices is None) != (samples is None):
         raise InvalidInput("--devices and --samples must be given together, or neither of them.")
     from crowdml.learnt import write_start
@@ -73,7 +80,9 @@ def new(
             from crowdml.pilot import read_pilot, read_samples
             from crowdml.simulation import Gathering, pilot_advice
         rows = read_samples(read_pilot(data, file, csv), draft.task.terms, label, person)
-        advice = pilot_advice(draft.task, Gathering(devices, samples), rows)
+        skew = skew if draft.task.terms.n_classes else None
+        crowd = Gathering(devices, samples, delay, skew, leaving=leaving)
+        advice = pilot_advice(draft.task, crowd, rows)
         draft = draft.with_epsilon(advice.recommended.epsilon, *advice.comment)
     if out is not None:
         start = out.with_name(draft.start_file)

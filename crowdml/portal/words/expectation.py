@@ -41,7 +41,7 @@ class PlannedCost(msgspec.Struct, frozen=True):
             "skew": "If all people gave all answers, the error would be {error}.",
             "spread": "If all people had as many samples, the error would be {error}.",
         }[self.hardship]
-        return say(sentence).format(error=percent(self.error))
+        return say(sentence).format(error=percent(self.error, 1))
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -80,9 +80,9 @@ class Expectation(msgspec.Struct, frozen=True):
             "{low} to {high}; guessing has {guess}, and all data in one place {central}.",
             setting=self.own.words,
             devices=counted(self.simulated_devices, "device"),
-            error=percent(self.own.error),
-            low=percent(self.own.low),
-            high=percent(self.own.high),
+            error=percent(self.own.error, 1),
+            low=percent(self.own.low, 1),
+            high=percent(self.own.high, 1),
             guess=percent(self.guess_error),
             central=percent(self.central_error),
         )

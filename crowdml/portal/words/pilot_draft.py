@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from crowdml.phrase import read_phrase
+from crowdml.portal.words.expectation import PlannedCost
 from crowdml.portal.words.language import say
 from crowdml.portal.words.plain import epsilon as epsilon_words
 from crowdml.portal.words.plain import percent
@@ -43,6 +44,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
     guess_error: float
     pilot_error: float
     devices: int
+    costs: list[PlannedCost] = []
 
     @property
     def sentences(self) -> list[str]:
@@ -70,6 +72,7 @@ class PilotPlan(msgspec.Struct, frozen=True):
                 low=percent(best.low, 1),
                 high=percent(best.high, 1),
             ),
+            *(cost.words for cost in self.costs),
             say(
                 "Guessing has {guess}. The same crowd has {errors}.",
                 guess=percent(self.guess_error, 1),

@@ -54,6 +54,7 @@ class PilotAdvice(Advice):
         cross_fitted: Whether each turn fitted a start of its own; otherwise all turns have the
             task's start.
         unknown: What the pilot cannot show, in sentences.
+        costs: What each hardship costs at the recommended ε.
     """
 
     options: Sequence[EpsilonOption]

@@ -30,7 +30,7 @@ from crowdml.simulation.advice.plans import (
     plan_for,
     with_epsilon,
 )
-from crowdml.simulation.advice.sentences import clearly_better, judge
+from crowdml.simulation.advice.sentences import clearly_better, costs_sentence, judge
 from crowdml.simulation.advice.sizes import fewest_devices
 from crowdml.simulation.advice.turns import TURNS, PilotTurn, is_pilot_of, make_turns
 from crowdml.simulation.curve import Curve
@@ -102,6 +102,7 @@ def pilot_advice(
     if target_error is not None:
         needed, most = crowds.needed(target_error, own_epsilon)
         sentences.insert(0, target_sentence(target_error, needed, most, own_epsilon))
+    costs = crowds.costs(best, simulated, trials)
     guess, central = crowds.mean("guess_error"), crowds.mean("central_error")
     start, cross_fitted = task.terms.model.start, is_pilot_of(task, pilot)
     return PilotAdvice(
@@ -110,7 +111,7 @@ def pilot_advice(
         options,
         best,
         needed,
-        recommendation(EPSILONS, best, tried[-1], NOT_WORSE),
+        f"{recommendation(EPSILONS, best, tried[-1], NOT_WORSE)} {costs_sentence(costs)}".rstrip(),
         own=own,
         own_sentence=" ".join(sentences),
         verdict=judge(guess, central, best),
@@ -118,7 +119,7 @@ def pilot_advice(
         better=best if clearly_better(best, own) else None,
         devices=gathering.devices,
         simulated_devices=simulated,
-        costs=crowds.costs(own, simulated, trials),
+        costs=costs,
         pilot_error=crowds.mean("pilot_error"),
         whole_pilot_error=task.start.error,
         whole_pilot_margin=task.start.error_margin,
@@ -227,12 +228,12 @@ class _Crowds:
         spread = {"std": float(added.std()), "low": low, "high": high}
         return EpsilonOption(**option | spread, epsilon=epsilon, verdict=verdict_of(added))
 
-    def costs(self, own: EpsilonOption, devices: int, trials: int) -> list[Cost]:
-        """What each hardship of the crowd costs the task as it is."""
+    def costs(self, option: EpsilonOption, devices: int, trials: int) -> list[Cost]:
+        """What each hardship of the crowd costs at the ε of this option."""
         costs = []
         for hardship, eased in self.gathering.eased().items():
-            (curve,) = replace(self, gathering=eased).simulate([own.epsilon], devices, trials)
-            costs.append(Cost(hardship, curve.final, own.error - curve.final))
+            (curve,) = replace(self, gathering=eased).simulate([option.epsilon], devices, trials)
+            costs.append(Cost(hardship, curve.final, option.error - curve.final))
         return costs
 
     def enough(self, epsilon: float) -> tuple[int | None, int | None]:

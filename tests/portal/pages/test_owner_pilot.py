@@ -121,9 +121,10 @@ def test_in_german(portal: Portal) -> None:
 
 def test_what_a_crowd_adds(portal: Portal) -> None:
     with portal.owner() as browser:
-        crowd = {"pilot-devices": "40", "pilot-samples": "10"}
+        crowd = {"pilot-devices": "40", "pilot-samples": "10", "crowd-leaving": "0.3"}
         filled = upload(browser, pilot(), crowd)
         form = form_of(filled)
+        assert "If no device left early, the error would be" in text_of(filled)
         assert "Recommended: ε =" in text_of(filled)
         assert (form["collection.batch"], form["stop.updates"]) == ("10", "40")
         preview = browser.send("/owner/new", form | WORDS | {"do": "preview"})

@@ -11,8 +11,9 @@ import pytest
 import uvloop
 from msgspec.structs import replace
 
+from crowdml.portal.pages.hardships import NO_HARDSHIPS, Hardships
 from crowdml.portal.pages.planner import Forecast, Planner
-from crowdml.portal.words.expectation import Expectation, PlannedOption
+from crowdml.portal.words.expectation import Expectation, PlannedCost, PlannedOption
 from crowdml.portal.words.language import speaking
 from crowdml.protocol import Task
 from tests.servers import PATIENCE
@@ -41,7 +42,8 @@ updates = 80
 LABELS = 'labels = ["a", "b"]'
 FOUND = """
 import json, os, sys
-option = {"mechanism": " ".join(sys.argv[1:]), "batch": 10, "checkins": 1, "error": 0.25, "low": 0.2, "high": 0.3}
+option = {"mechanism": " ".join(sys.argv[1:]), "batch": 10, "checkins": 1}
+option |= {"error": 0.25, "low": 0.2, "high": 0.3}
 print(json.dumps({"own": option, "own_verdict": "something", "better": None,
     "guess_error": 0.5, "central_error": 0.1,
     "devices": os.getpid(), "simulated_devices": 1}))
@@ -117,6 +119,22 @@ def test_what_is_clearly_better_is_recommended_in_words() -> None:
         assert best.words == "je Gerät 2 Beiträge, 5 Beispiele je Beitrag"
     for verdict, words in {"well": "learn well", "something": "learn something"}.items():
         assert words in replace(expected, own_verdict=verdict).words
+
+
+def test_what_makes_it_hard_is_simulated_and_its_cost_is_said() -> None:
+    hard = Hardships.of({"crowd-leaving": "0.3", "crowd-delay": "0.1", "crowd-skew": "odd"})
+    assert hard == ("0.3", "0.1", "")
+    planner, task = running(FOUND), Task.from_toml(TASK)
+    asked = [asyncio.run(planner.plan(task, TASK, asyncio.Event(), each)).expected for each in
+             (hard, Hardships(skew="1"), NO_HARDSHIPS)]  # fmt: skip
+    words = [each.own.mechanism for each in asked if each]
+    crowd = "--devices 80 --samples 10"
+    assert words == [f"{crowd} --leaving 0.3 --delay 80", f"{crowd} --skew 1", crowd]
+    costs = [PlannedCost(name, 0.125) for name in ("leaving", "delay", "skew", "spread")]
+    assert asked[0]
+    assert replace(asked[0], costs=costs).words.count("the error would be 12.5\xa0%.") == 4
+    with speaking("de"):
+        assert costs[0].words == "Wenn kein Gerät vorzeitig ginge, wäre der Fehler 12,5\xa0%."
 
 
 def test_without_the_simulator_it_says_how_to_get_it(

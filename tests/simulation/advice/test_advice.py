@@ -156,6 +156,19 @@ def test_what_the_owner_chose_by_hand_is_simulated() -> None:
     assert wide.error > narrow.error + 0.05
 
 
+def test_what_a_hardship_costs() -> None:
+    """Half of the devices leave, and nearly none of these has sent all of its samples before."""
+    hard = replace(CROWD, leaving=0.5, skew=0.3)
+    found = advise(task(collection__batch=20), hard, mechanisms=["direction"], trials=4)
+    easy = advise(task(collection__batch=20), CROWD, mechanisms=["direction"], trials=4)
+    assert [cost.hardship for cost in found.costs] == ["leaving", "skew"]
+    leaving = found.costs[0]
+    assert found.own
+    assert leaving.cost == found.own.error - leaving.error > 0.01
+    assert "devices that leave early cost +0.0" in (found.own_sentence or "")
+    assert not easy.costs
+
+
 def test_settings_that_need_more_samples_are_not_simulated() -> None:
     found = advise(task(collection__batch=21), CROWD, mechanisms=["direction"], trials=1)
     nothing = (found.own, found.own_sentence, found.own_verdict, found.better)

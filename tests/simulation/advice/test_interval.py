@@ -40,7 +40,8 @@ def test_the_first_lucky_size_is_not_taken() -> None:
 
     def errors(seed: int, size: int, runs: int, part: int) -> Array:
         drawn = np.random.default_rng([seed, size, part]).normal(0.5, 0.08, runs)
-        return drawn / np.sqrt(size)
+        found: Array = drawn / np.sqrt(size)
+        return found
 
     reached = []
     for seed in range(60):

@@ -11,6 +11,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.learnt import Start, read_start
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
+from crowdml.portal.pages.hardships import Hardships
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.posted import LARGEST_FILE, Posted
 from crowdml.portal.words import PilotDraft, PilotPlan, say
@@ -88,6 +89,7 @@ async def fill_in(request: Request, posted: Posted) -> tuple[Posted, Pilot]:
         found = Phrase("{n} bytes", n=len(data)) if data else Phrase("none")
         raise InvalidTask(Mistake(FILE_FIELD, must, found, Phrase("Choose a smaller file.")))
     given = {OPTIONS[key]: text.strip() for key, text in posted.items() if key in OPTIONS}
+    given |= _hardships(posted, given)
     options = [f"{option}={text}" for option, text in given.items() if text]
     drafted = await portal_of(request).planner.draft(data, options, service_of(request).closing)
     if isinstance(drafted, str):
@@ -105,6 +107,14 @@ async def fill_in(request: Request, posted: Posted) -> tuple[Posted, Pilot]:
         _found(drafted),
     )
     return posted | _values(posted, drafted.task), pilot
+
+
+def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
+    """The options about what makes it hard for the crowd, where the form says how large it is."""
+    devices, samples = given.get("--devices", ""), given.get("--samples", "")
+    if not (devices.isdecimal() and samples.isdecimal()):
+        return {}
+    return Hardships.of(posted).options(int(devices) * int(samples), labels=True)
 
 
 def _found(drafted: PilotDraft) -> tuple[str, ...]:
