@@ -50,7 +50,7 @@ task = Task.from_toml(STEPS)
 # %%
 data = load_activity()
 crowd = Gathering(devices=150, samples=50)
-advice = advise(task, crowd, data, trials=2, progress=ProgressBar())
+advice = advise(task, crowd, data, progress=ProgressBar())
 print(advice.sentence)
 
 # %% [markdown]
@@ -68,8 +68,8 @@ advice.plot("150 people, 50 samples each")
 # %%
 for devices in (5, 15, 50, 150):
     smaller = Gathering(devices, samples=50)
-    best = advise(task, smaller, data, mechanisms=["direction"], trials=5).recommended
-    print(f"{devices:>4} people: error {best.error:.3f} ± {best.std:.3f}")
+    best = advise(task, smaller, data, mechanisms=["direction"]).recommended
+    print(f"{devices:>4} people: error {best.error:.3f}, {best.low:.3f} to {best.high:.3f}")
 
 # %% [markdown]
 # And at a stronger promise? The same crowd at ε = 1, and the number of people that it would take
@@ -77,5 +77,5 @@ for devices in (5, 15, 50, 150):
 
 # %%
 strong = Task.from_toml(STEPS.replace("epsilon = 4.0", "epsilon = 1.0"))
-careful = advise(strong, crowd, data, target_error=0.05, trials=2)
+careful = advise(strong, crowd, data, target_error=0.05)
 print(careful.sentence)

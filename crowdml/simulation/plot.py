@@ -77,7 +77,8 @@ def draw_options(advice: Advice, title: str) -> Figure:
     for row, option in enumerate(options):
         colour = COLOURS[names.index(option.mechanism)]
         chosen = option == advice.recommended
-        axes.barh(row, option.error, xerr=option.std, color=colour, alpha=1.0 if chosen else 0.45)
+        reach = [[max(option.error - option.low, 0)], [max(option.high - option.error, 0)]]
+        axes.barh(row, option.error, xerr=reach, color=colour, alpha=1.0 if chosen else 0.45)
         label = f"{option.mechanism}: {option.checkins} × {option.batch} samples"
         labels.append(label + " ◂" * chosen)
     axes.set_yticks(range(len(options)), labels)
@@ -85,7 +86,7 @@ def draw_options(advice: Advice, title: str) -> Figure:
     axes.axvline(
         advice.central_error, color="#000000", linestyle="--", label="all data in one place"
     )
-    axes.set_xlim(0, 1.1 * max(advice.guess_error, *(o.error + o.std for o in options)))
+    axes.set_xlim(0, 1.1 * max(advice.guess_error, *(o.high for o in options)))
     axes.set_xlabel("expected error")
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)

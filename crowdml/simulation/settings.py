@@ -21,7 +21,7 @@ MOST = 10**9
 SMALL = 1e-12
 """No size of numbers or parameters is below this, nor above one over it."""
 
-COUNTS = "devices", "batch", "passes", "buffer", "checkins", "updates", "pilot", "pilot_people"
+COUNTS = "devices", "batch", "passes", "buffer", "checkins", "pilot", "pilot_people"
 """What a crowd counts."""
 
 KINDS: dict[str, Mapping[str, object]] = {
@@ -83,6 +83,8 @@ class Crowd:
                 f"pilot_people needs a pilot, found {self.pilot_people} people and no pilot. Give "
                 "the pilot's number of samples, too."
             )
+        if self.updates is not None and self.updates < 1:
+            raise InvalidInput(f"updates must be at least 1, found {self.updates}.")
         if not 0 <= self.heldout <= 0.5:
             raise InvalidInput(f"heldout must lie in 0 … 0.5, found {self.heldout:g}.")
         _ = self.roles

@@ -13,8 +13,8 @@ from crowdml.simulation.datasets import Dataset, synthetic
 
 __all__ = ["SampleDraws"]
 
-KEPT = 4
-"""Draws that are kept: one for each trial that runs at the same time."""
+KEPT = 2
+"""Draws that are kept: those of the trials that run now."""
 
 
 @dataclass(frozen=True, eq=False)
