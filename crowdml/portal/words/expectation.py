@@ -7,6 +7,22 @@ from crowdml.portal.words.plain import count, counted, percent
 
 __all__ = ["Expectation", "PlannedCost", "PlannedOption"]
 
+VERDICTS = {
+    "well": "This crowd should learn well.",
+    "something to well": "This crowd should learn something, or well.",
+    "something": "This crowd should learn something.",
+    "hardly to something": "This crowd may learn something, or hardly anything.",
+    "hardly to well": "This crowd may learn well, or hardly anything: chance decides.",
+    "hardly": "This crowd will hardly learn.",
+}
+WITHOUT = {
+    "leaving": "If no device left early, the error would be {error}.",
+    "delay": "If messages came at once, the error would be {error}.",
+    "skew": "If all people gave all answers, the error would be {error}.",
+    "spread": "If all people had as many samples, the error would be {error}.",
+}
+"""By what makes it hard for a crowd."""
+
 
 class PlannedOption(msgspec.Struct, frozen=True):
     """A way to run a task, its error, and between which errors nine runs in ten end."""
@@ -35,13 +51,7 @@ class PlannedCost(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        sentence = {
-            "leaving": "If no device left early, the error would be {error}.",
-            "delay": "If messages came at once, the error would be {error}.",
-            "skew": "If all people gave all answers, the error would be {error}.",
-            "spread": "If all people had as many samples, the error would be {error}.",
-        }[self.hardship]
-        return say(sentence).format(error=percent(self.error, 1))
+        return say(WITHOUT[self.hardship], error=percent(self.error, 1))
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -65,16 +75,7 @@ class Expectation(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        verdict = say(
-            {
-                "well": "This crowd should learn well.",
-                "something to well": "This crowd should learn something, or well.",
-                "something": "This crowd should learn something.",
-                "hardly to something": "This crowd may learn something, or hardly anything.",
-                "hardly to well": "This crowd may learn well, or hardly anything: chance decides.",
-                "hardly": "This crowd will hardly learn.",
-            }[self.own_verdict]
-        )
+        verdict = say(VERDICTS[self.own_verdict])
         reach = say(
             "Simulated {setting}, {devices} reach an error of {error}, nine times in ten one from "
             "{low} to {high}; guessing has {guess}, and all data in one place {central}.",
