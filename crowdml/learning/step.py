@@ -100,16 +100,18 @@ class CheckinStep(NamedTuple):
             if usual is not None:
                 usual, g = usual.shorten(g)
             optimizer, w = self.optimizer.update(optimizer, w, g, device)
+        totals = totals.plus(reading, samples, staleness)
         if evaluated:
             window = window.with_pair(errors, evaluated)
-            if evidence is not None:
+            if evidence is not None and self.stopping is not None:
                 evidence = evidence.with_report(device, counted, evaluated)
-                reached = reached or evidence.conclusive
+                if self.stopping.is_due(totals.evaluations):
+                    reached = reached or evidence.conclusive
         return LearningState(
             version + 1,
             w,
             optimizer,
-            totals.plus(reading, samples, staleness),
+            totals,
             window,
             usual,
             evidence,

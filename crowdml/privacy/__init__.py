@@ -11,7 +11,7 @@ from crowdml.privacy.grid import choose_grid, quantize, sensitivity_steps
 from crowdml.privacy.laws import GAUSSIAN, LAPLACE, Law
 from crowdml.privacy.ledger import Ledger, Limits
 from crowdml.privacy.loss import PRIVATE_UP_TO, Loss, Unit, within
-from crowdml.privacy.mechanism import Implausible, Mechanism, Reading
+from crowdml.privacy.mechanism import CountedLaw, Implausible, Mechanism, Reading
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.noise import ExactNoise, NoiseSource
 from crowdml.privacy.noise_calibration import Levels
@@ -37,6 +37,7 @@ __all__ = [
     "CheckinEvent",
     "Choice",
     "Codebook",
+    "CountedLaw",
     "Dial",
     "Directed",
     "DirectionEvent",

@@ -8,7 +8,7 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy.choice import Choice
 from crowdml.privacy.events import DirectionEvent, Role
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import Mechanism
+from crowdml.privacy.mechanism import CountedLaw, Mechanism
 from crowdml.privacy.place import Place
 from crowdml.privacy.roles import ALL_TRAIN, Roles
 
@@ -97,10 +97,14 @@ class DirectionCalibration(Mechanism):
         """q(1 − q)/(p − q)²: the same whether the prediction was right or wrong."""
         return self._variance(Role.EVALUATE, self.choice_of(Role.EVALUATE).unlikely)
 
-    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
         choice = self.choice_of(Role.EVALUATE)
-        mean = choice.unlikely + error * (choice.likely - choice.unlikely)
-        return evaluated * mean, evaluated * mean * (1 - mean)
+        gap = choice.likely - choice.unlikely
+        return CountedLaw(
+            mean=evaluated * (choice.unlikely + error * gap),
+            noise=evaluated * choice.unlikely * (1 - choice.unlikely),
+            sampling=evaluated * gap**2 * error * (1 - error),
+        )
 
     @cached_property
     def label_variance(self) -> float:

@@ -17,7 +17,7 @@ from crowdml.privacy.shown import Shown, Watched
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
-__all__ = ["Implausible", "Mechanism", "Reading"]
+__all__ = ["CountedLaw", "Implausible", "Mechanism", "Reading"]
 
 
 class Reading(NamedTuple):
@@ -38,6 +38,21 @@ class Reading(NamedTuple):
     counted: int = 0
     labels: tuple[float, ...] = ()
     labelled: int = 0
+
+
+class CountedLaw(NamedTuple):
+    """The law of `counted` in a reading, for a known share of wrong predictions.
+
+    Args:
+        mean: Its mean.
+        noise: The variance that the mechanism's chance adds, new in each report.
+        sampling: The variance of which predictions were evaluated, each wrong by itself. A person's
+            reports may share it: someone for whom the model fails reports errors again and again.
+    """
+
+    mean: float
+    noise: float
+    sampling: float
 
 
 class Implausible(InvalidInput):
@@ -119,10 +134,10 @@ class Mechanism(Protocol):
         """Of the noise in `errors` of a reading that evaluates."""
         return 0.0
 
-    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
-        """The mean of `counted` if this share of so many predictions is wrong, and its variance,
-        if each is wrong by itself. A mean for a larger share, however dealt, is no lower."""
-        return evaluated * error, evaluated * error * (1 - error)
+    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
+        """The law of `counted` if this share of `evaluated` predictions is wrong. Its mean for a
+        larger share, however people differ, is no lower."""
+        return CountedLaw(evaluated * error, 0.0, evaluated * error * (1 - error))
 
     @property
     def label_variance(self) -> float:

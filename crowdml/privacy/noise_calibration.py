@@ -11,7 +11,7 @@ from crowdml.privacy.events import NoiseEvent, Part, Release
 from crowdml.privacy.grid import choose_grid, sensitivity_steps
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Unit
-from crowdml.privacy.mechanism import Mechanism
+from crowdml.privacy.mechanism import CountedLaw, Mechanism
 from crowdml.privacy.place import Place
 
 __all__ = ["INT32_MAX", "Levels", "NoiseCalibration"]
@@ -171,20 +171,20 @@ class NoiseCalibration(Mechanism):
     def error_variance(self) -> float:
         return self._variance(ONE_SAMPLE, self.levels.errors)
 
-    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
         """Cut noise pushes a count towards the middle, and the more the nearer it is to an end:
         below half of n the mean is convex in the true count, so that devices which differ have a
         higher mean than if all were alike."""
         n, m = evaluated, error * evaluated
         sampling = n * error * (1 - error)
         if math.isinf(self.levels.errors):
-            return m, sampling
+            return CountedLaw(m, 0.0, sampling)
         scale = ONE_SAMPLE / self.law.strength(self.levels.errors)
         low, low_square = self.law.excess(scale, m)
         high, high_square = self.law.excess(scale, n - m)
         mean = m + low - high
         square = m**2 + self.error_variance - low_square - high_square - 2 * n * high
-        return mean, max(square - mean**2, 0.0) + sampling
+        return CountedLaw(mean, max(square - mean**2, 0.0), sampling)
 
     @cached_property
     def label_variance(self) -> float:

@@ -2,47 +2,50 @@
 
 import math
 from collections import defaultdict
+from statistics import NormalDist
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from crowdml.learning import Evidence, StoppingRule
-from crowdml.learning.stopping import ONE
-from crowdml.privacy import Mechanism
-from tests.servers import make_task
+from crowdml.learning.stopping import ONE, ExpectedReport, WindowSums, student_t
+from crowdml.privacy import CountedLaw, Mechanism
+from tests.servers import make_directed, make_task
 
 
 class Shown:
     """A rule that concludes nothing and returns what it is shown."""
 
-    def __init__(self, window: int) -> None:
-        self.window = window
+    def __init__(self, *windows: int) -> None:
+        self.windows = windows
 
-    def expected(self, evaluated: int) -> tuple[float, int]:
-        return 1 / (evaluated + 2), 1000 * evaluated + 7
-
-    def is_met(self, *sums: int) -> tuple[int, ...]:
-        return sums
+    def expected(self, evaluated: int) -> ExpectedReport:
+        return ExpectedReport(1 / (evaluated + 2), 1000 * evaluated + 7, 500 * evaluated + 3)
 
 
-def slow_sums(rule: Shown, reports: list[list[int]]) -> tuple[int, ...]:
+def slow_sums(rule: Shown, reports: list[list[int]]) -> WindowSums:
     of_device = defaultdict(list)
     for device, counted, evaluated in reports:
-        share, variance = rule.expected(evaluated)
-        of_device[device].append((round((counted / evaluated - share) * ONE), variance))
-    means = [
-        (sum(s for s, _ in own) // len(own), sum(v for _, v in own) // len(own) ** 2)
-        for own in of_device.values()
-    ]
+        share, noise, sampling = rule.expected(evaluated)
+        surplus = round((counted / evaluated - share) * ONE)
+        of_device[device].append((surplus, noise, sampling))
+    means, variances = [], []
+    for own in of_device.values():
+        n, (surplus, noise, sampling) = len(own), map(sum, zip(*own, strict=True))
+        means.append(surplus // n)
+        variances.append(noise // n**2 + sampling // n)
     evaluated = sum(report[2] for report in reports)
-    return len(means), evaluated, sum(s for s, _ in means), sum(v for _, v in means)
+    squares = sum(mean**2 for mean in means)
+    return WindowSums(len(means), evaluated, sum(means), squares, sum(variances))
 
 
-def slowly(window: int, reports: list[list[int]], new: list[int]) -> list[list[int]]:
+def slowly(
+    window: int, reports: list[list[int]], new: list[int], devices: int = 0
+) -> list[list[int]]:
     """At most twice the even share for each device, and the newest of all."""
     kept = [*reports, new]
-    share = max(1, 2 * window // len({report[0] for report in kept}))
+    share = max(1, 2 * window // max(devices, len({report[0] for report in kept})))
     own = [report for report in kept if report[0] == new[0]]
     for report in own[: max(0, len(own) - share)]:
         kept.remove(report)
@@ -52,16 +55,31 @@ def slowly(window: int, reports: list[list[int]], new: list[int]) -> list[list[i
 @pytest.mark.parametrize("window", [1, 2, 7, 30])
 def test_sums_are_those_of_the_reports_that_are_kept(window: int) -> None:
     """Some devices report so often that only few of their reports in a row stay."""
-    rng, rule = np.random.default_rng(window), Shown(window)
-    seen, reports = Evidence(cast(Any, rule)), list[list[int]]()
+    rng, rule = np.random.default_rng(window), Shown(window, 3 * window)
+    seen = Evidence(cast(Any, rule))
+    reports: list[list[list[int]]] = [[], []]
     for i in range(400):
         device = int(min(rng.geometric(0.8 if i // 50 % 2 else 0.2), 9))
         new = [device, int(rng.integers(5)), 5 + i]  # no two are alike
-        seen, reports = seen.with_report(*new), slowly(window, reports, new)
-        assert seen.to_array().tolist() == reports
-        assert (len(seen), cast(Any, seen.conclusive)) == (len(reports), slow_sums(rule, reports))
-    again = Evidence.from_array(cast(Any, rule), seen.to_array())
-    assert cast(Any, again.conclusive) == slow_sums(rule, reports)
+        seen = seen.with_report(*new)
+        reports[1] = slowly(3 * window, reports[1], new)
+        devices = len({report[0] for report in reports[1]})
+        reports[0] = slowly(window, reports[0], new, devices)
+        again = Evidence.from_array(cast(Any, rule), seen.to_array())
+        for each in (seen, again):
+            assert [list(map(list, w.rows())) for w in each.windows] == reports
+            assert [w.sums for w in each.windows] == [slow_sums(rule, own) for own in reports]
+        if i % 3 == 0:
+            seen = again
+
+
+def test_a_snapshot_of_a_single_window_can_be_read() -> None:
+    rule, reports = cast(Any, Shown(3, 9)), [[7, 1, 10], [8, 0, 10], [9, 2, 10], [7, 0, 10]]
+    seen = Evidence(rule)
+    for report in reports:
+        seen = seen.with_report(*report)
+    again = Evidence.from_array(rule, np.array(reports))
+    assert again.to_array().tolist() == seen.to_array().tolist()
 
 
 class Even:
@@ -69,22 +87,24 @@ class Even:
 
     asked = 0
 
-    def counted_at(self, error: float, evaluated: int) -> tuple[float, float]:
+    def counted_at(self, error: float, evaluated: int) -> CountedLaw:
         self.asked += 1
-        return evaluated * error, evaluated * error * (1 - error)
+        return CountedLaw(evaluated * error, evaluated, evaluated * error * (1 - error))
 
 
 def rule_of(mechanism: Even) -> StoppingRule:
-    return StoppingRule(0.3, 50, 4, 100, 0.975, cast(Mechanism, mechanism))
+    """One look at each of three windows may be mistaken with 0.025."""
+    return StoppingRule(0.3, 50, 4, 100, 1 - 3 * 0.025, 1, cast(Mechanism, mechanism))
 
 
 def test_a_report_is_held_against_the_target_less_one_liar_in_twenty() -> None:
     mechanism = Even()
     rule = rule_of(mechanism)
     for evaluated in (20, 30, 20, 30):
-        share, variance = rule.expected(evaluated)
+        share, noise, sampling = rule.expected(evaluated)
         assert share == pytest.approx(0.95 * 0.3)
-        assert variance / ONE == pytest.approx(0.3 * 0.7 / evaluated)
+        assert noise / ONE == pytest.approx(1 / evaluated)
+        assert sampling / ONE == pytest.approx(0.3 * 0.7 / evaluated)
     assert mechanism.asked == 2, "both are remembered"
     for evaluated in range(1, 3000):
         rule.expected(evaluated)
@@ -100,9 +120,46 @@ def test_enough_devices_predictions_and_certainty(
 ) -> None:
     """1.96 standard deviations below the target, of sums whose variance is 9 of ONE."""
     rule = rule_of(Even())
-    surplus = -math.ceil(1.9599639845 * 3 * ONE)
-    assert rule.is_met(devices, evaluated, surplus - 1000 + above * 2000, 9 * ONE) is met
-    assert rule.is_met(devices, evaluated, above, 0) is met, "without noise at the target itself"
+    surplus = -math.ceil(1.9599639845 * 3 * ONE) - 1000 + above * 2000
+    alike = -(-(surplus**2) // devices)
+    assert rule.is_met(WindowSums(devices, evaluated, surplus, alike, 9 * ONE)) is met
+    at_target = WindowSums(devices, evaluated, above, above, 0)
+    assert rule.is_met(at_target) is met, "without noise at the target itself"
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_devices_that_differ_need_a_larger_margin(above: int) -> None:
+    """Four means whose sum has a variance of 9 of ONE, as they show it: the quantile is Student's,
+    here that of three degrees of freedom as approximated."""
+    rule = rule_of(Even())
+    t = student_t(1.9599639845, 3)
+    assert 3.18 < t < 3.30, "3.182 in tables"
+    surplus = -math.ceil(t * 3 * ONE) - 1000 + above * 2000
+    squares = (surplus**2 + 3 * 9 * ONE**2) // 4
+    assert rule.is_met(WindowSums(4, 100, surplus, squares, ONE)) is (not above)
+
+
+@pytest.mark.parametrize(
+    ("p", "freedom", "t"),
+    [(0.975, 5, 2.5706), (0.999, 19, 3.5794), (0.999999, 19, 6.7234), (0.99999, 199, 4.3699)],
+)
+def test_quantiles_of_student(p: float, freedom: int, t: float) -> None:
+    """Never below the exact ones, but for their rounding, and at most 0.3 % above."""
+    assert 0.9999 * t <= student_t(NormalDist().inv_cdf(p), freedom) <= 1.003 * t
+
+
+def test_looks_share_what_may_go_wrong() -> None:
+    """A look after each quarter of the window; all until T_max, at three windows each, count."""
+    task = make_task(stop__error=0.4, stop__window=40, stop__updates=1005)
+    rule = StoppingRule.of(task, task.terms.mechanism())
+    assert rule is not None
+    assert [n for n in range(1, 31) if rule.is_due(n)] == [10, 20, 30]
+    assert (rule.looks, rule.windows) == (101, (40, 160, 640))
+    assert rule._z == pytest.approx(NormalDist().inv_cdf(1 - 0.001 / 303))
+    task = make_directed(stop__error=0.4, stop__updates=1000, collection__evaluators=0.2)
+    rule = StoppingRule.of(task, task.terms.mechanism())
+    assert rule is not None
+    assert rule.looks == 1000 * 0.2 / 50
 
 
 def test_the_rule_of_a_task() -> None:

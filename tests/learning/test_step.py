@@ -97,7 +97,7 @@ def test_the_limit_is_what_makes_a_long_gradient_short() -> None:
 def test_what_each_reading_changes() -> None:
     """Two reports of 0 wrong reach the target, and later reports do not take that back."""
     stopping = StoppingRule(
-        0.5, 50, 2, 20, 0.6, make_task(privacy__epsilon=math.inf).terms.mechanism()
+        0.5, 4, 2, 20, 0.6, 1, make_task(privacy__epsilon=math.inf).terms.mechanism()
     )
     step = CheckinStep(sgd(constant(1.0)), stopping=stopping)
     right, wrong = (Reading(evaluated=10, errors=0.5, counted=n) for n in (0, 10))
@@ -106,7 +106,8 @@ def test_what_each_reading_changes() -> None:
     for reading, device in ((train, 0), (right, 0), (right, 1), (wrong, 1), (wrong, 2)):
         state = step(state, reading, device)
         assert state.evidence is not None
-        seen.append((state.w[0], state.window.sum, len(state.evidence), state.reached))
+        reports = len(state.evidence.windows[-1])
+        seen.append((state.w[0], state.window.sum, reports, state.reached))
     one = (0.5, 10)
     assert seen == [
         (-1, (0, 0), 0, False),

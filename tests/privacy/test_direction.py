@@ -500,8 +500,10 @@ def test_what_is_counted_at_an_error() -> None:
     )
     for error in (0.0, 0.2, 1.0):
         says_wrong = (1 - error) * right + error * wrong
-        expected = (50 * says_wrong, 50 * says_wrong * (1 - says_wrong))
-        assert door.counted_at(error, 50) == pytest.approx(expected)
+        found = door.counted_at(error, 50)
+        assert found.mean == pytest.approx(50 * says_wrong)
+        assert found.noise + found.sampling == pytest.approx(50 * says_wrong * (1 - says_wrong))
+        assert found.noise == pytest.approx(50 * right * (1 - right)), "where no truth is unsure"
 
 
 def test_what_a_reading_counts() -> None:

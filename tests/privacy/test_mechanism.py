@@ -33,7 +33,7 @@ def test_a_mechanism_whose_checkins_all_train_inherits_the_rest() -> None:
     plain = cast(Mechanism, type("Plain", (Mechanism,), {})())
     assert (plain.lengths_vary, plain.evaluates, plain.counts) == (True, False, False)
     assert (plain.numbers, plain.error_variance, plain.label_variance) == (1, 0, 0)
-    assert plain.counted_at(0.25, 20) == (5, 3.75)
+    assert plain.counted_at(0.25, 20) == (5, 0, 3.75)
     assert Reading() == (None, 0, 0.0, 0, (), 0)
 
 

@@ -17,7 +17,11 @@ from tests.servers import make_task
 
 def target() -> Task:
     return make_task(
-        privacy__epsilon=float("inf"), stop__error=0.5, stop__samples=60, stop__updates=500
+        privacy__epsilon=float("inf"),
+        stop__error=0.5,
+        stop__samples=60,
+        stop__updates=500,
+        stop__window=40,
     )
 
 
