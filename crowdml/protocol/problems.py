@@ -40,6 +40,7 @@ PROBLEMS: dict[str, Problem] = {
     "wrong-grid": Problem(422, "Another grid than the terms and samples give"),
     "wrong-role": Problem(422, "This check-in of the device has another role"),
     "repeated-number": Problem(409, "The device has sent another check-in of this number"),
+    "wrong-number": Problem(409, "The numbers of a device's check-ins are taken in order"),
     "too-many-checkins": Problem(409, "The device has made all its check-ins"),
     "implausible": Problem(422, "No honest device sends this value"),
     "too-frequent": Problem(429, "Too many requests"),

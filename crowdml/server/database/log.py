@@ -159,6 +159,15 @@ class Log:
             rows = connection.execute(query.order_by(c.seq.desc()).limit(NEWEST)).all()
         return [(device, at) for device, at in reversed(rows)]
 
+    def numbers(self, seq: int) -> list[tuple[int, int, int]]:
+        """Of each device with numbered check-ins up to this one: the device, its highest number and
+        how many it has."""
+        c, f = schema.checkins.c, sa.func
+        query = sa.select(c.device, f.max(c.number), f.count(c.number))
+        query = query.where(c.task == self._task, c.seq <= seq, c.number.is_not(None))
+        with self._database.reading() as connection:
+            return [tuple(row) for row in connection.execute(query.group_by(c.device))]
+
     def seen(self, keys: Collection[Key]) -> dict[CheckinMark, int]:
         """The marks of all entries that have the id or the number of one of these, each with its
         sequence number; in one query for all."""

@@ -6,10 +6,12 @@ import msgspec
 
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
+from crowdml.privacy import Place, Role
 from crowdml.protocol import Checkin, CheckinAnswer, State, rejected
 from crowdml.server.database import CheckinMark, DeviceRow, LogEntry, marks_of, this_minute
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
+from crowdml.server.log.sent_numbers import SentNumbers
 
 __all__ = ["Arrival", "CheckinDecision", "closed", "decide"]
 
@@ -28,6 +30,7 @@ def decide(
     fold: Fold,
     state: State,
     frequency: Frequency,
+    sent: SentNumbers,
     arrivals: list[Arrival],
     seen: dict[CheckinMark, int],
 ) -> tuple[list[CheckinDecision], list[LogEntry]]:
@@ -38,25 +41,31 @@ def decide(
         fold: All that is in the log.
         state: The state of the task now.
         frequency: Where check-ins that may be appended are counted.
+        sent: The numbers that devices have in the log.
         seen: Where ids and numbers are in the log; those of this group are added.
     """
     answers: list[CheckinDecision] = []
     entries: list[LogEntry] = []
+    granted: dict[int, tuple[int, int]] = {}  # as in `sent`, of the devices of this group
     refusal, at = closed(state), this_minute()
     first, payload = fold.version, fold.mechanism.payload_type
     cap = fold.task.enrolment.max_staleness
     for device, checkin in arrivals:
         version = first + len(entries)
+        known = granted.get(device.number) or sent.of(device.number)
         answer = (
             _repeated(device, checkin, seen)
             or refusal
             or _version_problem(checkin, version, cap)
+            or _number_problem(fold, device, checkin, known)
             or frequency.refusal(device.number, at)
         )
         if answer is None:
             entry = _entry(task, payload, device, checkin, version + 1, at)
             entries.append(entry)
             frequency.grant(entry.device, at)
+            if entry.number is not None:
+                granted[entry.device] = entry.number, known[1] + 1
             for mark in marks_of(entry.device, entry.id, entry.number):
                 seen[mark] = entry.seq
             answer = CheckinAnswer(entry.seq, "applied")
@@ -92,6 +101,41 @@ def _version_problem(checkin: Checkin, version: int, cap: int | None) -> Rejecte
         )
         return rejected("stale-version", words, version=version)
     return None
+
+
+def _number_problem(
+    fold: Fold, device: DeviceRow, checkin: Checkin, known: tuple[int, int]
+) -> Rejected | None:
+    """Reject a number that is not in its order.
+
+    The role of a check-in follows from its number, so a device that chose its numbers would choose
+    its role, and could report errors all the time. An honest device leaves a gap only where a
+    check-in was refused for good: up to half of its numbers may be missing before it may not
+    evaluate or count, and it may always train.
+
+    Args:
+        known: The highest number of the device in the log, and how many it has there.
+    """
+    number, (highest, n_sent) = checkin.number, known
+    if number is None or (number > highest and 2 * n_sent >= number - 1):
+        return None
+    if number <= highest:
+        words = Phrase(
+            "numbers are taken in order: this one must be at least {least}, found {number}.",
+            least=highest + 1,
+            number=number,
+        )
+        return rejected("wrong-number", words)
+    place = Place(fold.terms_sha256, device.name, number)
+    if fold.task.terms.collection.roles.of(place) is Role.TRAIN:
+        return None
+    words = Phrase(
+        "check-in {number} does not train, and needs half of the numbers before it in the log, "
+        "found {sent} of them. Send each number.",
+        number=number,
+        sent=n_sent,
+    )
+    return rejected("wrong-number", words)
 
 
 def _entry(

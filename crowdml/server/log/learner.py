@@ -12,6 +12,7 @@ from crowdml.server.log.decision import Arrival, CheckinDecision, closed, decide
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.published import Published
+from crowdml.server.log.sent_numbers import SentNumbers
 from crowdml.server.log.snapshots import Snapshots
 
 __all__ = ["Learner"]
@@ -53,6 +54,7 @@ class Learner:
 
     def _restore(self) -> None:
         self._fold = self._snapshots.newest(self.task, self.terms_sha256)
+        self._sent = SentNumbers(self._log.numbers(self._fold.version))
         self._fold.reopen_at(self._owner_settings.reopened)
 
     def committed_fold(self) -> Fold:
@@ -131,11 +133,13 @@ class Learner:
                 keys = [(device.number, c.id, c.number) for device, c in group]
                 answers, entries = self._decide(group, self._log.seen(keys))
             self._log.append(entries)
+            before = self._fold.version
             self._fold_is_ahead = True
             self._fold.apply(*entries)
             if entries and entries[-1].seq > self._fold.version:
                 answers = self._cut(answers)
         self._fold_is_ahead = False
+        self._sent.add_all(entries[: self._fold.version - before])
         self.frequency.commit()
         return answers
 
@@ -145,7 +149,7 @@ class Learner:
         if self.frequency.uncommitted:
             self.frequency.take_back(self._log.newest(self._fold.version))
         state = self._state_of(self._fold)
-        return decide(self.id, self._fold, state, self.frequency, arrivals, seen)
+        return decide(self.id, self._fold, state, self.frequency, self._sent, arrivals, seen)
 
     def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
         """The task ended within the group: what follows the end does not belong to the log."""
@@ -168,6 +172,7 @@ class Learner:
                 self._catch_up(self._log.after(self._fold.version))
                 return
             self._fold.apply(*entries)
+            self._sent.add_all(entries)
             for entry in entries:
                 self.frequency.count(entry.device, entry.at)
 

@@ -1,5 +1,6 @@
-"""Numbered check-ins: each number of a device once, at most K of them, in the role they have."""
+"""Numbered check-ins: each number of a device once, in order, at most K of them, in their role."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -72,18 +73,67 @@ def test_the_same_id_is_the_same_check_in_whatever_its_number(task: Task, learne
 
 def test_numbers_belong_to_a_device(task: Task, learner: Learner, store: Store) -> None:
     one, other, _ = store.devices(learner.id)
-    messages = [message(task, device.name, 7, seed=0) for device in (one, other)]
+    messages = [message(task, device.name, 1, seed=0) for device in (one, other)]
     incoming = [Arrival(one, messages[0]), Arrival(other, messages[1])]
     assert kinds(learner.ingest(incoming)) == ["applied", "applied"]
-    assert [entry.number for entry in store.log(learner.id)] == [7, 7]
+    assert [entry.number for entry in store.log(learner.id)] == [1, 1]
 
 
-def test_numbers_come_in_any_order(task: Task, learner: Learner, store: Store) -> None:
-    """A check-in that was dropped on its way leaves a gap, and another may overtake it."""
+def roles_of(task: Task, device: str) -> dict[Role, list[int]]:
+    """The numbers 1 … 10 of a device, by their role."""
+    found: dict[Role, list[int]] = {role: [] for role in Role}
+    for number in range(1, 11):
+        place = Place(terms_hash(task.terms.text), device, number)
+        found[task.terms.collection.roles.of(place)].append(number)
+    return found
+
+
+@pytest.mark.parametrize("groups", [(4,), (1, 1, 1, 1), (2, 2)])
+def test_numbers_are_taken_in_order(
+    task: Task, learner: Learner, store: Store, groups: Sequence[int]
+) -> None:
+    """Within a group, in later groups and after a restart; what was skipped is lost."""
     device = store.devices(learner.id)[0]
-    incoming = [Arrival(device, message(task, device.name, n, seed=n)) for n in (9, 2, 10, 1)]
-    assert kinds(learner.ingest(incoming)) == ["applied"] * 4
-    assert kinds(learner.ingest([changed(incoming[1], id=NEW_ID)])) == ["repeated-number"]
+    sent = [Arrival(device, message(task, device.name, n, seed=n)) for n in (1, 3, 2, 4)]
+    answers = list[CheckinAnswer | Rejected]()
+    for size in groups:
+        answers += learner.ingest(sent[len(answers) : len(answers) + size])
+    assert kinds(answers) == ["applied", "applied", "wrong-number", "applied"]
+    refused = answers[2]
+    assert isinstance(refused, Rejected)
+    assert "must be at least 4, found 2" in refused.detail
+    assert kinds(reopened(store, task).ingest(sent)) == [
+        "duplicate", "duplicate", "wrong-number", "duplicate",
+    ]  # fmt: skip
+
+
+def test_a_device_cannot_skip_to_the_numbers_that_evaluate(store: Store) -> None:
+    """It needs half of the numbers before; one that trains may follow a gap of any size."""
+    task = make_directed(collection__evaluators=0.4, collection__counters=0.1)
+    learner = new_learner(store, task, n=60)
+    tried = {"applied": 0, "wrong-number": 0}
+    for device in store.devices(learner.id):
+        roles = roles_of(task, device.name)
+        highest = n_sent = 0
+        for number in (*roles[Role.EVALUATE][1::2], *roles[Role.COUNT], *roles[Role.TRAIN]):
+            (kind,) = kinds(
+                learner.ingest([Arrival(device, message(task, device.name, number, 0))])
+            )
+            short = number not in roles[Role.TRAIN] and 2 * n_sent < number - 1
+            assert kind == ("wrong-number" if number <= highest or short else "applied")
+            tried[kind] += 1
+            if kind == "applied":
+                highest, n_sent = number, n_sent + 1
+    assert min(tried.values()) > 50, "both must have happened"
+
+
+def test_an_honest_device_goes_on_after_refusals(store: Store) -> None:
+    """Each second check-in is lost for good, and the device loses nothing else."""
+    task = make_directed(collection__evaluators=0.5, collection__counters=0.1)
+    learner = new_learner(store, task, n=20)
+    for device in store.devices(learner.id):
+        odd = [Arrival(device, message(task, device.name, n, n)) for n in range(1, 11, 2)]
+        assert kinds(learner.ingest(odd)) == ["applied"] * 5
 
 
 def test_a_refused_check_in_uses_up_no_number(task: Task, learner: Learner) -> None:

@@ -1,0 +1,53 @@
+"""Which numbers of check-ins each device has in the log."""
+
+from array import array
+from collections.abc import Iterable
+
+from crowdml.server.database import LogEntry
+
+__all__ = ["SentNumbers"]
+
+BLOCK = 64
+
+
+class SentNumbers:
+    """The highest number of each device in the log, and how many numbers it has there.
+
+    Device numbers are dense, so they are kept in blocks of 64 devices, at eight bytes a device.
+
+    >>> sent = SentNumbers()
+    >>> sent.add(device=7, number=3)
+    >>> sent.of(7), sent.of(8)
+    ((3, 1), (0, 0))
+    """
+
+    def __init__(self, rows: Iterable[tuple[int, int, int]] = ()) -> None:
+        """Start from rows of a device, its highest number and how many it has sent."""
+        self._blocks: dict[int, array[int]] = {}
+        for device, highest, n_sent in rows:
+            block, at = self._block(device)
+            block[at], block[at + 1] = highest, n_sent
+
+    def of(self, device: int) -> tuple[int, int]:
+        """The highest number of a device in the log, and how many it has there."""
+        block = self._blocks.get(device // BLOCK)
+        if block is None:
+            return 0, 0
+        at = device % BLOCK * 2
+        return block[at], block[at + 1]
+
+    def add(self, device: int, number: int) -> None:
+        block, at = self._block(device)
+        block[at], block[at + 1] = number, block[at + 1] + 1
+
+    def add_all(self, entries: Iterable[LogEntry]) -> None:
+        """Add check-ins that are in the log."""
+        for entry in entries:
+            if entry.number is not None:
+                self.add(entry.device, entry.number)
+
+    def _block(self, device: int) -> tuple["array[int]", int]:
+        number = device // BLOCK
+        if number not in self._blocks:
+            self._blocks[number] = array("I", bytes(4 * 2 * BLOCK))
+        return self._blocks[number], device % BLOCK * 2
