@@ -1,0 +1,70 @@
+"""The figures of the stopping rule in docs/tasks.md, measured again on small crowds.
+
+Crowds are seeded, so no test here fails by chance.
+"""
+
+import numpy as np
+import pytest
+
+from crowdml.privacy import Roles
+from experiments.figures.stopping import (
+    balance,
+    bursts,
+    earlier_stop_of,
+    false_stops,
+    honest_stops,
+    looks,
+    reports_per_checkin,
+    rule_of,
+    single_reports,
+    stop_of,
+)
+
+
+def test_a_whole_task_stops_falsely_as_rarely_as_it_says() -> None:
+    """Where a fifth of the people has all the errors, and each reports five times in a row."""
+    before, _, now = false_stops(4.0, 0.2, "a fifth", in_a_row=True, runs=4)
+    assert before >= 0.5, "the earlier rule did"
+    assert now <= 0.1, "at confidence 0.9"
+
+
+def test_the_earlier_rule_and_this_one_see_the_same_reports() -> None:
+    """A crowd that is clearly below ρ stops by both, and not before a full window."""
+    rng = np.random.default_rng(0)
+    devices, says = bursts("alike", 0.02, 4.0, False, 0.0, rng)
+    rule = rule_of(4.0, 0.3, 3000)
+    earlier = earlier_stop_of(rule, devices, says)
+    now = next(end for end, evidence in looks(rule, devices, says) if evidence.conclusive)
+    assert earlier == 200 == now
+
+
+def test_sums_at_once_are_those_of_the_program() -> None:
+    errors = np.linspace(0.4, 0.05, 2000)
+    says = single_reports(errors, 4.0, 0.0, np.random.default_rng(1))
+    rule = rule_of(4.0, 0.2, 2000)
+    devices = np.arange(2000)
+    slow = next(end for end, evidence in looks(rule, devices, says) if evidence.conclusive)
+    assert stop_of(rule, says) == slow
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "expected"), [(1.0, 1.38), (2.0, 1.14), (4.0, 1.06), (10.0, 1.06)]
+)
+def test_where_a_tenth_of_liars_balances(epsilon: float, expected: float) -> None:
+    assert balance(rule_of(epsilon, 0.1, 6000), 0.1) == pytest.approx(expected, abs=0.01)
+
+
+def test_what_honest_crowds_pay() -> None:
+    """At ε = 4 and half of ρ, no more than a third for the liars who are not there."""
+    before, now, trusting = honest_stops(4.0, 0.2, 0.1, reports=6000, runs=10)
+    assert now <= 1.35 * trusting
+    assert now <= 2 * before
+
+
+def test_a_liar_cannot_choose_its_numbers() -> None:
+    roles = Roles(0.15, 0.05)
+    free, in_order, gapless = (
+        reports_per_checkin(roles, 10, before, devices=300)[0] for before in (0.0, 0.5, 1.0)
+    )
+    assert free == 1
+    assert gapless < in_order < 0.5
