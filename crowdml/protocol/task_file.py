@@ -155,10 +155,11 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """[stop]: after T_max updates, or when the error is surely at most ρ.
 
-    The estimate comes from noisy counts, so "surely" means: over the last `window` check-ins
-    with at least `samples` samples, the upper end of a one-sided interval with this
-    `confidence` is at most `error`. Some devices may lie: each counts the same, one in twenty is
-    taken to have counted no errors, and there must be at least so many `devices`.
+    The estimate comes from noisy counts, so "surely" means: over the last `window` check-ins that
+    evaluate, or over 4 or 16 times as many, with at least `samples` samples from at least
+    `devices` devices, the upper end of a one-sided interval is at most `error`. The interval is so
+    wide that all looks until T_max together are right with this `confidence`. Some devices may
+    lie: each counts the same, and one in twenty is taken to have counted no errors.
     """
 
     updates: Annotated[int, msgspec.Meta(ge=1, le=10**12)] | None = None

@@ -320,24 +320,19 @@ def head(*cells: str) -> None:
 
 
 def print_false(runs: int) -> None:
-    head("ε", "ρ", "people", "reports", "before", "confidence 0.999", "confidence 0.9")
-    for epsilon in (1.0, 2.0, 4.0):
+    head("ε", "ρ", "people", "before", "confidence 0.999", "confidence 0.9")
+    for epsilon in (1.0, 4.0):
         for error in (0.1, 0.2):
             for kind in ("alike", "differ", "a fifth"):
-                for in_a_row in (False, True):
-                    found = false_stops(epsilon, error, kind, in_a_row, runs)
-                    order = "five in a row" if in_a_row else "mixed"
-                    row(f"{epsilon:g}", error, kind, order, *(f"{each:.1%}" for each in found))
+                found = false_stops(epsilon, error, kind, True, runs)
+                row(f"{epsilon:g}", error, kind, *(f"{each:.0%}" for each in found))
 
 
 def print_noise(runs: int) -> None:
-    head("mechanism", "ε", "ρ", "people", "before", "now", "now, `devices = 100`")
-    for mechanism, epsilon in (("laplace", 10.0), ("gaussian", 2.0)):
-        for error in (0.1, 0.2):
-            for kind in ("alike", "differ", "a fifth", "a tenth"):
-                found = noisy_false_stops(mechanism, epsilon, error, kind, runs)
-                shares = (f"{each:.1%}" for each in found)
-                row(mechanism, f"{epsilon:g}", error, kind, *shares)
+    head("people", "before", "now", "now, `devices = 100`")
+    for kind in ("differ", "a fifth", "a tenth"):
+        found = noisy_false_stops("laplace", 10.0, 0.1, kind, runs)
+        row(kind, *(f"{each:.0%}" for each in found))
 
 
 def print_liars(runs: int) -> None:
@@ -350,8 +345,8 @@ def print_liars(runs: int) -> None:
         "none lie: stops up to",
     )
     reports = 6000
-    for epsilon in (1.0, 2.0, 4.0, 10.0):
-        for error in (0.05, 0.1, 0.2, 0.3):
+    for epsilon in (1.0, 2.0, 4.0):
+        for error in (0.05, 0.1, 0.2):
             few, many = (rule_of(epsilon, error, reports, classes=c) for c in (3, 10))
             assert few.expected(1) == many.expected(1), "one bit, whatever C is"
             stops = (highest_stop(few, epsilon, liars, reports, runs) for liars in (0.1, 0.05, 0.0))
