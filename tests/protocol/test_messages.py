@@ -58,57 +58,23 @@ def test_good_checkin() -> None:
     assert checkin.gradient == b"\x01\0\0\0\xfe\xff\xff\xff"
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_every_field_is_required(name: str) -> None:
-    document = {key: value for key, value in GOOD.items() if key != name}
-    with pytest.raises(msgspec.ValidationError, match=f"missing required field `{name}`"):
-        msgspec.json.decode(json.dumps(document), type=NoisyCheckin)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("id", "short"),
-        ("id", "a" * 65),
         ("id", "a" * 16 + "\n"),
         ("id", "\n" + "a" * 16),
         ("id", "a" * 16 + "\n" + "a" * 16),
         ("id", "../../../../etc/p"),
-        ("version", -1),
-        ("version", 1.5),
-        ("version", "7"),
-        ("terms", "0" * 63),
-        ("terms", "A" * 64),
         ("terms", "0" * 64 + "\n"),
         ("terms", "0" * 64 + "\r"),
-        ("samples", 0),
-        ("samples", 1_000_001),
-        ("heldout", -1),
-        ("errors", 2**31),
-        ("errors", -(2**31)),
-        ("errors", 0.5),
-        ("labels", [2**31]),
         ("labels", [0] * 1001),
-        ("labels", [None]),
-        ("grid", -1001),
-        ("grid", 1001),
-        ("gradient", "not base64!"),
-        ("gradient", [1, 2]),
         ("samples_raw", [[0.1, 0.2]]),
-        ("x", [0.1]),
     ],
 )
 def test_refuses(name: str, value: Any) -> None:
+    """Every other wrong value is sent to a server, in `tests/server/http/test_bad_input.py`."""
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(json.dumps({**GOOD, name: value}), type=NoisyCheckin)
-
-
-@pytest.mark.parametrize("literal", ["NaN", "Infinity", "1e999", "-1e999"])
-def test_refuses_numbers_that_are_not(literal: str) -> None:
-    text = json.dumps(GOOD).replace('"errors": -3', f'"errors": {literal}')
-    assert literal in text
-    with pytest.raises(msgspec.DecodeError):
-        msgspec.json.decode(text, type=NoisyCheckin)
 
 
 def test_enrol_refuses_unknown_fields_and_answers_may_grow() -> None:

@@ -77,24 +77,16 @@ def test_all_wrong_fields_are_named_at_once(bench: Bench) -> None:
 
 IMPLAUSIBLE: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("version", 4, "future-version", ("at most 3", "found 4")),
-    ("version", 2**63, "future-version", ("at most 3",)),
     ("version", 10**30, "future-version", ("at most 3",)),
     ("terms", "0" * 64, "terms-changed", ("0" * 64,)),
     ("samples", 2, "too-few-samples", ("at least 3", "found 2")),
     ("samples", 31, "too-many-samples", ("at most 30", "found 31")),
     ("heldout", 1, "wrong-heldout", ("must be 0 of 3", "found 1")),
-    ("labels", [], "wrong-size", ("3 counts", "found 0")),
     ("labels", [1, 2], "wrong-size", ("3 counts", "found 2")),
-    ("labels", [1, 2, 3, 4], "wrong-size", ("3 counts", "found 4")),
-    ("gradient", "", "wrong-size", ("12 int32", "found 0 bytes")),
-    ("gradient", "AAAA", "wrong-size", ("12 int32", "found 3 bytes")),
     ("gradient", "AAAA" * 15, "wrong-size", ("48 bytes", "found 45 bytes")),
     ("gradient", "AAAA" * 17, "wrong-size", ("48 bytes", "found 51 bytes")),
     ("grid", 0, "wrong-grid", ("for 3 samples", "found 0")),
-    ("grid", -1000, "wrong-grid", ("found -1000",)),
-    ("errors", -(10**9), "implausible", ("errors", "found -1000000000")),
     ("errors", 10**9, "implausible", ("errors", "found 1000000000")),
-    ("labels", [-(10**9), 1, 1], "implausible", ("labels", "found -1000000000")),
     ("labels", [1, 1, 10**9], "implausible", ("labels", "found 1000000000")),
 ]
 
@@ -108,32 +100,6 @@ def test_a_value_that_breaks_the_terms(
 ) -> None:
     body = changed(bench.task, field, value)
     bench.expect(lambda: bench.check_in(body), kind, *words)
-
-
-@pytest.mark.parametrize("position", [0, 11])
-@pytest.mark.parametrize("value", [-(2**31), 2**31 - 1])
-def test_an_implausible_gradient(bench: Bench, position: int, value: int) -> None:
-    """Without noise no honest value is anywhere near the ends of int32."""
-    task = make_task("noiseless", privacy__epsilon=float("inf"))
-    token = enrol(bench.wire, "noiseless")
-    gradient = bytearray(48)
-    gradient[4 * position : 4 * position + 4] = value.to_bytes(4, "little", signed=True)
-    body = checkin(task, gradient=bytes(gradient))
-    bench.expect(
-        lambda: bench.check_in(body, "noiseless", token), "implausible", "gradient", str(value)
-    )
-
-
-@pytest.mark.parametrize("heldout", [0, 2, 3])
-def test_another_number_of_heldout_samples(bench: Bench, heldout: int) -> None:
-    task = make_task("heldout", collection__heldout=0.34)
-    token = enrol(bench.wire, "heldout")
-    body = checkin(task, heldout=heldout)
-    bench.expect(
-        lambda: bench.check_in(body, "heldout", token),
-        "wrong-heldout", "must be 1 of 3", f"found {heldout}",
-    )  # fmt: skip
-    assert bench.check_in(checkin(task), "heldout", token).status == 200
 
 
 def test_a_stale_version(bench: Bench) -> None:
@@ -283,6 +249,9 @@ def test_a_chunked_body_of_the_right_size_is_welcome(bench: Bench) -> None:
 
 # Who asks
 
+ASKING = pytest.mark.parametrize(
+    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
+)
 TOKENS = {
     "none": None,
     "empty": "Bearer ",
@@ -295,9 +264,7 @@ TOKENS = {
 
 
 @pytest.mark.parametrize("header", TOKENS.values(), ids=TOKENS.keys())
-@pytest.mark.parametrize(
-    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
-)
+@ASKING
 def test_a_request_without_a_valid_token(
     bench: Bench, header: str | None, method: str, path: str
 ) -> None:
@@ -310,9 +277,7 @@ def test_a_request_without_a_valid_token(
     assert reply.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
-)
+@ASKING
 def test_a_token_of_another_task(bench: Bench, method: str, path: str) -> None:
     token = enrol(bench.wire, "other")
     # Twice: the second time the server knows the token already.
@@ -325,9 +290,7 @@ def test_a_token_of_another_task(bench: Bench, method: str, path: str) -> None:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
-)
+@ASKING
 def test_a_device_that_has_left(bench: Bench, method: str, path: str) -> None:
     token = enrol(bench.wire)
     assert bench.wire.call("DELETE", "/v1/tasks/activity/devices/me", token=token).status == 204

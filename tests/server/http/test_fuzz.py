@@ -31,6 +31,9 @@ TASKS = {
     "heldout": make_task("heldout", collection__heldout=0.34),
 }
 PEOPLE = {"people": make_directed("people", collection__evaluators=0.5)}
+HALF = settings(
+    max_examples=FUZZED // 2, database=None, suppress_health_check=list(HealthCheck), deadline=None
+)
 STREAM = "/v1/tasks/{task}/events"
 """It never ends: see `test_api`."""
 
@@ -74,12 +77,7 @@ def test_what_the_document_allows_and_does_not(schema: Any, server: Process) -> 
     with server.connected() as wire:
         devices = Devices(wire)
 
-        @settings(
-            max_examples=FUZZED // 2,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
+        @HALF
         @given(cases, st.sampled_from([*TASKS, *PEOPLE]))
         def fuzz(case: Any, task: str) -> None:
             path = case.operation.path.replace("{task}", task)
@@ -107,12 +105,7 @@ def test_checkins_that_are_almost_right(server: Process) -> None:
     with server.connected() as wire:
         devices = Devices(wire)
 
-        @settings(
-            max_examples=FUZZED // 2,
-            deadline=None,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
+        @HALF
         @given(st.data())
         def fuzz(data: st.DataObject) -> None:
             task = data.draw(st.sampled_from([*TASKS, *PEOPLE]))
