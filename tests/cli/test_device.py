@@ -1,8 +1,6 @@
 """crowdml device: a participant's whole way, against real servers."""
 
-import json
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -11,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import typer
 
@@ -190,12 +189,6 @@ def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> 
     assert "Nothing was sent yet." in quick("device", "ledger").said()
 
 
-def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
-    link = f"{server.url}/join/activity"
-    sentence = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
-    assert "a fingerprint needs an https:// address" in sentence
-
-
 def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> None:
     arguments = ("device", "join", f"{server.url}/join/naked", "--yes")
     refused = quick(*arguments)
@@ -271,13 +264,6 @@ def test_a_limit_of_nothing_is_refused(quick: Here, server: Process) -> None:
 def joined(quick: Here, server: Process) -> Here:
     quick("device", "join", f"{server.url}/join/activity", "--yes").said()
     return quick
-
-
-def test_a_csv_file(joined: Here) -> None:
-    (joined.folder / "samples.csv").write_text("a,b,c,d,label\n" + 3 * ROW + 4 * "0,0,0,1,2\n")
-    ran = Command(joined.folder)("device", "run", "--source", "samples.csv")
-    assert ran.said() == "7 samples kept, 2 check-ins answered, 1 samples in the buffer\n"
-    assert ran.err == ""
 
 
 def test_json_lines_then_standard_input(joined: Here) -> None:
@@ -467,16 +453,6 @@ def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
     assert err.endswith("… and 2 more\n")
 
 
-def test_a_broker_that_does_not_know_us(joined: Here, tmp_path: Path) -> None:
-    with broker_in(tmp_path / "broker", guarded=True) as broker:
-        source = broker.source.replace("p%40ss", "guess")
-        said = joined("device", "run", "--source", source, "--ca", broker.certificate).error()
-    assert said == (
-        f"the broker localhost:{broker.port} refused: Not authorized. Look at the user and the "
-        "password in --source."
-    )
-
-
 def test_how_to_go_on_shows_no_password(joined: Here, tmp_path: Path) -> None:
     joined("device", "limits", "--device-limit", 0.5).said()
     joined("device", "run", "--source", "-", typed=3 * ROW).said(4)
@@ -547,15 +523,9 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
     assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
 
 
-def test_nobody_answers(quick: Here, tmp_path: Path) -> None:
-    (tmp_path / "short").mkdir()
-    process = Process(tmp_path / "short")
-    create(process.database, make_task())
-    process.start()
-    try:
-        quick("device", "join", f"{process.url}/join/activity", "--yes").said()
-    finally:
-        process.kill()
+def test_nobody_answers(quick: Here) -> None:
+    with serving(Puppet()) as url:
+        quick("device", "join", f"{url}/join/activity", "--yes").said()
     ran = quick("device", "run", "--source", "-", "--wait", 0.1, typed=4 * ROW)
     assert ran.said(5).splitlines() == [
         "4 samples kept, 0 check-ins answered, 4 samples in the buffer",
@@ -629,22 +599,13 @@ def test_leaving(joined: Here, owner: Here, server: Process) -> None:
     assert [path.name for path in joined.data.iterdir()] == ["participant.account"]
 
 
-def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
-    (tmp_path / "server").mkdir()
-    process = Process(tmp_path / "server")
-    create(process.database, make_task())
-    process.start()
-    try:
-        quick("device", "join", f"{process.url}/join/activity", "--yes").said()
+def test_terms_that_changed(quick: Here) -> None:
+    puppet = Puppet()
+    puppet.model = (200, {}, msgspec.json.encode(puppet.memory.checkout("").checkout))
+    with serving(puppet) as url:
+        quick("device", "join", f"{url}/join/activity", "--yes").said()
         quick("device", "limits", "--sample-limit", 5, "--device-limit", 50).said()
-        process.stop()
-        new = make_task(privacy__epsilon=5.0)
-        with closing(sqlite3.connect(process.file)) as database, database:
-            document = {**json.loads(_document(database)), "terms": json.loads(new.terms.text)}
-            database.execute(
-                "UPDATE tasks SET document = ?, terms = ?", (json.dumps(document), new.terms.text)
-            )
-        process.start()
+        puppet.memory.terms = make_task(privacy__epsilon=5.0).terms.text
         ran = quick("device", "run", "--source", "-", typed=3 * ROW).said(7)
         assert "stopped, as the terms changed: 3 samples wait on this device" in ran
         assert "To go on: `crowdml device agree`, then" in ran
@@ -658,8 +619,6 @@ def test_terms_that_changed(quick: Here, tmp_path: Path) -> None:
         ran = quick("device", "run", "--source", "-").said()
         assert ran == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
         assert quick("device", "ledger", "--json").json()["epsilon"]["per_sample"] == 5.0
-    finally:
-        process.kill()
 
 
 def test_terms_that_change_while_they_are_read(
@@ -695,11 +654,6 @@ def _pinned(command: Here) -> str:
     with closing(DeviceStore(file)) as store:
         assert store.identity is not None
         return store.identity.terms
-
-
-def _document(database: sqlite3.Connection) -> str:
-    ((document,),) = database.execute("SELECT document FROM tasks").fetchall()
-    return str(document)
 
 
 # Which device

@@ -173,20 +173,3 @@ def test_a_real_direction_has_the_same_law(length: float, fast: bool) -> None:
     steps = np.sort(place[:N]) + 1.0
     largest = np.abs(np.arange(1, N + 1) / N - (steps - np.arange(1, N + 1)) / N).max()
     assert largest < math.sqrt(math.log(2 / RARE) / N)
-
-
-def test_without_noise_it_is_what_is_told_on_average() -> None:
-    stand_in = mechanism_of(learning_of(1.0)).stand_in(noisy=False)
-    rng, nothing = np.random.default_rng(0), np.zeros(2)
-    np.testing.assert_allclose(stand_in.hide(2.0 * U, 1, nothing, rng), S * U)
-    np.testing.assert_allclose(stand_in.hide(0.1 * U, 1, nothing, rng), 0.1 * U)
-    assert (stand_in.hide(0.0 * U, 1, nothing, rng) == 0).all()
-    assert stand_in.noise_energy == 0
-
-
-def test_a_gradient_of_nothing_is_a_normal_vector() -> None:
-    stand_in = mechanism_of(learning_of(1.0)).stand_in(noisy=True)
-    rng = np.random.default_rng(0)
-    found = stand_in.hide(np.zeros(SIZE), 1, np.array([3.0, 0.4]), rng)
-    assert np.isfinite(found).all()
-    assert 0.5 < found.std() / stand_in.scale(1) < 1.5

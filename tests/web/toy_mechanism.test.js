@@ -38,7 +38,6 @@ async function contributed() {
 
 const { SIGN } = await contributed();
 const TRUTHFUL = "0";
-const UNTRUTHFUL = String(2n ** 64n - 1n);
 const CHECKINS = 4;
 const SIZE = 192;
 const w = new Float64Array(SIZE);
@@ -92,25 +91,6 @@ test("its terms are parsed, and others are refused", () => {
     { model: { clip: 1 } },
   ]) {
     assert.throws(() => Terms.parse(terms(wrong)), InvalidTask, JSON.stringify(wrong));
-  }
-});
-
-test("a check-in says one sign, of the coordinate that its place names", async () => {
-  const { seed } = await placeOf(agreement.termsSha256, "ana", 1);
-  for (const [first, coin, sign] of /** @type {const} */ ([
-    [0, TRUTHFUL, 1], [2 ** 53 - 1, TRUTHFUL, 0], [0, UNTRUTHFUL, 0], [2 ** 53 - 1, UNTRUTHFUL, 1],
-  ])) { // prettier-ignore
-    const chance = new GivenChance({}, [first, coin, 0], "id");
-    const { message, truth } = await checkIn(new Ledger(), chance);
-    const { termsSha256 } = agreement;
-    assert.deepEqual(message, { id: "id", version: 3, terms: termsSha256, number: 1, sign });
-    assert.equal(chance.left, 0);
-    const { coordinate, u, chance: odds, likely, unlikely } = /** @type {any} */ (truth);
-    assert.equal(coordinate, seed[0] % SIZE);
-    // At w = 0 a gradient is x·(1/3 − [y = k]): label 1 pulls one way, the two others the other.
-    const pull = Math.floor(coordinate / 64) === 1 ? -2 : 1;
-    assert.ok(Math.abs(u - pull / Math.hypot(1, 1, 2) / 8) < 1e-12);
-    assert.ok(odds > unlikely && odds < likely && likely <= unlikely * Math.exp(6 / CHECKINS));
   }
 });
 

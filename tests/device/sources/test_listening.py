@@ -134,12 +134,6 @@ def test_what_was_retained_is_no_news(device: Device, mosquitto: Mosquitto) -> N
     assert kept(device) == [0.1]
 
 
-def test_equal_messages_are_two_samples(device: Device, mosquitto: Mosquitto) -> None:
-    subscribe(device, mosquitto)
-    mosquitto.publish(sample(0.1), sample(0.1))
-    listener(device, mosquitto).until(lambda: device.n_samples == 2)
-
-
 def mute(told: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its acknowledgements never arrive."""
     monkeypatch.setattr(told.broker._client, "ack", lambda number, qos: None)

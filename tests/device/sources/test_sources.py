@@ -35,12 +35,6 @@ def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
     assert list(read_source(str(file), LABELS)) == SAMPLES
 
 
-def test_json_lines(tmp_path: Path) -> None:
-    file = tmp_path / "samples.jsonl"
-    file.write_text('{"x": [0.5, 0.25], "y": "walk"}\n\n{"x": [0.125, -0.5], "y": 0}\n')
-    assert list(read_source(str(file), LABELS)) == SAMPLES
-
-
 @pytest.mark.parametrize(
     "text",
     ["0.5,0.25,walk\n0.125,-0.5,still\n",
@@ -102,12 +96,6 @@ def test_a_bad_json_line_is_named(line: str) -> None:
     assert isinstance(found, InvalidSample)
     assert str(found).startswith("line 2: ")
     assert before == after == ([1.0], 1.0)
-
-
-def test_the_samples_around_a_bad_line_are_read() -> None:
-    first, bad, second = read_csv(["0.5,0.25,walk", "oops,1,1", "0.125,-0.5,still"], LABELS)
-    assert [first, second] == SAMPLES
-    assert isinstance(bad, InvalidSample)
 
 
 @pytest.mark.parametrize("source", ["mqtt://host/topic", "missing.csv", "/"])

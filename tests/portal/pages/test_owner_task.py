@@ -5,11 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import onnxruntime
 import pytest
 
-from crowdml.learnt import read_model
 from crowdml.portal.pages.owner.session import csrf_token
 from crowdml.portal.pages.owner.task_page import Invite
 from crowdml.protocol import EDITABLE
@@ -47,9 +44,8 @@ CHANGES: dict[str, dict[str, Any]] = {
         "stop__samples": 3,
         "stop__devices": 1,
     },
-    "weights": {"model__intercept": True, "features__count": 6},
+    "weights": {},
     "people": {"privacy__mechanism": "direction", "privacy__epsilon": 4.0},
-    "number": {"target__labels": None, "model__kind": "ridge", "model__clip": 1.0},
 }
 TASKS = {name: make_task(name, **changes) for name, changes in CHANGES.items()}
 TABLES = ("tasks", "devices", "actions", "invites", "sessions")
@@ -391,33 +387,17 @@ def test_pages_can_be_read_by_everyone(owner: Browser) -> None:
         assert len(regions) == page.count("<table>")
 
 
-@pytest.mark.parametrize("task", ["weights", "number"])
-def test_the_exported_model_predicts_as_the_model_does(owner: Browser, task: str) -> None:
-    token = enrol(owner.wire, task)
-    for seed in range(5):
-        assert send(owner, task, token, seed).status == 200
-    page = owner.get(f"/owner/tasks/{task}").body.decode()
-    files: dict[str, Reply] = {}
+def test_a_model_is_offered_in_every_format_with_its_card(owner: Browser) -> None:
+    assert send(owner, "weights", enrol(owner.wire, "weights")).status == 200
+    page = owner.get("/owner/tasks/weights").body.decode()
     for kind in ("npz", "json", "onnx"):
-        address = f"/v1/tasks/{task}/export?format={kind}"
+        address = f"/v1/tasks/weights/export?format={kind}"
         assert f'href="{address}"' in page
-        files[kind] = owner.get(address)
-        assert "attachment" in files[kind].headers["content-disposition"]
-    rng = np.random.default_rng(4)
-    x = rng.dirichlet(np.ones(TASKS[task].terms.features.count), size=50).astype(np.float32)
-    expected = [read_model(files[kind].body, kind).predict(x) for kind in ("npz", "json")]
-    assert len(set(expected[0].tolist())) > 1
-    np.testing.assert_array_equal(*expected)
-    session = onnxruntime.InferenceSession(files["onnx"].body)
-    found = session.run(None, {"X": x})[0].ravel()
-    if TASKS[task].terms.n_classes:
-        np.testing.assert_array_equal(found, expected[0])
-    else:
-        np.testing.assert_allclose(found, expected[0], rtol=1e-6)
-    card = owner.get(f"/tasks/{task}/card.md")
-    assert f'href="/tasks/{task}/card.md"' in owner.get(f"/tasks/{task}").body.decode()
+        assert "attachment" in owner.get(address).headers["content-disposition"]
+    card = owner.get("/tasks/weights/card.md")
+    assert 'href="/tasks/weights/card.md"' in owner.get("/tasks/weights").body.decode()
     assert (card.status, card.headers["content-type"]) == (200, "text/markdown; charset=utf-8")
-    assert f"\n# {TASKS[task].title}\n" in card.body.decode()
+    assert f"\n# {TASKS['weights'].title}\n" in card.body.decode()
 
 
 def test_a_model_that_is_not_there_is_not_offered(owner: Browser) -> None:

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from crowdml.errors import InvalidInput
 from crowdml.optim import pilot_reach, signal_ratio
 from crowdml.privacy import rho_of
-from crowdml.protocol import MECHANISMS, Task
+from crowdml.protocol import MECHANISMS
 from crowdml.simulation import Crowd, Learning, Plan, StartPoint, uniform_delay
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.rule import Rule, make_model, make_stand_in
 from crowdml.simulation.trial import prepare, run_trial
 from crowdml.types import Array
+from tests.servers import make_task
 from tests.simulation.toy import classes, numbers
 
 SGD = [("sgd", "sqrt"), ("sgd", "constant"), ("sgd", "inverse")]
@@ -253,23 +255,6 @@ def test_a_clip_suits_the_planned_rate_or_is_the_models_bound() -> None:
     )
 
 
-TASK = """
-name = "same"
-title = "The same"
-objective = "As in the simulation."
-owner = "Jane Doe"
-contact = "jane@example.org"
-purpose = "a free app"
-sensors = "None."
-features = {{ count = 7 }}
-target = {{ labels = ["a", "b", "c"] }}
-model = {{ kind = "softmax", regularization = 0.01 }}
-privacy = {{ mechanism = "{mechanism}", epsilon = 2.0 }}
-collection = {{ batch = 3{more} }}
-stop = {{ updates = {updates} }}
-"""
-
-
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     """The same mechanism, but for what is spent on counts; the same rate for the same noise."""
@@ -277,12 +262,16 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
     learning = Learning(mechanism=mechanism, epsilon=2.0, regularization=0.01, radius=1000.0)
     schedule = prepare(data, crowd, np.random.default_rng(0))
     rule = Rule.of(learning, data, schedule)
-    more = (
-        f", checkins = {schedule.checkins}, evaluators = 0, counters = 0"
-        if mechanism == "direction"
-        else ""
-    )
-    task = Task.from_toml(TASK.format(mechanism=mechanism, more=more, updates=schedule.n_checkins))
+    whole: dict[str, Any] = {
+        "collection__checkins": schedule.checkins,
+        "collection__evaluators": 0,
+        "collection__counters": 0,
+    }
+    task = make_task(
+        features__count=7, model__regularization=0.01, privacy__mechanism=mechanism,
+        privacy__epsilon=2.0, optimizer__c=None, optimizer__rate=None, collection__buffer=None,
+        stop__updates=schedule.n_checkins, **whole if mechanism == "direction" else {},
+    )  # fmt: skip
     theirs = task.terms.mechanism()
     if mechanism == "direction":
         assert rule.stand_in.mechanism == theirs

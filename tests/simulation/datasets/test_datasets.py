@@ -60,10 +60,6 @@ def test_unknown_features() -> None:
         load_activity("fft")
 
 
-def test_digits() -> None:
-    check_dataset(load_digits())
-
-
 def test_names() -> None:
     assert load_dataset("activity").x_train.shape == (6474, 12)
     with pytest.raises(InvalidInput, match=r"activity, air, .* or a path .* found 'iris'"):
@@ -81,13 +77,6 @@ def test_on_label_change_is_the_rule() -> None:
         last[who] = label
     assert on_label_change(y, person).tolist() == expected
     assert on_label_change(y[:0], person[:0]).tolist() == []
-
-
-def test_on_label_change_in_the_package_data() -> None:
-    data = load_activity()
-    kept = on_label_change(data.y_train, data.person)
-    assert set(data.person[kept]) == set(data.person)
-    assert len(kept) < 100
 
 
 def test_scaling_of_constant_columns() -> None:
