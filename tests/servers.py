@@ -72,7 +72,7 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
     }
     for key, value in changes.items():
         table, _, name_ = key.partition("__")
-        tables[table][name_] = value
+        tables[table][name_.replace("__", ".")] = value
     return Task.from_toml("\n".join(_toml(tables)), start=start)
 
 

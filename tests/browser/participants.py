@@ -1,6 +1,5 @@
 """People who take part with a phone: its page, its motion, what it sends and what it keeps."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,7 @@ from playwright.sync_api import CDPSession, Locator, Page, Request, expect
 from crowdml.protocol import Task
 from tests.browser.looking import barriers, fits, show_all
 from tests.browser.portals import Portal
-from tests.servers import PATIENCE
+from tests.servers import PATIENCE, make_task
 from tests.web.pages import version
 
 __all__ = ["Participant", "inspect", "phone_task", "running"]
@@ -51,53 +50,28 @@ HIDE = """(hidden) => {
 }"""
 
 
-def phone_task(name: str = "moving", start: Any = None, **changes: Any) -> Task:
-    """A task for phones with samples in quick succession; `table__key=value` changes a line.
-
-    `start` is the `Start` that its line `model.start` stands for.
-    """
-    tables: dict[str, dict[str, Any]] = {
-        "": {
-            "name": name,
-            "title": "What is the owner of this phone doing?",
-            "objective": "Tell sitting, walking and jogging apart from a phone's movement.",
-            "owner": "Jane Doe, Example University",
-            "contact": "study@example.org",
-            "purpose": "A free app that counts steps.",
-            "sensors": "Accelerometer, 50 readings a second, in windows of 16.",
-        },
-        "features": {"count": 9, "description": "Spectrum of the acceleration's length."},
-        "features.sensor": {"kind": "motion", "rate": 50.0, "window": 16, "every": 0.1},
-        "target": {"labels": ["Still", "Walking", "Jogging"]},
-        "model": {"kind": "softmax"},
-        "privacy": {"mechanism": "laplace", "epsilon": 1.0},
-        "collection": {"batch": 5, "buffer": 40},
-        "optimizer": {"c": 1.0},
-        "enrolment": {"checkins_per_minute": 1e6},
+def phone_task(name: str = "moving", **changes: Any) -> Task:
+    """A task for phones with samples in quick succession; changes are those of `make_task`."""
+    usual: dict[str, Any] = {
+        "__title": "What is the owner of this phone doing?",
+        "__objective": "Tell sitting, walking and jogging apart from a phone's movement.",
+        "__owner": "Jane Doe, Example University",
+        "__contact": "study@example.org",
+        "__purpose": "A free app that counts steps.",
+        "__sensors": "Accelerometer, 50 readings a second, in windows of 16.",
+        "features__count": 9,
+        "features__description": "Spectrum of the acceleration's length.",
+        "features__sensor__kind": "motion",
+        "features__sensor__rate": 50.0,
+        "features__sensor__window": 16,
+        "features__sensor__every": 0.1,
+        "target__labels": ["Still", "Walking", "Jogging"],
+        "collection__batch": 5,
+        "collection__buffer": 40,
+        "optimizer__c": 1.0,
+        "stop__updates": None,
     }
-    for key, value in changes.items():
-        table, _, line = key.rpartition("__")
-        entries = tables.setdefault(table.replace("__", "."), {})
-        entries[line] = value
-    return Task.from_toml(
-        "\n".join(
-            text
-            for table, entries in tables.items()
-            for text in (
-                f"[{table}]" if table else "",
-                *(
-                    f"{line} = {_toml(value)}"
-                    for line, value in entries.items()
-                    if value is not None
-                ),
-            )
-        ),
-        start=start,
-    )
-
-
-def _toml(value: Any) -> str:
-    return "inf" if value == float("inf") else json.dumps(value)
+    return make_task(name, **(usual | changes))
 
 
 class Participant:

@@ -23,7 +23,6 @@ __all__ = [
     "gallery",
     "populate",
     "portals",
-    "sensor_task",
 ]
 
 
@@ -128,43 +127,6 @@ class Crowd:
         return checkin(self.task, seed=self.sent, **sums)
 
 
-def sensor_task(name: str, **changes: Any) -> Task:
-    """A task whose features a phone's browser makes by itself."""
-    lines = {"transform": '"spectrum"', "rate": "20.0", "window": "64", "first_bin": "0.1"}
-    sensor = "\n".join(f"{key} = {value}" for key, value in (lines | changes).items())
-    return Task.from_toml(
-        f"""
-        name = "{name}"
-        title = "How does its owner carry the phone?"
-        objective = "Tell a pocket from a hand by the way a phone moves."
-        owner = "Example University"
-        contact = "study@example.org"
-        purpose = "A free app that knows how it is carried."
-        sensors = "Accelerometer, 20 readings a second, in windows of 3.2 seconds."
-        [features]
-        count = 33
-        description = "Spectrum of the acceleration's magnitude."
-        [features.sensor]
-        kind = "motion"
-        {sensor}
-        [target]
-        labels = ["pocket", "hand"]
-        [model]
-        kind = "softmax"
-        [privacy]
-        mechanism = "laplace"
-        epsilon = 3.0
-        [collection]
-        batch = 20
-        buffer = 200
-        [optimizer]
-        c = 1.0
-        [enrolment]
-        checkins_per_minute = 1e6
-        """
-    )
-
-
 def gallery() -> list[Task]:
     """Tasks that differ in whatever changes a page; `populate` says how far each of them is."""
     return [
@@ -223,7 +185,25 @@ def gallery() -> list[Task]:
         ),
         make_task("new", __title="A task without check-ins"),
         make_task("club", __title="A task for invited devices", enrolment__mode="invite"),
-        sensor_task("pocket"),
+        make_task(
+            "pocket",
+            __title="How does its owner carry the phone?",
+            __objective="Tell a pocket from a hand by the way a phone moves.",
+            __owner="Example University",
+            __contact="study@example.org",
+            __purpose="A free app that knows how it is carried.",
+            __sensors="Accelerometer, 20 readings a second, in windows of 3.2 seconds.",
+            features__count=33,
+            features__description="Spectrum of the acceleration's magnitude.",
+            features__sensor__kind="motion",
+            features__sensor__first_bin=0.1,
+            target__labels=["pocket", "hand"],
+            privacy__epsilon=3.0,
+            collection__batch=20,
+            collection__buffer=200,
+            optimizer__c=1.0,
+            stop__updates=None,
+        ),
     ]
 
 

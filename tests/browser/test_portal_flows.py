@@ -73,15 +73,6 @@ def test_whoever_ended_it_nobody_can_join(desktop: Page) -> None:
         expect(desktop.get_by_role("link", name="Take part")).to_have_count(0)
 
 
-def test_a_task_without_noise_says_so_everywhere(desktop: Page) -> None:
-    for path in ("/tasks/open-data", "/tasks/open-data/join"):
-        desktop.goto(path)
-        expect(desktop.locator(".warning")).to_contain_text("THIS TASK IS NOT PRIVATE.")
-    expect(desktop.locator("pre").first).to_contain_text("--accept-no-privacy")
-    desktop.goto("/tasks/walking")
-    expect(desktop.locator(".warning")).to_have_count(0)
-
-
 CLAIMS = {
     "en-GB": r"nois|\bhid(e|es|ing|den)\b|\bsure\b|\b(strong|moderate|weak)\b|privacy:",
     "de-DE": r"rausch|verb[ei]rg|versteck|\bsicher\b|\b(stark|schwach)\b|privatsphäre:",

@@ -452,16 +452,3 @@ def test_every_check_in_has_its_number_and_its_role(
         assert FIELDS[event.role] in message
     assert look(page)["ended"] == look(other)["ended"] == ALL_MADE
     assert run(page, "return (await device.ledger()).epsilonSpent;") == pytest.approx(4)
-
-
-@pytest.mark.parametrize("options", [{"privacy__mechanism": "gaussian"}], indirect=True)
-def test_gaussian_check_ins_cost_less_together(profile: Tabs, page: Page, server: Portal) -> None:
-    run(page, JOIN)
-    assert run(page, "return fill(9);").count("checked in") == 3
-    one, three = run(page, """
-        const { epsilonPerSample, epsilonSpent } = await device.ledger();
-        return [epsilonPerSample, epsilonSpent];
-    """)  # fmt: skip
-    assert one == pytest.approx(1.0)
-    assert one < three < 2 * one
-    assert version(server, profile.task) == 3, "the server finds them plausible"
