@@ -1,7 +1,14 @@
 """Which tests run in the same process, where several share the work; and how long examples take."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.servers import Start
 
 # A busy machine is slow, and that is not a fault of what is tested.
 settings.register_profile(
@@ -11,6 +18,15 @@ settings.load_profile("steady")
 
 SHARED = {"found": "reproduction", "portal": "portal"}
 """What takes long to make once for all tests that look at it."""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> "Iterator[Start]":
+    """Servers that a test may kill and start again."""
+    from tests.servers import starter
+
+    with starter(tmp_path) as start:
+        yield start
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command, Here, soon
+from tests.cli.command import Command, Here
 from tests.servers import PATIENCE, Wire, create, free_port, make_task
 
 
@@ -64,21 +64,6 @@ def test_a_certificate_of_its_own(crowdml: Command) -> None:
         der = ssl.PEM_cert_to_DER_cert(pem)
         assert hashlib.sha256(der).hexdigest() == printed[1]
         assert (crowdml.folder / "place" / "crowdml-cert.pem").exists()
-
-
-def test_a_running_server_notices_what_an_owner_does(crowdml: Command, quick: Here) -> None:
-    port = free_port()
-    crowdml.changes = quick.changes
-    crowdml.changes["CROWDML_DATABASE"] = f"sqlite:///{crowdml.folder / 'crowd.db'}"
-    with serving(crowdml, "--port", port) as process, closing(Wire(port)) as wire:
-        assert line(process) == f"listening on http://127.0.0.1:{port}"
-        assert wire.get("/v1/tasks").json() == {"tasks": []}
-        text = quick("task", "new", "steps").said().replace('"Say ', '"We say ')
-        (crowdml.folder / "task.toml").write_text(text)
-        quick("task", "create", "task.toml").said()
-        assert soon(lambda: wire.get("/v1/tasks/steps").status == 200)
-        quick("task", "pause", "steps").said()
-        assert soon(lambda: wire.get("/v1/tasks/steps").json()["state"] == "paused")
 
 
 def test_a_token_for_the_metrics(crowdml: Command) -> None:

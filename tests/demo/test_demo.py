@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import math
 from pathlib import Path
 from typing import Any
 
@@ -124,28 +123,12 @@ def introduction(demo: Demo, task: Task, data: Dataset) -> str:
     return console.export_text()
 
 
-def test_what_is_said_about_whole_people() -> None:
-    data = load_activity(features="demo")
-    task = demo_task("activity", "direction", 4.0, deal(data, 108))
-    said = introduction(Demo(), task, data)
-    assert "108 devices hold 6,474 samples of 18 people; each checks in once, with 52" in said
-    assert "NOT PRIVATE" not in said
-
-
 def test_what_is_said_about_samples() -> None:
     data = load_digits()
     task = demo_task("digits", "gaussian", 4.0, deal(data, 60))
     said = introduction(Demo("digits", "gaussian", devices=60), task, data)
     assert "each checks in every 14 samples, and uses each once" in said
     assert "people" not in said
-
-
-def test_what_is_said_without_noise() -> None:
-    data = load_digits()
-    task = demo_task("digits", "laplace", math.inf, deal(data, 108))
-    assert "THIS TASK IS NOT PRIVATE. It sends numbers from which" in introduction(
-        Demo("digits", "laplace", math.inf), task, data
-    )
 
 
 @pytest.mark.parametrize("name", ["activity", "digits"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crowdml.cli.task_start import read_named_start
-from crowdml.device import Device, Outcome, Waiting
+from crowdml.device import Device, Outcome
 from crowdml.learnt import write_start
 from crowdml.privacy import Limits
 from crowdml.protocol import Task
@@ -15,7 +15,7 @@ from crowdml.server.operation.backup import back_up, restore
 from tests.integration.crowd import log_of
 from tests.protocol.files import task_file
 from tests.protocol.starts import make_start
-from tests.servers import Start, make_directed, make_task, recompute
+from tests.servers import Process, Start, make_directed, make_task, recompute
 
 LIMITS = Limits(1e9, 1e9)
 PILOT: dict[str, str | None] = {
@@ -26,6 +26,18 @@ PILOT: dict[str, str | None] = {
     "optimizer.rate": None,
     "enrolment.checkins_per_minute": "1e6",
 }
+
+
+def joined(stack: ExitStack, server: Process, folder: Path, n: int) -> list[Device]:
+    return [
+        stack.enter_context(
+            Device.join(
+                server.url, "activity", file=folder / str(i), limits=LIMITS,
+                fingerprint=server.fingerprint, accept_no_privacy=True,
+            )
+        )
+        for i in range(n)
+    ]  # fmt: skip
 
 
 def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> None:
@@ -41,15 +53,7 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
     )  # fmt: skip
     server = start(task, tls="self-signed")
     with ExitStack() as stack:
-        devices = [
-            stack.enter_context(
-                Device.join(
-                    server.url, "activity", file=tmp_path / str(i), limits=LIMITS,
-                    fingerprint=server.fingerprint, accept_no_privacy=True,
-                )
-            )
-            for i in range(3)
-        ]  # fmt: skip
+        devices = joined(stack, server, tmp_path, 3)
         outcomes = {
             device.add(np.eye(3)[i % 3], i % 3) for i in range(210) for device in devices
         }  # fmt: skip
@@ -75,15 +79,7 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
     )
     server = start(task, tls="self-signed", snapshot_every=13)
     with ExitStack() as stack:
-        devices = [
-            stack.enter_context(
-                Device.join(
-                    server.url, "activity", file=tmp_path / str(i), limits=LIMITS,
-                    fingerprint=server.fingerprint, accept_no_privacy=True,
-                )
-            )
-            for i in range(6)
-        ]  # fmt: skip
+        devices = joined(stack, server, tmp_path, 6)
         for i in range(100):
             outcomes = {device.add(np.eye(3)[i % 3], i % 3) for device in devices}
         assert outcomes == {Outcome.CHECKED_IN}
@@ -110,38 +106,6 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
         statistics["error"]["value"] == fold.learning.totals.errors / fold.learning.totals.evaluated
     )
     assert fold.model.predict(fold.learnt, np.eye(3)).tolist() == [0, 1, 2]
-
-
-def test_an_outage_of_the_real_server(start: Start, tmp_path: Path) -> None:
-    server = start(make_task())
-    patience = Waiting(base=0.0)
-    with Device.join(server.url, "activity", file=tmp_path / "device", waiting=patience) as device:
-        assert [device.add(np.eye(4)[0], 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
-        server.kill()
-        outcomes = [device.add(np.eye(4)[0], 0) for _ in range(11)]
-        assert outcomes == [Outcome.COLLECTED] * 2 + [Outcome.WAITING] * 9
-        server.start()
-        assert device.sync() is Outcome.CHECKED_IN
-        assert [entry.samples for entry in log_of(server)] == [3, 11]
-        assert len(device.ledger.events) == 2
-        device.leave()
-    assert not (tmp_path / "device").exists()
-
-
-def test_an_owner_stops_the_task(start: Start, tmp_path: Path) -> None:
-    server = start(make_task())
-    with Device.join(server.url, "activity", file=tmp_path / "device") as device:
-        assert [device.add(np.eye(4)[0], 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
-        with server.store() as store:
-            store.set_task_state("activity", "stopped")
-        # Until the server has noticed, check-ins are still welcome.
-        for _ in range(2000):
-            if device.add(np.eye(4)[0], 0) is Outcome.ENDED:
-                break
-        assert device.ended
-        spent = len(device.ledger.events)
-        assert device.add(np.eye(4)[0], 0) is Outcome.ENDED
-        assert len(device.ledger.events) == spent
 
 
 def test_a_crowd_goes_on_from_a_pilot_and_the_next_task_from_the_crowd(

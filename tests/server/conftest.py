@@ -13,14 +13,12 @@ from tests.postgres import Postgres, running_postgres
 from tests.server.refusing import Bench
 from tests.servers import (
     Process,
-    Start,
     Wire,
     checkin,
     create,
     enrol,
     make_directed,
     make_task,
-    starter,
 )
 
 
@@ -42,7 +40,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_directed("people", collection__evaluators=0.3, collection__counters=0.3),
         make_directed("numbers", model__kind="ridge", target__labels=None),
         make_task("heldout", collection__heldout=0.34),
-        make_task("noiseless", privacy__epsilon=float("inf")),
         make_task("private", enrolment__mode="invite"),
         make_task("prompt", enrolment__max_staleness=1),
         make_task("short", stop__updates=1),
@@ -67,12 +64,6 @@ def bench(server: Process) -> Iterator[Bench]:
         for seed in range(3):
             assert bench.check_in(checkin(task, seed)).status == 200
         yield bench
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with starter(tmp_path) as start:
-        yield start
 
 
 @pytest.fixture(scope="session")

@@ -242,30 +242,6 @@ def test_signing_out_ends_the_session(portal: Portal) -> None:
         assert browser.get("/owner").status == 303
 
 
-def test_a_session_ends_after_twelve_hours(portal: Portal) -> None:
-    with portal.owner() as browser:
-        with closing(sqlite3.connect(portal.file)) as database, database:
-            database.execute("UPDATE sessions SET expires_at = expires_at - 12 * 3600 + 60")
-        assert browser.get("/owner").status == 200
-        with closing(sqlite3.connect(portal.file)) as database, database:
-            database.execute("UPDATE sessions SET expires_at = expires_at - 60")
-        assert browser.get("/owner").status == 303
-
-
-def test_a_new_password_and_a_removal_end_sessions(portal: Portal) -> None:
-    for removed in (False, True):
-        with portal.owner() as browser:
-            assert browser.get("/owner").status == 200
-            with portal.store() as store:
-                if removed:
-                    store.accounts.remove(NAME)
-                else:
-                    store.accounts.add(NAME, PASSWORD)
-            assert browser.get("/owner").status == 303
-            assert browser.post("/owner/sign-out", {}).headers["location"] == "/owner/sign-in"
-    portal.add_owner()
-
-
 def test_a_forged_sign_in_is_refused(portal: Portal) -> None:
     forged = [
         {"Origin": "https://evil.example"},
