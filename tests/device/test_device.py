@@ -440,6 +440,19 @@ def test_terms_of_another_task_cannot_be_agreed_to(
         device.agree(terms_hash(transport.terms))
 
 
+def test_a_letter_under_old_terms_is_not_sent_for_ever(
+    device: Device, transport: MemoryTransport
+) -> None:
+    transport.before = [Unreachable("no network")]
+    fill(device, 3)
+    transport.terms = make_task(privacy__epsilon=0.5).terms.text
+    assert device.sync() is Outcome.TERMS
+    device.agree(terms_hash(transport.terms))
+    fill(device, 3)
+    assert [message.terms for message in transport.messages][-1] == terms_hash(transport.terms)
+    assert not device.pending
+
+
 # A server that means no good
 
 

@@ -137,16 +137,6 @@ def test_answers_are_remembered(store: DeviceStore) -> None:
     assert store.ledger.events == (EVENT,)
 
 
-def test_another_process_is_seen(store: DeviceStore, file: Path) -> None:
-    """Two stores on one file: what one of them takes, the other must know to be gone."""
-    with closing(DeviceStore(file)) as other:
-        fill(store, 1.0, 2.0)
-        fill(other, 3.0)
-        assert store.n_samples == other.n_samples == 3
-        assert release(other)[1].tolist() == [1.0, 2.0, 3.0]
-        assert store.n_samples == other.n_samples == 0
-
-
 def test_samples_are_kept_exactly(store: DeviceStore) -> None:
     x = np.array([0.1, -1e-300])
     store.add(x, 1 / 3, most=99)

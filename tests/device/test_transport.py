@@ -13,10 +13,9 @@ import pytest
 
 from crowdml.checks.transports import check_transport
 from crowdml.device import Device, HttpTransport, Outcome
-from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
+from crowdml.errors import InvalidInput, Unreachable, Untrusted
 from crowdml.protocol import Enrol
 from crowdml.server.operation.certificate import certificate_fingerprint, self_signed
-from tests.device.puppet import Puppet, serving
 from tests.servers import PATIENCE, Start, free_port, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
@@ -215,22 +214,3 @@ def test_a_fingerprint_needs_tls(tmp_path: Path) -> None:
         Device.join(
             "http://127.0.0.1:1", "activity", file=tmp_path / "device", fingerprint="0" * 64
         )
-
-
-# A server that means no good
-
-
-def test_a_refusal_keeps_its_words() -> None:
-    puppet = Puppet()
-    puppet.checkin = (
-        409, {},
-        b'{"type": "urn:crowdml:problem:stale-version", "detail": "too old", "version": 7}',
-    )  # fmt: skip
-    with (
-        serving(puppet) as url,
-        closing(HttpTransport(url, "activity")) as transport,
-        pytest.raises(Rejected, match="too old") as caught,
-    ):
-        transport.checkin("t", b"{}")
-    assert (caught.value.kind, caught.value.status) == ("stale-version", 409)
-    assert caught.value.extra["version"] == 7

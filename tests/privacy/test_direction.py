@@ -436,10 +436,7 @@ def test_responses_are_read_without_bias(epsilon: float, n_classes: int) -> None
     ("epsilon", "n_classes", "expected", "with_the_label"),
     [
         (1.0, 3, 0.92, 4.8),
-        (1.0, 10, 0.92, 40),
         (1.0, 40, 0.92, 565),
-        (4.0, 3, 0.019, 0.059),
-        (4.0, 10, 0.019, 0.22),
         (4.0, 40, 0.019, 1.3),
     ],
 )

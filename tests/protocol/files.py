@@ -1,6 +1,6 @@
 """Task files with chosen fields, for tests of what may stand in them."""
 
-__all__ = ["FIELDS", "REGRESSION", "task_file"]
+__all__ = ["FIELDS", "REGRESSION", "STEPS", "task_file"]
 
 FIELDS: dict[str, str] = {
     "name": '"activity"',
@@ -21,6 +21,27 @@ FIELDS: dict[str, str] = {
     "stop.updates": "1000",
 }
 """A small task with the paper's mechanism, as TOML."""
+
+STEPS = """\
+name = "steps"
+title = "Steps"
+objective = "to learn"
+owner = "Jane Doe"
+contact = "jane@example.org"
+purpose = "a free app"
+sensors = "motion"
+[features]
+count = 5
+[target]
+labels = ["a", "b"]
+[model]
+kind = "softmax"
+[privacy]
+epsilon = 4.0   # what a person loses in all
+[collection]
+batch = 7
+"""
+"""A task file as people write it, to be planned for a crowd."""
 
 REGRESSION = {"target.labels": "[]", "model.kind": '"huber"'}
 

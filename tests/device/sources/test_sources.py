@@ -38,7 +38,7 @@ def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["0.5,0.25,walk\n0.125,-0.5,still\n",
-     '{"x": [0.5, 0.25], "y": 1}\n{"x": [0.125, -0.5], "y": 0}\n'],
+     '{"x": [0.5, 0.25], "y": "walk"}\n\n{"x": [0.125, -0.5], "y": 0}\n'],
 )  # fmt: skip
 def test_standard_input_of_either_kind(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
