@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.chromium import LOOKS, Profile, Watch, launched
 from tests.browser.portals import LastingPortal, Portal, ServePortal, gallery, populate, portals
-from tests.servers import PATIENCE, create
+from tests.servers import PATIENCE, Wire, create
 
 
 class Browse(Protocol):
@@ -105,6 +105,12 @@ def phones(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
         yield portal
     finally:
         portal.kill()
+
+
+@pytest.fixture
+def wire(portal: Portal) -> Iterator[Wire]:
+    with portal.connected() as wire:
+        yield wire
 
 
 @pytest.fixture

@@ -3,23 +3,15 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from tests.browser.portals import Portal
 from tests.servers import Wire, problem_kind
 
 CHARTS = ["error", "labels", "pace", "staleness", "devices"]
 PAGE = "text/html,*/*;q=0.8"
-
-
-@pytest.fixture
-def wire(portal: Portal) -> Iterator[Wire]:
-    with portal.connected() as wire:
-        yield wire
 
 
 @pytest.mark.parametrize("name", CHARTS)

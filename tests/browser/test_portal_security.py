@@ -5,7 +5,6 @@ import hashlib
 import http.client
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -19,12 +18,6 @@ from tests.servers import PATIENCE, Wire, checkin, enrol, make_task
 PAGE = "text/html,*/*;q=0.8"
 VISITOR = "127.0.0.9"
 """An address of this machine that is not the server's own."""
-
-
-@pytest.fixture
-def wire(portal: Portal) -> Iterator[Wire]:
-    with portal.connected() as wire:
-        yield wire
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -7,33 +7,15 @@ import pytest
 
 from crowdml.protocol import Task
 from tests.cli.command import Here
+from tests.protocol.files import STEPS
 
-FILE = """\
-name = "steps"
-title = "Steps"
-objective = "to learn"
-owner = "Jane Doe"
-contact = "jane@example.org"
-purpose = "a free app"
-sensors = "motion"
-[features]
-count = 5
-[target]
-labels = ["a", "b"]
-[model]
-kind = "softmax"
-[privacy]
-epsilon = 4.0   # what a person loses in all
-[collection]
-batch = 7
-"""
 CROWD = ("--devices", 60, "--samples", 10, "--trials", 1)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "steps.toml"
-    path.write_text(FILE)
+    path.write_text(STEPS)
     return path
 
 
@@ -46,8 +28,8 @@ def test_the_contract(quick: Here, file: Path) -> None:
 
 def test_a_file_from_standard_input(quick: Here, file: Path) -> None:
     arguments = ("plan", "-", *CROWD, "--json")
-    assert quick(*arguments, typed=FILE).json() == quick("plan", file, *CROWD, "--json").json()
-    refused = quick(*arguments, "--write", typed=FILE).error()
+    assert quick(*arguments, typed=STEPS).json() == quick("plan", file, *CROWD, "--json").json()
+    refused = quick(*arguments, "--write", typed=STEPS).error()
     assert "--write needs a task file to write to, found standard input" in refused
 
 
@@ -77,14 +59,14 @@ def test_the_advice_goes_into_the_file(quick: Here, file: Path) -> None:
 
 
 def test_the_advice_leaves_line_ends_as_they_are(quick: Here, file: Path) -> None:
-    file.write_bytes(FILE.replace("\n", "\r\n").encode())
+    file.write_bytes(STEPS.replace("\n", "\r\n").encode())
     quick("plan", file, *CROWD, "--write").said()
     changed = file.read_bytes()
-    assert changed.count(b"\n") == changed.count(b"\r\n") > FILE.count("\n")
+    assert changed.count(b"\n") == changed.count(b"\r\n") > STEPS.count("\n")
 
 
 def test_a_file_of_the_papers_way_becomes_one_for_people(quick: Here, file: Path) -> None:
-    text = FILE.replace("[privacy]\n", '[privacy]\nmechanism = "laplace"\nepsilon_e = 0.2\n')
+    text = STEPS.replace("[privacy]\n", '[privacy]\nmechanism = "laplace"\nepsilon_e = 0.2\n')
     file.write_text(text.replace("batch = 7", "batch = 7\nheldout = 0.2") + "[stop]\nupdates = 9\n")
     quick("plan", file, *CROWD, "--write").said()
     assert Task.from_toml(file.read_text()).terms.promise.epsilon_per_person == 4.0
@@ -174,16 +156,16 @@ def test_wrong_wishes(
     quick: Here, file: Path, arguments: tuple[object, ...], sentence: str
 ) -> None:
     assert sentence in quick("plan", file, *CROWD, *arguments).error()
-    assert file.read_text() == FILE
+    assert file.read_text() == STEPS
 
 
 def test_a_wrong_file_is_named_by_its_fields(quick: Here, file: Path) -> None:
-    file.write_text(FILE.replace("count = 5", "count = 0"))
+    file.write_text(STEPS.replace("count = 5", "count = 0"))
     assert "features.count must be" in quick("plan", file, *CROWD).err
-    file.write_text(FILE.replace("epsilon = 4.0", 'mechanism = "laplace"\nepsilon = inf'))
+    file.write_text(STEPS.replace("epsilon = 4.0", 'mechanism = "laplace"\nepsilon = inf'))
     assert "a plan is for a task with privacy" in quick("plan", file, *CROWD).error()
 
 
 def test_a_plan_for_nobody_s_privacy_says_so(quick: Here, file: Path) -> None:
-    file.write_text(FILE.replace("epsilon = 4.0", "epsilon = 30.0"))
+    file.write_text(STEPS.replace("epsilon = 4.0", "epsilon = 30.0"))
     assert "NOT PRIVATE. It has ε = 30 for a person" in quick("plan", file, *CROWD, "--json").err

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,7 +17,7 @@ from crowdml.protocol import MISSING, Features, Sensor, Task, terms_hash
 from crowdml.protocol import fields_of as fields_of_document
 from crowdml.protocol.task_file import TaskFile
 from tests.portal.owner_browser import Portal, fields_of, text_of, wrong_inputs
-from tests.servers import create, make_task, rows
+from tests.servers import rows
 
 FORM = DEFAULTS | {
     "name": "steps",
@@ -31,15 +30,6 @@ FORM = DEFAULTS | {
     "target.labels": "Still\r\nWalking\r\n\r\n Jogging ",
 }
 XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{ 7*7 }}"
-
-
-@pytest.fixture(scope="module")
-def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    portal = Portal(tmp_path_factory.mktemp("portal"))
-    create(portal.database, make_task("activity"))
-    portal.add_owner()
-    yield portal.start()
-    assert portal.stop() == 0, portal.output
 
 
 def test_the_form_has_every_field_of_a_task_file() -> None:

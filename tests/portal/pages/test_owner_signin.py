@@ -18,15 +18,6 @@ WRONG = "This name and password do not belong together."
 TABLES = ("tasks", "devices", "actions", "invites", "sessions")
 
 
-@pytest.fixture(scope="module")
-def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    portal = Portal(tmp_path_factory.mktemp("portal"))
-    create(portal.database, make_task("activity"))
-    portal.add_owner()
-    yield portal.start()
-    assert portal.stop() == 0, portal.output
-
-
 @pytest.fixture
 def name(portal: Portal, request: pytest.FixtureRequest) -> str:
     """An owner whose attempts nobody else has used."""

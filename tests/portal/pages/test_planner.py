@@ -16,29 +16,10 @@ from crowdml.portal.pages.planner import Forecast, Planner
 from crowdml.portal.words.expectation import Expectation, PlannedCost, PlannedOption
 from crowdml.portal.words.language import speaking
 from crowdml.protocol import Task
+from tests.protocol.files import STEPS
 from tests.servers import PATIENCE
 
-TASK = """\
-name = "steps"
-title = "Steps"
-objective = "to learn"
-owner = "Jane Doe"
-contact = "jane@example.org"
-purpose = "a free app"
-sensors = "motion"
-[features]
-count = 5
-[target]
-labels = ["a", "b"]
-[model]
-kind = "softmax"
-[privacy]
-epsilon = 4.0
-[collection]
-batch = 10
-[stop]
-updates = 80
-"""
+TASK = STEPS.replace("batch = 7", "batch = 10") + "[stop]\nupdates = 80\n"
 LABELS = 'labels = ["a", "b"]'
 FOUND = """
 import json, os, sys
