@@ -65,20 +65,6 @@ def test_clear_errors(quick: Here, tmp_path: Path) -> None:
     assert quick("owner", "list").said().startswith("no owners")
 
 
-@pytest.mark.parametrize("arguments", [["add"], ["remove"], ["list", "--dance"], ["dance"]])
-def test_wrong_usage(quick: Here, arguments: list[str]) -> None:
-    assert quick("owner", *arguments).code == 2
-
-
-def test_where_the_database_is(quick: Here, tmp_path: Path) -> None:
-    elsewhere = ("--database", "sqlite:///other.db")
-    quick("owner", "add", "ana", "--password-file", "-", *elsewhere, typed=PASSWORD).said()
-    assert quick("owner", "list", "--json", *elsewhere).json() == {"owners": ["ana"]}
-    assert quick("owner", "list", "--json").json() == {"owners": []}
-    quick.changes["CROWDML_DATABASE"] = "sqlite:///other.db"
-    assert quick("owner", "remove", "ana").said() == "removed ana\n"
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("second", [PASSWORD, "something else"])
 def test_on_a_terminal_it_asks_twice_and_shows_nothing(crowdml: Command, second: str) -> None:

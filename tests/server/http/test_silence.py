@@ -9,17 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import Process, Start, create, enrol, make_task, starter
+from tests.servers import Process, Start, create, enrol, make_task
 
 SECONDS = 2.0
 SLACK = 8.0
 """For a busy machine, beyond the time that the server states."""
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with starter(tmp_path) as start:
-        yield start
 
 
 @contextmanager
