@@ -189,6 +189,12 @@ def test_a_reading_in_several_samples_is_named(quick: Here, server: Process) -> 
     assert "Nothing was sent yet." in quick("device", "ledger").said()
 
 
+def test_a_fingerprint_needs_tls(quick: Here, server: Process) -> None:
+    link = f"{server.url}/join/activity"
+    sentence = quick("device", "join", link, "--yes", "--fingerprint", "0" * 64).error()
+    assert "a fingerprint needs an https:// address" in sentence
+
+
 def test_no_privacy_must_be_accepted_by_name(quick: Here, server: Process) -> None:
     arguments = ("device", "join", f"{server.url}/join/naked", "--yes")
     refused = quick(*arguments)
@@ -451,6 +457,16 @@ def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
     assert out == "4 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
     assert err.count("skipped a sample: message ") == 5
     assert err.endswith("… and 2 more\n")
+
+
+def test_a_broker_that_does_not_know_us(joined: Here, tmp_path: Path) -> None:
+    with broker_in(tmp_path / "broker", guarded=True) as broker:
+        source = broker.source.replace("p%40ss", "guess")
+        said = joined("device", "run", "--source", source, "--ca", broker.certificate).error()
+    assert said == (
+        f"the broker localhost:{broker.port} refused: Not authorized. Look at the user and the "
+        "password in --source."
+    )
 
 
 def test_how_to_go_on_shows_no_password(joined: Here, tmp_path: Path) -> None:

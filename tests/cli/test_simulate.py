@@ -178,6 +178,15 @@ def test_every_optimizer_runs(quick: Quick, planned: Planned, optimizer: str) ->
     assert ("note: average-gradient" in ran.err) == (optimizer == "average-gradient")
 
 
+@pytest.mark.parametrize("approach", ["central-batch", "central-sgd", "decentral"])
+def test_every_baseline_runs(quick: Quick, approach: str) -> None:
+    found = quick(
+        *DIGITS, "--approach", approach, "--epsilon", 50, "--passes", 2, "--rate", 10, "--json"
+    ).json()
+    assert 0 <= found["error"] < 0.95
+    assert found["epsilon"]["per_sample"] == (0 if approach == "decentral" else 50)
+
+
 def test_what_cannot_be_planned_is_chosen(quick: Quick) -> None:
     found = quick(*DIGITS, "--optimizer", "sgd,dual-averaging", "--json").json()
     planned, chosen = found["runs"]
