@@ -799,8 +799,9 @@ class Device:
             try:
                 self.deliver()
                 if self.memory.n_samples() >= self.terms.batch and not self.done():
-                    model, started = self.check_out(), time.monotonic()
-                    self.release(*model)
+                    number = self.memory.read(self.name)["number"] + 1
+                    model, started = self.check_out(number), time.monotonic()
+                    self.release(number, *model)
                     # How long it took must not tell what was drawn, or from which samples.
                     time.sleep(SLOT - (time.monotonic() - started) % SLOT)
                 self.deliver()
@@ -821,9 +822,13 @@ class Device:
                 print(visible(f"{problem} Trying again."), file=sys.stderr)
             time.sleep(pause)
 
-    def check_out(self) -> tuple[int, list[float]]:
-        """The model's version and w, if they make sense, on the terms that were agreed to."""
-        headers, model = self.server.call("GET", "/model")
+    def check_out(self, number: int) -> tuple[int, list[float]]:
+        """The model's version and w, if they make sense, on the terms that were agreed to.
+
+        A check-in that evaluates gets the model that people use, and the others the newest w.
+        """
+        evaluates = role_of(self.terms, self.place(number)) == "evaluate"
+        headers, model = self.server.call("GET", "/model" + "?role=evaluate" * evaluates)
         if headers["Crowdml-Terms"] != self.terms.sha256:
             raise Problem("the terms have changed. Leave, and read them anew.", "terms-changed")
         try:
@@ -840,7 +845,11 @@ class Device:
             raise Problem(f"the model makes no sense: {error!r}.", "unknown") from error
         return version, list(w)
 
-    def release(self, version: int, w: list[float]) -> None:
+    def place(self, number: int) -> str:
+        """Where a check-in belongs: all of it is public, and none of it chosen by the device."""
+        return f"{self.terms.sha256}\n{self.name}\n{number}"
+
+    def release(self, number: int, version: int, w: list[float]) -> None:
         """Turn the buffer into one number: the step that matters, so all of it or nothing.
 
         Samples leave the buffer, the cost enters the ledger and the message the outbox in one
@@ -850,10 +859,10 @@ class Device:
         terms, db = self.terms, self.memory.db
         with self.memory.change(self.name) as state:
             samples = [json.loads(row[0]) for row in db.execute("SELECT sample FROM buffer")]
-            number = state["number"] + 1
-            if len(samples) < terms.batch or number > terms.checkins or state["outbox"]:
+            enough = len(samples) >= terms.batch and number <= terms.checkins
+            if not enough or number != state["number"] + 1 or state["outbox"]:
                 return  # another process was faster
-            place = f"{terms.sha256}\n{self.name}\n{number}"
+            place = self.place(number)
             role = role_of(terms, place)
             payload = make_payload(terms, place, w, samples, role)
             message = {"id": secrets.token_urlsafe(16), "version": version, "terms": terms.sha256}

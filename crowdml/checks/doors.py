@@ -17,9 +17,9 @@ import numpy as np
 
 import crowdml
 from crowdml.checks.pairs import Pair, Samples
-from crowdml.device import Agreement, CheckedOut, Device, Identity, Waiting
+from crowdml.device import Agreement, CheckedOut, Device, Identity, Parameters, Waiting
 from crowdml.errors import CrowdmlError, Unreachable
-from crowdml.privacy import Chance, Ledger, Limits, SystemChance
+from crowdml.privacy import Chance, Ledger, Limits, Role, SystemChance
 from crowdml.protocol import (
     CheckinAnswer,
     Checkout,
@@ -66,14 +66,14 @@ class Python:
     def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
         limits = Limits(math.inf, math.inf)
         identity = Identity("", pair.terms.task, pair.device, "", pair.terms.text, limits)
-        agreement, w = Agreement(identity), np.array(pair.w)
+        agreement, parameters = Agreement(identity), Parameters(np.array(pair.w))
         approval = agreement.approve(Ledger(), len(pair.sides[0]))
         chance = First(self.chance) if pair.terms.collection.heldout else self.chance
         rows = [pair.rows(side) for side in pair.sides]
         payload: Transcripts = [], []
         for _ in range(trials // 2):
             for (x, y), bodies in zip(rows, payload, strict=True):
-                checkin = agreement.write(approval, 0, w, x, y, Ledger(), chance)
+                checkin = agreement.write(approval, 0, parameters, x, y, Ledger(), chance)
                 assert checkin, "a full minibatch must be written."
                 bodies.append((checkin.body,))
             step(2)
@@ -171,7 +171,7 @@ class Forgetful:
     def enrol(self, message: Enrol) -> Enrolled:
         return Enrolled(self._pair.device, "token")
 
-    def checkout(self, token: str) -> CheckedOut:
+    def checkout(self, token: str, role: Role | None = None) -> CheckedOut:
         parameters = encode_parameters(np.array(self._pair.w))
         checkout = Checkout(0, State.RUNNING, parameters)
         return CheckedOut(checkout, terms_hash(self._pair.terms.text))

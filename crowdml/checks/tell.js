@@ -38,7 +38,8 @@ function body(samples) {
   const { norm, terms } = agreement;
   const x = samples.map(([x]) => boundFeatures([x], terms.features.count, norm));
   const y = samples.map(([, y]) => checkTarget(y, terms.nClasses));
-  const written = agreement.write(approval, 0, Float64Array.from(w), x, y, ledger, chance);
+  const parameters = { w: Float64Array.from(w), exported: null };
+  const written = agreement.write(approval, 0, parameters, x, y, ledger, chance);
   return new TextDecoder().decode(written?.checkin.body);
 }
 

@@ -1,7 +1,7 @@
 """Algorithm 1: buffer, outbox, the three routines, transport, sources, sensing."""
 
 from crowdml.device.account import Account, AccountEntry, Statement
-from crowdml.device.agreement import Agreement
+from crowdml.device.agreement import Agreement, Parameters
 from crowdml.device.certificate import fingerprint_of, trust_only
 from crowdml.device.device import Device
 from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms
@@ -27,6 +27,7 @@ __all__ = [
     "JoinOptions",
     "Offer",
     "Outcome",
+    "Parameters",
     "SourcePlace",
     "Statement",
     "Transport",

@@ -15,7 +15,15 @@ from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.learnt import LearntModel, read_model
 from crowdml.models import Minibatch
 from crowdml.phrase import Phrase
-from crowdml.privacy import Chance, CheckinEvent, Ledger, Place, bound_features, check_target
+from crowdml.privacy import (
+    Chance,
+    CheckinEvent,
+    Ledger,
+    Place,
+    Role,
+    bound_features,
+    check_target,
+)
 from crowdml.protocol import (
     Checkout,
     Readings,
@@ -40,6 +48,18 @@ class Approval(NamedTuple):
     place: Place
     event: CheckinEvent
     n_samples: int
+
+
+class Parameters(NamedTuple):
+    """What was checked out.
+
+    Args:
+        w: Where the gradient is taken; the exported model for a check-in that evaluates.
+        exported: The exported model, where a check-in both trains and counts errors.
+    """
+
+    w: Array
+    exported: Array | None = None
 
 
 class Agreement:
@@ -75,7 +95,11 @@ class Agreement:
         most = self.terms.collection.checkins
         return most is not None and len(ledger.events) >= most
 
-    def accept(self, checked_out: CheckedOut) -> Array:
+    def role(self, place: Place) -> Role | None:
+        """The role of a check-in; None where check-ins have no roles."""
+        return self._mechanism.role(place)
+
+    def accept(self, checked_out: CheckedOut) -> Parameters:
         """The parameters of a check-out, if it is on the agreed terms and makes sense."""
         checkout, terms_sha256 = checked_out
         self._require_terms(terms_sha256)
@@ -85,8 +109,9 @@ class Agreement:
         if checkout.state is State.PAUSED:
             raise rejected("task-paused", Phrase("the task is paused."))
         try:
-            self._require_start(checkout)
-            return decode_parameters(checkout.parameters, self._model.size)
+            w = self._decoded(checkout, checkout.parameters)
+            told = checkout.exported
+            return Parameters(w, None if told is None else self._decoded(checkout, told))
         except InvalidInput as error:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
 
@@ -102,16 +127,17 @@ class Agreement:
         self._require_terms(model.about.terms_sha256)
         return model
 
-    def _require_start(self, checkout: Checkout) -> None:
+    def _decoded(self, checkout: Checkout, parameters: bytes) -> Array:
         """Version 0 of a task with a start must be the start that was agreed to."""
         start = self.terms.model.start
-        if start is None or checkout.version:
-            return
-        found = hashlib.sha256(checkout.parameters).hexdigest()
-        if found != start.sha256:
-            raise InvalidInput(
-                f"version 0 must be the start that the terms name, {start.sha256}, found {found}."
-            )
+        if start is not None and not checkout.version:
+            found = hashlib.sha256(parameters).hexdigest()
+            if found != start.sha256:
+                raise InvalidInput(
+                    f"version 0 must be the start that the terms name, {start.sha256}, found "
+                    f"{found}."
+                )
+        return decode_parameters(parameters, self._model.size)
 
     def _require_terms(self, terms_sha256: str) -> None:
         if terms_sha256 != self.terms_sha256:
@@ -131,7 +157,7 @@ class Agreement:
         self,
         approval: Approval,
         version: int,
-        w: Array,
+        parameters: Parameters,
         x: Array,
         y: Array,
         ledger: Ledger,
@@ -149,7 +175,7 @@ class Agreement:
             return None
         if self.fulfilled(ledger) or place.number != len(ledger.events) + 1:
             return None
-        minibatch = Minibatch(self._model, w, x, y)
+        minibatch = Minibatch(self._model, parameters.w, x, y, parameters.exported)
         message = write_checkin(self._mechanism, minibatch, event, place, chance, version)
         return WrittenCheckin(message.id, msgspec.json.encode(message))
 

@@ -106,15 +106,16 @@ class Exchange:
         membership, agreement = self._membership, self._membership.agreement
         # Before the check-out, so that a spent budget costs no traffic.
         approval = agreement.approve(self._store.ledger, self._store.n_samples)
-        checked_out = membership.transport.checkout(membership.identity.token)
-        w = agreement.accept(checked_out)
+        token, role = membership.identity.token, agreement.role(approval.place)
+        checked_out = membership.transport.checkout(token, role)
+        parameters = agreement.accept(checked_out)
         self._on_step("checked out")
 
         def write(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin | None:
             if self._store.identity != membership.identity:
                 return None  # limits, terms or the end: another process has changed them meanwhile
             version = checked_out.checkout.version
-            checkin = agreement.write(approval, version, w, x, y, ledger, self._chance)
+            checkin = agreement.write(approval, version, parameters, x, y, ledger, self._chance)
             self._on_step("sanitised")
             return checkin
 

@@ -12,6 +12,7 @@ import msgspec
 from crowdml.device.certificate import trust_only
 from crowdml.device.link import split_root
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
+from crowdml.privacy import Role
 from crowdml.protocol import (
     TERMS_HEADER,
     CheckinAnswer,
@@ -48,7 +49,7 @@ class Transport(Protocol):
 
     def enrol(self, message: Enrol) -> Enrolled: ...
 
-    def checkout(self, token: str) -> "CheckedOut": ...
+    def checkout(self, token: str, role: Role | None = None) -> "CheckedOut": ...
 
     def checkin(self, token: str, body: bytes) -> CheckinAnswer: ...
 
@@ -88,8 +89,7 @@ class HttpTransport:
             )
         self._path = f"{parts.path.rstrip('/')}/v1/tasks/{quote(task, safe='')}"
         self._connection = _connect(parts.scheme, parts.hostname, parts.port, certificate, timeout)
-        self._etag: str | None = None
-        self._checked_out: Checkout | None = None
+        self._checked_out: dict[str, tuple[str | None, Checkout]] = {}
 
     def task(self) -> TaskView:
         return self._call("GET", "", TaskView)
@@ -97,15 +97,17 @@ class HttpTransport:
     def enrol(self, message: Enrol) -> Enrolled:
         return self._call("POST", "/devices", Enrolled, body=msgspec.json.encode(message))
 
-    def checkout(self, token: str) -> CheckedOut:
-        """The parameters; unchanged ones are not sent again."""
-        etag = self._etag and {"If-None-Match": self._etag}
-        status, headers, body = self._request("GET", "/model", token, None, etag or {})
-        if status != 304 or self._checked_out is None:
-            self._checked_out = _decode(body, Checkout)
-            self._etag = headers.get("ETag")
-        terms_sha256 = headers.get(TERMS_HEADER) or self.task().terms_sha256
-        return CheckedOut(self._checked_out, terms_sha256)
+    def checkout(self, token: str, role: Role | None = None) -> CheckedOut:
+        """The parameters for a check-in of this role; unchanged ones are not sent again."""
+        path = "/model?role=evaluate" if role is Role.EVALUATE else "/model"
+        etag, known = self._checked_out.get(path, (None, None))
+        headers = {"If-None-Match": etag} if etag else {}
+        status, answered, body = self._request("GET", path, token, None, headers)
+        if status != 304 or known is None:
+            known = _decode(body, Checkout)
+            self._checked_out[path] = answered.get("ETag"), known
+        terms_sha256 = answered.get(TERMS_HEADER) or self.task().terms_sha256
+        return CheckedOut(known, terms_sha256)
 
     def checkin(self, token: str, body: bytes) -> CheckinAnswer:
         return self._call("POST", "/checkins", CheckinAnswer, token, body)

@@ -18,9 +18,10 @@ class Minibatch:
     It is secret: it never leaves the device.
 
     Args:
-        w: The parameters that were checked out.
+        w: The parameters that were checked out, where the gradient is taken.
         x: The samples' features, n×D.
         y: Their labels or targets.
+        exported: The model that people use, where it differs from w: mistakes are its mistakes.
 
     Paper: Algorithm 1, Device Routine 2.
 
@@ -37,6 +38,7 @@ class Minibatch:
     w: Array
     x: Array
     y: Array
+    exported: Array | None = None
 
     @property
     def n_samples(self) -> int:
@@ -47,7 +49,8 @@ class Minibatch:
         return self.y.astype(np.int64) if self.model.n_classes else np.zeros(0, dtype=np.int64)
 
     def mistakes(self) -> Flags:
-        return self.model.mistakes(self.w, self.x, self.y)
+        tested = self.w if self.exported is None else self.exported
+        return self.model.mistakes(tested, self.x, self.y)
 
     def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
         return self.model.mean_gradient(self.w, self.x[rows], self.y[rows], clip, norm)

@@ -76,8 +76,11 @@ class DirectionCalibration(Mechanism):
     def private_bytes(self) -> int:
         return len(str(max(self.choice_of(role).k for role in Role) - 1))
 
+    def role(self, place: Place) -> Role:
+        return self.roles.of(place)
+
     def event(self, n_samples: int, place: Place) -> DirectionEvent:
-        return DirectionEvent(place.number, self.roles.of(place), self.epsilon)
+        return DirectionEvent(place.number, self.role(place), self.epsilon)
 
     @property
     def length(self) -> float:

@@ -94,6 +94,10 @@ class Mechanism(Protocol):
     def event(self, n_samples: int, place: Place) -> CheckinEvent:
         """What a check-in of so many samples will tell: known before anything is told."""
 
+    def role(self, place: Place) -> Role | None:
+        """The role of the check-in there: a public rule. None where check-ins have no roles."""
+        return None
+
     def make_payload(
         self, minibatch: MinibatchView, event: CheckinEvent, place: Place, chance: Chance
     ) -> msgspec.Struct:

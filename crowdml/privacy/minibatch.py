@@ -25,7 +25,7 @@ class MinibatchView(Protocol):
         """The samples' labels; empty for a real target."""
 
     def mistakes(self) -> Flags:
-        """Which samples w predicts wrongly."""
+        """Which samples the exported model predicts wrongly: people use that one, not w."""
 
     def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
         """The average over these samples, each gradient first shrunk to `clip` in this norm."""

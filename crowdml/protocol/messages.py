@@ -121,12 +121,20 @@ class Enrolled(Answer, frozen=True):
     token: str
 
 
-class Checkout(Answer, frozen=True):
-    """w, as base64 of little-endian float32."""
+class Checkout(Answer, frozen=True, omit_defaults=True):
+    """Parameters, as base64 of little-endian float32.
+
+    Args:
+        parameters: w, the newest iterate, where gradients are taken; with `role=evaluate` the
+            exported model, whose mistakes are reported.
+        exported: The exported model, where a check-in both trains and counts errors, and the
+            exported model is not w.
+    """
 
     version: Version
     state: State
     parameters: bytes
+    exported: bytes | None = None
 
 
 class Checkin(Protocol):

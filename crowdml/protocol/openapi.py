@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from crowdml.privacy import Role
 from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.messages import (
     TERMS_HEADER,
@@ -22,6 +23,14 @@ __all__ = ["openapi"]
 
 TASK = {"name": "task", "in": "path", "required": True, "schema": {"type": "string"}}
 FORMATS = {"type": "string", "enum": ["npz", "json", "onnx"], "default": "npz"}
+ROLES = {"type": "string", "enum": [role.value for role in Role], "default": Role.TRAIN.value}
+ROLE = {
+    "name": "role",
+    "in": "query",
+    "required": False,
+    "description": "The role of the check-in that the parameters are for.",
+    "schema": ROLES,
+}
 FORMAT = {"name": "format", "in": "query", "required": False, "schema": FORMATS}
 
 
@@ -75,7 +84,7 @@ def _paths() -> dict[str, Any]:
             "Leave: the token ends; nothing sent before can be linked to new check-ins",
             {}, "unauthorized", "revoked", "not-found", "unavailable", token=True, status=204),
         "get /v1/tasks/{task}/model": _operation(
-            "Check out the current parameters", _json("Checkout"),
+            "Check out the current parameters", _json("Checkout"), "invalid-parameter",
             "unauthorized", "revoked", "not-found", "unavailable", token=True, not_modified=True),
         "post /v1/tasks/{task}/checkins": _operation(
             "Check in what the task's mechanism tells", _json("CheckinAnswer"),
@@ -100,6 +109,7 @@ def _path(place: str, operation: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     method, path = place.split()
     parameters = [TASK] if "{task}" in path else []
     parameters += [FORMAT] if path.endswith("/export") else []
+    parameters += [ROLE] if path.endswith("/model") else []
     return path, ({"parameters": parameters} if parameters else {}) | {method: operation}
 
 

@@ -9,7 +9,7 @@ import { checkStart } from "./start.js";
 import { Terms, termsHash } from "./terms.js";
 import { nonsense } from "./transport.js";
 
-/** @import { Agreed, Approval, CheckedOut, Ledger, WriteLetter } from "./types.js" */
+/** @import { Agreed, Approval, CheckedOut, Checkout, Ledger, WriteLetter } from "./types.js" */
 
 /** The pinned terms and the limits. Nothing that a server says later enters here, but w. */
 export class Agreement {
@@ -65,16 +65,22 @@ export class Agreement {
       throw new Rejected("task-finished", 409, why);
     }
     try {
-      const { version, parameters } = checkout;
-      const { size } = this.#model;
-      const { start } = this.terms.model;
-      const w = decodeParameters(parameters, size);
-      if (start && version === 0) await checkStart(start, decodeBytes(parameters, size, "parameters"));
-      return w;
+      const { parameters, exported } = checkout;
+      const w = await this.#decoded(checkout, parameters);
+      return { w, exported: exported === null ? null : await this.#decoded(checkout, exported) };
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       throw nonsense(error.phrase, error);
     }
+  }
+
+  /** @type {(checkout: Checkout, parameters: string) => Promise<Float64Array>} */
+  async #decoded({ version }, parameters) {
+    const { size } = this.#model;
+    const { start } = this.terms.model;
+    const w = decodeParameters(parameters, size);
+    if (start && version === 0) await checkStart(start, decodeBytes(parameters, size, "parameters"));
+    return w;
   }
 
   /**
@@ -96,10 +102,10 @@ export class Agreement {
    *
    * @type {WriteLetter}
    */
-  write({ place, event, nSamples }, version, w, x, y, ledger, chance) {
+  write({ place, event, nSamples }, version, { w, exported }, x, y, ledger, chance) {
     if (x.length !== nSamples || nSamples < this.terms.collection.batch) return undefined;
     if (this.fulfilled(ledger) || place.number !== ledger.events.length + 1) return undefined;
-    const minibatch = new Minibatch(this.#model, w, x, y);
+    const minibatch = new Minibatch(this.#model, w, x, y, exported);
     const { payload, truth } = this.#mechanism.makePayload(minibatch, event, place, chance);
     const message = { id: chance.token(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));

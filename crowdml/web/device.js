@@ -111,9 +111,10 @@ export class Device extends Exchange {
     return (await this.store.pending()) !== undefined;
   }
 
-  /** What the crowd has learnt so far: w, if it is on the agreed terms. */
+  /** What the crowd has learnt so far: the exported model, if it is on the agreed terms. */
   async parameters() {
-    return this.agreement.accept(await this.transport.checkout(this.identity.token));
+    const checkedOut = await this.transport.checkout(this.identity.token, "evaluate");
+    return (await this.agreement.accept(checkedOut)).w;
   }
 
   /**

@@ -98,14 +98,14 @@ export class Exchange extends Membership {
     const mine = this.identity;
     // Before the check-out, so that a spent budget costs no traffic.
     const approval = await this.#approve(await this.store.nSamples());
-    const checkedOut = await this.transport.checkout(mine.token);
-    const w = await agreement.accept(checkedOut);
+    const checkedOut = await this.transport.checkout(mine.token, approval.event.role);
+    const parameters = await agreement.accept(checkedOut);
     this.#step("checked out");
     const start = performance.now();
     const checkin = await this.store.release((x, y, ledger, identity) => {
       if (!identity || !sameAgreement(identity, mine)) return undefined;
       const { version } = checkedOut.checkout;
-      const written = agreement.write(approval, version, w, x, y, ledger, this.chance);
+      const written = agreement.write(approval, version, parameters, x, y, ledger, this.chance);
       this.#step("sanitised");
       return written;
     }, approval.nSamples);

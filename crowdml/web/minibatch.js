@@ -7,16 +7,20 @@ export class Minibatch {
   #model;
   #x;
   #y;
+  #tested;
 
   /**
    * @param {LinearModel} model
    * @param {Float64Array} w The parameters that were checked out; they are public.
    * @param {Rows} x
    * @param {readonly number[]} y
+   * @param {Float64Array | null} [exported] The model that people use, where it differs from w:
+   *   mistakes are its mistakes.
    */
-  constructor(model, w, x, y) {
+  constructor(model, w, x, y, exported = null) {
     this.#model = model;
     this.w = w;
+    this.#tested = exported ?? w;
     this.#x = x;
     this.#y = y;
   }
@@ -32,7 +36,7 @@ export class Minibatch {
 
   mistakes() {
     return this.#x.map((row, i) =>
-      this.#model.isMistake(this.w, row, /** @type {number} */ (this.#y[i])),
+      this.#model.isMistake(this.#tested, row, /** @type {number} */ (this.#y[i])),
     );
   }
 

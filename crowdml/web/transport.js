@@ -2,7 +2,7 @@
 
 import { CrowdmlError, InvalidInput, Rejected, Unreachable } from "./errors.js";
 import { phrase, write } from "./phrase.js";
-import { answer, integer, oneOf, text } from "./schema.js";
+import { answer, integer, oneOf, otherwise, text } from "./schema.js";
 
 /** @import { Ask, Checkout, Enrol, Phrase, Rule, Transport, TransportOptions } from "./types.js" */
 
@@ -27,7 +27,12 @@ export const TASK = answer({
   terms_sha256: anyText,
 });
 export const ENROLLED = answer({ device: anyText, token: anyText });
-export const CHECKOUT = answer({ version, state, parameters: anyText });
+export const CHECKOUT = answer({
+  version,
+  state,
+  parameters: anyText,
+  exported: otherwise(null, anyText),
+});
 export const ANSWER = answer({ version, status: oneOf("applied", "duplicate") });
 
 /** @implements {Transport} */
@@ -35,10 +40,8 @@ export class HttpTransport {
   #root;
   #timeout;
   #closed = new AbortController();
-  /** @type {string | null} */
-  #etag = null;
-  /** @type {Checkout | null} */
-  #checkedOut = null;
+  /** @type {Map<string, {etag: string | null, checkout: Checkout}>} The newest by their path. */
+  #checkedOut = new Map();
 
   /**
    * @param {string} url The server's root.
@@ -65,14 +68,14 @@ export class HttpTransport {
   }
 
   /** @type {Transport["checkout"]} Unchanged parameters are not sent again. */
-  async checkout(token) {
-    const { status, headers, body } = await this.#ask("/model", { token, etag: this.#etag });
-    if (status !== 304 || !this.#checkedOut) {
-      this.#checkedOut = decode(body, CHECKOUT);
-      this.#etag = headers.get("ETag");
-    }
+  async checkout(token, role) {
+    const path = role === "evaluate" ? "/model?role=evaluate" : "/model";
+    const known = this.#checkedOut.get(path);
+    const { status, headers, body } = await this.#ask(path, { token, etag: known?.etag ?? null });
+    const checkout = status === 304 && known ? known.checkout : decode(body, CHECKOUT);
+    if (status !== 304) this.#checkedOut.set(path, { etag: headers.get("ETag"), checkout });
     const termsSha256 = headers.get(TERMS_HEADER) ?? (await this.task()).terms_sha256;
-    return { checkout: this.#checkedOut, termsSha256 };
+    return { checkout, termsSha256 };
   }
 
   /** @type {Transport["checkin"]} */

@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Rejected
 from crowdml.learnt import LearntModel, write_model
-from crowdml.privacy import SystemChance
+from crowdml.privacy import Role, SystemChance
 from crowdml.protocol import (
     CheckinAnswer,
     Checkout,
@@ -41,6 +41,8 @@ class MemoryTransport:
         self.terms = task.terms.text
         self.state = State.RUNNING
         self.parameters = encode_parameters(np.zeros(task.terms.make_model().size))
+        self.exported: bytes | None = None
+        self.roles: list[Role | None] = []
         self.down: Exception | None = None
         self.before: list[Exception] = []
         self.after: list[Exception] = []
@@ -81,10 +83,11 @@ class MemoryTransport:
         self.enrolled += 1
         return Enrolled(f"device-{self.enrolled}", f"token-{self.enrolled}")
 
-    def checkout(self, token: str) -> CheckedOut:
+    def checkout(self, token: str, role: Role | None = None) -> CheckedOut:
         self._answer()
         self.checkouts += 1
-        checkout = Checkout(len(self.applied), self.state, self.parameters)
+        self.roles.append(role)
+        checkout = Checkout(len(self.applied), self.state, self.parameters, self.exported)
         return CheckedOut(checkout, terms_hash(self.terms))
 
     def checkin(self, token: str, body: bytes) -> CheckinAnswer:

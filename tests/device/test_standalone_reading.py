@@ -208,8 +208,9 @@ def test_version_0_must_be_the_start() -> None:
             "parameters": b64encode(parameters).decode(),
         }
         server = SimpleNamespace(call=lambda *_: ({"Crowdml-Terms": terms.sha256}, model))
-        device: Any = SimpleNamespace(terms=terms, server=server)
-        return standalone.Device.check_out(device)
+        place = str
+        device: Any = SimpleNamespace(terms=terms, server=server, place=place)
+        return standalone.Device.check_out(device, 1)
 
     terms = started(start)
     assert check_out(terms, 0, start) == (0, [0.5] * d)

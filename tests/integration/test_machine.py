@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from crowdml.checks.doors import MEMORY
 from crowdml.device import CheckedOut, Device, Waiting
 from crowdml.errors import Unreachable
+from crowdml.privacy import Role
 from crowdml.protocol import (
     TERMS_HEADER,
     CheckinAnswer,
@@ -143,8 +144,9 @@ class Network:
         answer, _ = self._server.call("POST", "/v1/tasks/activity/devices", body=body)
         return msgspec.json.decode(answer, type=Enrolled)
 
-    def checkout(self, token: str) -> CheckedOut:
-        checkout, headers = self._get(Checkout, "/model", token)
+    def checkout(self, token: str, role: Role | None = None) -> CheckedOut:
+        query = "" if role is None else f"?role={role}"
+        checkout, headers = self._get(Checkout, "/model" + query, token)
         return CheckedOut(checkout, headers[TERMS_HEADER.lower()])
 
     def checkin(self, token: str, body: bytes) -> CheckinAnswer:

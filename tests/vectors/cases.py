@@ -228,7 +228,7 @@ def ledger() -> list[Case]:
 
 def letters() -> list[Case]:
     """Every mechanism with every model, and every role."""
-    rng = np.random.default_rng(30)
+    rng, others = np.random.default_rng(30), np.random.default_rng(31)
     cases = []
     for name, kind in MODELS.items():
         classes = 3 if kind.classifier else 0
@@ -262,6 +262,8 @@ def letters() -> list[Case]:
                     "device": f"device {number}", "number": number,
                     "version": int(rng.integers(1000)), "id": "abcdefghijklmnop-_0123",
                     "w": rng.normal(size=size).round(6).tolist(),
+                    "exported": None if directed or intercept
+                    else others.normal(size=size).round(6).tolist(),
                     "x": (x / np.abs(x).sum(axis=1, keepdims=True)).round(9).tolist(),
                     "y": (np.arange(n) % 3 if classes else rng.normal(size=n).round(3)).tolist(),
                     "draws": [int(rng.integers(n - i)) for i in range(heldout)],

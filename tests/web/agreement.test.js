@@ -43,7 +43,8 @@ async function write(n, ledger, from = chance, by = agreement, asked = ledger) {
   const x = Array.from({ length: n }, () => new Float64Array(64).fill(1 / 64));
   const y = x.map((_, i) => i % 3);
   const approval = await by.approve(asked, x.length);
-  return by.write(approval, 3, new Float64Array(192), x, y, ledger, from);
+  const parameters = { w: new Float64Array(192), exported: null };
+  return by.write(approval, 3, parameters, x, y, ledger, from);
 }
 
 test("fewer than b samples are never written", async () => {
@@ -141,12 +142,14 @@ test("the noise differs from checkin to checkin, and so does the id", async () =
 /** @param {object} changes */
 function accept(changes, termsSha256 = sha256) {
   const zeros = Buffer.from(new Uint8Array(4 * 192)).toString("base64");
-  const checkout = { version: 1, state: /** @type {const} */ ("running"), parameters: zeros };
+  const state = /** @type {const} */ ("running");
+  const checkout = { version: 1, state, parameters: zeros, exported: null };
   return agreement.accept({ checkout: { ...checkout, ...changes }, termsSha256 });
 }
 
 test("a check-out on other terms, or without sense, is not accepted", async () => {
-  assert.equal((await accept({})).length, 192);
+  assert.equal((await accept({})).w.length, 192);
+  assert.equal((await accept({})).exported, null);
   await assert.rejects(accept({}, "0".repeat(64)), TermsChanged);
   for (const state of ["reached", "exhausted", "stopped"]) {
     await assert.rejects(accept({ state }), (e) => e instanceof Rejected && e.kind === "task-finished");
@@ -155,6 +158,7 @@ test("a check-out on other terms, or without sense, is not accepted", async () =
   const nan = Buffer.from(new Float32Array(192).fill(NaN).buffer).toString("base64");
   for (const parameters of ["", "AAAA", "%%%", nan]) {
     await assert.rejects(accept({ parameters }), Unreachable);
+    await assert.rejects(accept({ exported: parameters }), Unreachable);
   }
 });
 
@@ -166,13 +170,14 @@ test("version 0 must be the start of the terms, later versions are what the crow
   const started = await agree(JSON.stringify(document), { perSample: 1, perDevice: 2 });
   const { termsSha256 } = started;
   const take = (/** @type {number} */ version, /** @type {Buffer} */ bytes) => {
-    const checkout = { version, state: /** @type {const} */ ("running"), parameters: bytes.toString("base64") };
+    const state = /** @type {const} */ ("running");
+    const checkout = { version, state, parameters: bytes.toString("base64"), exported: null };
     return started.accept({ checkout, termsSha256 });
   };
-  assert.equal((await take(0, w))[7], 1);
+  assert.equal((await take(0, w)).w[7], 1);
   const zeros = Buffer.alloc(4 * 192);
   await assert.rejects(take(0, zeros), (error) =>
     error instanceof Unreachable && error.message.includes(`must be the start that the terms name, ${hash}, found `));
-  assert.equal((await take(1, zeros)).length, 192);
-  assert.equal((await accept({ version: 0 })).length, 192, "there is no start to compare with");
+  assert.equal((await take(1, zeros)).w.length, 192);
+  assert.equal((await accept({ version: 0 })).w.length, 192, "there is no start to compare with");
 });

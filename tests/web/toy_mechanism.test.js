@@ -72,7 +72,7 @@ const agreement = await Agreement.of({ device: "ana", terms: text, limits: limit
 async function checkIn(ledger, chance = new Chance()) {
   const x = Array.from({ length: 20 }, () => new Float64Array(64).fill(1 / 8));
   const approval = await agreement.approve(ledger, x.length);
-  const written = agreement.write(approval, 3, w, x, x.map(() => 1), ledger, chance);
+  const written = agreement.write(approval, 3, { w, exported: null }, x, x.map(() => 1), ledger, chance);
   assert.ok(written);
   const message = JSON.parse(new TextDecoder().decode(written.checkin.body));
   return { ...written, message };

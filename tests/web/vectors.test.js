@@ -227,8 +227,9 @@ async function letters(input, output) {
   const chance = new GivenChance(input.noise, input.draws, input.id);
   const x = input.x.map((/** @type {number[]} */ row) => Float64Array.from(row));
   const w = Float64Array.from(input.w);
+  const exported = input.exported && Float64Array.from(input.exported);
   const approval = await agreement.approve(ledger, x.length);
-  const written = agreement.write(approval, version, w, x, y, ledger, chance);
+  const written = agreement.write(approval, version, { w, exported }, x, y, ledger, chance);
   assert.ok(written);
   assert.deepEqual(JSON.parse(new TextDecoder().decode(written.checkin.body)), output.message);
   near(lossOf(written.event).total, output.loss);

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from crowdml.errors import Rejected
 from crowdml.learnt import FORMATS, write_model
 from crowdml.phrase import Phrase
+from crowdml.privacy import Role
 from crowdml.protocol import (
     MEDIA_TYPE,
     TERMS_HEADER,
@@ -50,6 +51,7 @@ ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
 SMALL_BODY = 4096
 log = logging.getLogger("crowdml.server")
 NO_FRONT = Front()
+ROLES = frozenset(role.value for role in Role)
 ENROL = msgspec.json.Decoder(Enrol)
 
 
@@ -77,18 +79,30 @@ async def leave(request: Request) -> Response:
 async def check_out(request: Request) -> Response:
     live = _live(request)
     await _service(request).registry.device(live.learner, bearer_token(request.scope))
-    now = live.learner.published
+    now, role = live.learner.published, _role(request)
+    etag = now.etag(role)
     headers = {
-        "ETag": now.etag,
+        "ETag": etag,
         TERMS_HEADER: live.learner.terms_sha256,
         "Cache-Control": "private, no-cache",
     }
-    if request.headers.get("if-none-match") == now.etag:
+    if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
     coding = best_coding(request.headers.get("accept-encoding", ""))
     if coding:
         headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
-    return Response(now.encoded(coding), media_type="application/json", headers=headers)
+    return Response(now.body(role, coding), media_type="application/json", headers=headers)
+
+
+def _role(request: Request) -> Role:
+    """The role of the check-in that the parameters are for."""
+    name = request.query_params.get("role", Role.TRAIN.value)
+    if name not in ROLES:
+        words = Phrase(
+            "role must be train, evaluate or count, found {found}.", found=f"{name[:40]!r}"
+        )
+        raise rejected("invalid-parameter", words)
+    return Role(name)
 
 
 async def show_statistics(request: Request) -> Response:

@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from crowdml.learning import Totals, error_estimate, label_estimates
-from crowdml.privacy import Mechanism
+from crowdml.privacy import Mechanism, Role
 from crowdml.protocol import Checkout, Estimate, State, Statistics, Task, encode_parameters
 from crowdml.server.compression import compress
 from crowdml.server.log.fold import Fold
@@ -58,25 +58,38 @@ class Published:
 
     # For devices
 
+    def etag(self, role: Role = Role.TRAIN) -> str:
+        suffix = f"-{role}" if role is Role.EVALUATE else ""
+        return f'"{self.version}-{self.state}{suffix}"'
+
+    def body(self, role: Role = Role.TRAIN, coding: str = "") -> bytes:
+        """The answer to a check-out in a content coding, made when the first device asks for it.
+
+        A check-in that evaluates gets the exported model, so that reports are about the model that
+        people use. A check-in without a role trains and evaluates, and gets both.
+        """
+        key = role is Role.EVALUATE, coding
+        known = self._bodies.get(key)
+        if known is None:
+            known = compress(self.body(role), coding) if coding else self._body(role)
+            self._bodies[key] = known
+        return known
+
+    def _body(self, role: Role) -> bytes:
+        exported = None
+        if role is not Role.EVALUATE and self._tells_both:
+            exported = encode_parameters(self.learnt)
+        parameters = encode_parameters(self.learnt if role is Role.EVALUATE else self.w)
+        return msgspec.json.encode(Checkout(self.version, self.state, parameters, exported))
+
     @property
-    def etag(self) -> str:
-        return f'"{self.version}-{self.state}"'
+    def _tells_both(self) -> bool:
+        together = self.mechanism.evaluates and not self.mechanism.truths
+        return together and self.learnt is not self.w
 
     @cached_property
-    def body(self) -> bytes:
-        """The answer to a check-out, encoded when the first device asks."""
-        w = encode_parameters(self.w)
-        return msgspec.json.encode(Checkout(self.version, self.state, w))
-
-    @cached_property
-    def _encoded(self) -> dict[str, bytes]:
-        return {"": self.body}
-
-    def encoded(self, coding: str) -> bytes:
-        """The same in a content coding, compressed when the first device asks for it."""
-        if coding not in self._encoded:
-            self._encoded[coding] = compress(self.body, coding)
-        return self._encoded[coding]
+    def _bodies(self) -> dict[tuple[bool, str], bytes]:
+        return {}
 
     # For people
 

@@ -17,6 +17,8 @@ export type Unit = "sample" | "check-in";
 export interface CheckinEvent {
   /** The tag of the `EventKind` that reads it. */
   readonly kind: string;
+  /** The role of the check-in, where check-ins have roles. */
+  readonly role?: string;
 }
 
 /** Where a check-in belongs, and the public numbers drawn for it. */

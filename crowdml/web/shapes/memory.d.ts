@@ -4,6 +4,7 @@ import type { Ledger } from "../ledger.js";
 import type { Chance } from "./chance.js";
 import type { CheckinEvent, Place } from "./mechanism.js";
 import type { Rows } from "./model.js";
+import type { Parameters } from "./network.js";
 import type { End } from "./phrase.js";
 
 /** How much ε the participant allows. */
@@ -54,7 +55,7 @@ export interface Written {
 export type WriteLetter = (
   approval: Approval,
   version: number,
-  w: Float64Array,
+  parameters: Parameters,
   x: Rows,
   y: readonly number[],
   ledger: Ledger,

@@ -21,6 +21,12 @@ export interface CheckedOut {
   termsSha256: string;
 }
 
+/** What was checked out, decoded: `exported` is null where it is w itself. */
+export interface Parameters {
+  w: Float64Array;
+  exported: Float64Array | null;
+}
+
 /**
  * What a device needs from a server. Each call returns the answer, throws `Rejected` when the
  * server said no, or `Unreachable` when it may be tried again. `checkin` takes bytes, so that a
@@ -29,7 +35,8 @@ export interface CheckedOut {
 export interface Transport {
   task(): Promise<TaskView>;
   enrol(message: Enrol): Promise<Enrolled>;
-  checkout(token: string): Promise<CheckedOut>;
+  /** The parameters for a check-in of this role. */
+  checkout(token: string, role?: string): Promise<CheckedOut>;
   checkin(token: string, body: Uint8Array<ArrayBuffer>): Promise<CheckinAnswer>;
   leave(token: string): Promise<void>;
   close(): void;

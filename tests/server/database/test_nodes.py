@@ -58,7 +58,7 @@ def test_nodes_that_take_turns_have_one_log_and_one_model(
         group, first = some[first : first + n], first + n
         assert pair[i % 2].versions(group) == list(range(first - n + 1, first + 1))
     pair[0].learner.refresh()
-    assert pair[0].learner.published.etag == pair[1].learner.published.etag
+    assert pair[0].learner.published.etag() == pair[1].learner.published.etag()
     for node in pair:
         assert_same(node.learner.committed_fold(), replayed(node.store, task))
 

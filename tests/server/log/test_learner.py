@@ -218,7 +218,7 @@ def test_a_failed_commit_is_as_if_it_never_was(
     assert learner.version == 5
     assert learner.published is before[1], "nothing is published before the commit"
     assert timeless(learner) == before[0]
-    assert learner.published.body == before[1].body
+    assert learner.published.body() == before[1].body()
     assert write_model(learnt_model(learner.published), "json") == exported
     answers = learner.ingest(incoming[5:])
     assert answers == [CheckinAnswer(seq, "applied") for seq in range(6, 11)]

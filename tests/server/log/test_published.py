@@ -69,7 +69,7 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
     def read(seen: Seen) -> None:
         for n in count():
             now = learner.published
-            seen.add((now.etag, now.body))
+            seen.add((now.etag(), now.body()))
             if n >= CHECKOUTS and learner.version >= VERSIONS:
                 return
 

@@ -31,7 +31,7 @@ def test_a_task_goes_on_from_its_start(store: Store, make: Callable[..., Task]) 
     learner = new_learner(store, task, snapshot_every=4)
     said = task.terms.model.start
     assert said is not None
-    checkout = msgspec.json.decode(learner.published.body, type=Checkout)
+    checkout = msgspec.json.decode(learner.published.body(), type=Checkout)
     assert checkout.version == 0
     assert hashlib.sha256(checkout.parameters).hexdigest() == said.sha256
     with pytest.raises(Rejected, match="has learnt nothing yet"):
