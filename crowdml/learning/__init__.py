@@ -1,12 +1,13 @@
 """What the server does with one check-in, as a pure function: the simulator calls it, too."""
 
+from crowdml.learning.error_band import error_now
 from crowdml.learning.evidence import Evidence
+from crowdml.learning.reports import Reports
 from crowdml.learning.state import LearningState
 from crowdml.learning.step import CheckinStep, length_limit
 from crowdml.learning.stopping import LIARS, StoppingRule
-from crowdml.learning.totals import TWO_SIDED_95, Totals, error_estimate, label_estimates
+from crowdml.learning.totals import TWO_SIDED_95, Totals, label_estimates, share_estimate
 from crowdml.learning.usual_length import FACTOR, FEWEST, REMEMBERED, USUAL, UsualLength
-from crowdml.learning.window import Window
 
 __all__ = [
     "FACTOR",
@@ -18,11 +19,12 @@ __all__ = [
     "CheckinStep",
     "Evidence",
     "LearningState",
+    "Reports",
     "StoppingRule",
     "Totals",
     "UsualLength",
-    "Window",
-    "error_estimate",
+    "error_now",
     "label_estimates",
     "length_limit",
+    "share_estimate",
 ]

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from crowdml.learning.evidence import Evidence
+from crowdml.learning.reports import Reports
 from crowdml.learning.totals import Totals
 from crowdml.learning.usual_length import UsualLength
-from crowdml.learning.window import Window
 from crowdml.optim import OptimizerState as OptimizerState
 from crowdml.types import Array
 
@@ -17,6 +17,7 @@ class LearningState(NamedTuple):
 
     Args:
         version: How many check-ins were applied.
+        reports: What says how often the exported model is wrong.
         usual: The lengths of the newest gradients, where lengths are limited.
         evidence: What shows that the target error is reached, where there is one.
         reached: Whether the evidence was conclusive once.
@@ -27,7 +28,7 @@ class LearningState(NamedTuple):
     w: Array
     optimizer: OptimizerState
     totals: Totals
-    window: Window
+    reports: Reports
     usual: UsualLength | None
     evidence: Evidence | None
     reached: bool = False

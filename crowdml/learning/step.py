@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdml.learning.evidence import Evidence
+from crowdml.learning.reports import Reports
 from crowdml.learning.state import LearningState
 from crowdml.learning.stopping import StoppingRule
 from crowdml.learning.totals import Totals
 from crowdml.learning.usual_length import UsualLength
-from crowdml.learning.window import Window
 from crowdml.optim import Optimizer
 from crowdml.privacy import Mechanism, Reading, StandIn
 from crowdml.protocol import Task
@@ -27,7 +27,6 @@ class CheckinStep(NamedTuple):
     Args:
         optimizer: How w changes; it projects and averages, too.
         limit: The longest gradient before lengths are known; None where lengths are not limited.
-        window: How many error counts are kept.
         stopping: When the target error is reached; None without a target error.
 
     >>> from crowdml.optim import constant, sgd
@@ -43,7 +42,6 @@ class CheckinStep(NamedTuple):
 
     optimizer: Optimizer
     limit: float | None = None
-    window: int = 1
     stopping: StoppingRule | None = None
 
     @classmethod
@@ -52,7 +50,6 @@ class CheckinStep(NamedTuple):
         return cls(
             task.make_optimizer(),
             length_limit(mechanism),
-            task.stop.window,
             StoppingRule.of(task, mechanism),
         )
 
@@ -68,7 +65,7 @@ class CheckinStep(NamedTuple):
             w=w,
             optimizer=self.optimizer.init(w),
             totals=totals,
-            window=Window(self.window),
+            reports=Reports(),
             usual=None if self.limit is None else UsualLength(self.limit),
             evidence=self.no_evidence,
         )
@@ -94,7 +91,7 @@ class CheckinStep(NamedTuple):
             samples: How many samples are behind it, where devices say so.
             staleness: How many versions late it is.
         """
-        version, w, optimizer, totals, window, usual, evidence, reached, latest = state
+        version, w, optimizer, totals, reports, usual, evidence, reached, latest = state
         g, evaluated, errors, counted, _, _ = reading
         if g is not None:
             if usual is not None:
@@ -102,7 +99,7 @@ class CheckinStep(NamedTuple):
             optimizer, w = self.optimizer.update(optimizer, w, g, device)
         totals = totals.plus(reading, samples, staleness)
         if evaluated:
-            window = window.with_pair(errors, evaluated)
+            reports = reports.with_report(version - staleness, device, errors, evaluated)
             if evidence is not None and self.stopping is not None:
                 evidence = evidence.with_report(device, counted, evaluated)
                 if self.stopping.is_due(totals.evaluations):
@@ -112,7 +109,7 @@ class CheckinStep(NamedTuple):
             w,
             optimizer,
             totals,
-            window,
+            reports,
             usual,
             evidence,
             reached,

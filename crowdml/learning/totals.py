@@ -11,7 +11,7 @@ from crowdml.privacy import Reading
 from crowdml.protocol import Estimate
 from crowdml.types import Array
 
-__all__ = ["TWO_SIDED_95", "Totals", "error_estimate", "label_estimates"]
+__all__ = ["TWO_SIDED_95", "Totals", "label_estimates", "share_estimate"]
 
 TWO_SIDED_95 = 1.959964
 
@@ -77,30 +77,26 @@ class Totals(NamedTuple):
         )
 
 
-def error_estimate(
-    errors: float, evaluated: int, checkins: int, noise_variance: float, z: float = TWO_SIDED_95
+def share_estimate(
+    count: float, samples: int, checkins: int, noise_variance: float, z: float = TWO_SIDED_95
 ) -> Estimate | None:
-    """Σn̂_e/Σn with its uncertainty: the noise of every count, and the sampling of a proportion.
+    """Σn̂/Σn with its uncertainty: the noise of every count, and the sampling of a proportion.
 
     The margin reaches to the farther end of all p with (value − p)² ≤ z²·(noise + p(1 − p))/n,
     which holds for few samples and for an error near 0, too.
 
     Paper: Appendix, Remark 2 (Eq. 14). Reference: E. B. Wilson, JASA 22 (1927).
 
-    >>> round(error_estimate(120, evaluated=1000, checkins=50, noise_variance=0.0).margin, 4)
+    >>> round(share_estimate(120, samples=1000, checkins=50, noise_variance=0.0).margin, 4)
     0.0216
-    >>> round(error_estimate(120, evaluated=1000, checkins=50, noise_variance=800.0).margin, 4)
+    >>> round(share_estimate(120, samples=1000, checkins=50, noise_variance=800.0).margin, 4)
     0.3932
-    >>> error_estimate(0, evaluated=1, checkins=1, noise_variance=0.0).margin > 0.7
+    >>> share_estimate(0, samples=1, checkins=1, noise_variance=0.0).margin > 0.7
     True
     """
-    if not evaluated:
+    if not samples:
         return None
-    value, noise, width = (
-        errors / evaluated,
-        checkins * noise_variance / evaluated,
-        z**2 / evaluated,
-    )
+    value, noise, width = count / samples, checkins * noise_variance / samples, z**2 / samples
     middle = (value + width / 2) / (1 + width)
     # Noise can carry a share below 0 or above 1; no p explains that, but its margin stays.
     spread = max(value * (1 - value), 0.0) + width / 4 + noise * (1 + width)
@@ -111,5 +107,5 @@ def label_estimates(
     counts: Sequence[float], samples: int, checkins: int, noise_variance: float
 ) -> tuple[Estimate, ...]:
     """Σn̂_y^k/Σn_s for each class, with the same kind of margin."""
-    estimates = (error_estimate(count, samples, checkins, noise_variance) for count in counts)
+    estimates = (share_estimate(count, samples, checkins, noise_variance) for count in counts)
     return tuple(estimate for estimate in estimates if estimate is not None)

@@ -211,6 +211,8 @@ class Estimate(Answer, frozen=True):
 class Statistics(Answer, frozen=True):
     """Differentially private by themselves: all of it comes from sanitised check-ins.
 
+    `error` is that of the exported model as it is now: how often its predictions are wrong for
+    people like those who take part. It is null while too few reports say something about it.
     `samples` is null where devices do not send how many they used. Each ε says what is replaced:
     one sample, everything in a check-in, or everything that a person sends. It is null where it is
     infinite, or where nothing bounds it beforehand.
@@ -222,7 +224,6 @@ class Statistics(Answer, frozen=True):
     active_devices: int
     samples: int | None
     error: Estimate | None
-    recent_error: Estimate | None
     labels: tuple[Estimate, ...]
     staleness_mean: float
     staleness_max: int

@@ -48,9 +48,8 @@ def test_numbers_are_those_of_the_api(wire: Wire, task: str) -> None:
     newest = rows(wire, task, "error")[-1]
     assert newest == {
         "checkins": stats["version"],
-        "recent_error": stats["recent_error"]["value"],
-        "recent_margin": stats["recent_error"]["margin"],
-        "error_since_start": stats["error"]["value"],
+        "error": stats["error"]["value"],
+        "margin": stats["error"]["margin"],
     }
     labels = rows(wire, task, "labels")
     assert sum(row.pop("share") for row in labels) == pytest.approx(1.0)

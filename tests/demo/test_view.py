@@ -14,7 +14,7 @@ from crowdml.protocol import Estimate, State, Statistics
 def statistics(**changes: object) -> Statistics:
     fields: dict[str, object] = {
         "state": State.RUNNING, "version": 41, "devices": 67, "active_devices": 39,
-        "samples": 2132, "error": Estimate(0.31, 0.12), "recent_error": None, "labels": (),
+        "samples": 2132, "error": Estimate(0.31, 0.12), "labels": (),
         "staleness_mean": 0.5, "staleness_max": 2, "checkins_per_minute": 300.0,
         "epsilon_per_sample": 1.0, "epsilon_per_checkin": 1.0, "epsilon_per_person": 4.0,
         "max_updates": 108, "target_error": None,

@@ -40,7 +40,7 @@ def content(state: LearningState) -> list[bytes]:
     """Every number of it."""
     assert state.evidence is not None
     parts = [state.w, *map(np.asarray, state.optimizer.values())]
-    more = [state.totals.to_array(), state.window.to_array(), state.evidence.to_array()]
+    more = [state.totals.to_array(), state.reports.rows, state.evidence.to_array()]
     usual = [] if state.usual is None else [state.usual.to_array()]
     numbers = np.array([state.version, state.reached, state.staleness_max])
     return [part.tobytes() for part in (*parts, *more, *usual, numbers)]
@@ -106,8 +106,9 @@ def test_what_each_reading_changes() -> None:
     for reading, device in ((train, 0), (right, 0), (right, 1), (wrong, 1), (wrong, 2)):
         state = step(state, reading, device)
         assert state.evidence is not None
-        reports = len(state.evidence.windows[-1])
-        seen.append((state.w[0], state.window.sum, reports, state.reached))
+        told = tuple(state.reports.rows[:, 2:4].sum(axis=0))
+        held = len(state.evidence.windows[-1])
+        seen.append((state.w[0], told, held, state.reached))
     one = (0.5, 10)
     assert seen == [
         (-1, (0, 0), 0, False),

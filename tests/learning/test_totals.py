@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crowdml.learning import Totals, error_estimate, label_estimates
+from crowdml.learning import Totals, label_estimates, share_estimate
 from crowdml.privacy import Reading
 
 
@@ -36,7 +36,7 @@ def test_the_margin_reaches_the_farther_root(
     z, value, noise = 1.7, errors / evaluated, 7 * noise_variance / evaluated
     width = z**2 / evaluated
     roots = np.roots([1 + width, -2 * value - width, value**2 - width * noise])
-    found = error_estimate(errors, evaluated, 7, noise_variance, z)
+    found = share_estimate(errors, evaluated, 7, noise_variance, z)
     assert found is not None
     assert found.value == value
     assert found.margin == pytest.approx(max(abs(roots - value)))
@@ -45,13 +45,13 @@ def test_the_margin_reaches_the_farther_root(
 @pytest.mark.parametrize("value", [-0.5, 1.5])
 def test_noise_beyond_0_and_1_keeps_its_margin(value: float) -> None:
     """As if the share itself had no spread: z²/n = 1, and a noise of 2 in one check-in."""
-    found = error_estimate(value, 1, 1, 2.0, z=1.0)
+    found = share_estimate(value, 1, 1, 2.0, z=1.0)
     assert found is not None
     assert found.margin == pytest.approx(abs((value + 0.5) / 2 - value) + math.sqrt(0.25 + 4.0) / 2)
 
 
 def test_labels_are_estimated_like_errors() -> None:
-    one, two = (error_estimate(count, 50, 7, 2.0) for count in (20.0, 30.0))
+    one, two = (share_estimate(count, 50, 7, 2.0) for count in (20.0, 30.0))
     assert label_estimates((20.0, 30.0), 50, 7, 2.0) == (one, two)
     assert label_estimates((20.0, 30.0), 0, 7, 2.0) == ()
-    assert error_estimate(0, 0, 0, 1.0) is None
+    assert share_estimate(0, 0, 0, 1.0) is None

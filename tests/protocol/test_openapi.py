@@ -141,11 +141,12 @@ MESSAGES: list[Any] = [
     ),
     CheckinAnswer(2, "duplicate"),
     Checkout(2, State.PAUSED, b"1234"),
+    Checkout(2, State.RUNNING, b"1234", b"5678"),
     Enrol("0" * 64),
     Enrol("0" * 64, "invite"),
     Enrolled("d1", "secret"),
     Statistics(
-        State.RUNNING, 3, 2, 1, 60, Estimate(0.5, 0.1), None, (Estimate(0.3, 0.2),), 0.5, 2, 3.0,
+        State.RUNNING, 3, 2, 1, 60, Estimate(0.5, 0.1), (Estimate(0.3, 0.2),), 0.5, 2, 3.0,
         None, 1.0, 4.0, 100, None,
     ),
     TaskList((_view(),)),

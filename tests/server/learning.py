@@ -123,5 +123,5 @@ def assert_same(found: Fold, expected: Fold) -> None:
     assert found.learnt.tobytes() == expected.learnt.tobytes()
     assert found.learning.totals == expected.learning.totals
     assert found.active.count == expected.active.count
-    assert found.learning.window.sum == expected.learning.window.sum
+    assert found.error() == expected.error()
     assert found.state == expected.state

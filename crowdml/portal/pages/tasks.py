@@ -23,7 +23,6 @@ from crowdml.portal.words import (
     guess_of,
     is_quick,
     make_example,
-    newest,
 )
 from crowdml.protocol import (
     LEVELS,
@@ -78,7 +77,6 @@ async def task(request: Request) -> Response:
         facts=facts,
         stats=facts.statistics,
         performance=Performance(facts),
-        newest=newest,
         charts=CHARTS,
         curious=CURIOUS,
         sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),

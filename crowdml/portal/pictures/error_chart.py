@@ -1,8 +1,8 @@
-"""The chart of the error: of the newest check-ins, with its band, beside guessing."""
+"""The chart of the error: of the exported model at each version, with its band, beside guessing."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crowdml.learning import error_estimate
 from crowdml.portal.pictures.chart import Chart, nothing, thin, uncertain
 from crowdml.portal.pictures.drawing import (
     Theme,
@@ -14,7 +14,7 @@ from crowdml.portal.pictures.drawing import (
 )
 from crowdml.portal.words import Facts, Performance, say, what_is_wrong
 from crowdml.portal.words import plain as words
-from crowdml.protocol import Estimate, Task
+from crowdml.protocol import Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,37 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ERROR", "draw_spark", "error_rows"]
 
-Row = tuple[float, float, float, float]
-APART = 0.01
-"""Two curves that differ by less are one."""
+Row = tuple[float, float, float]
 
 
 def error_rows(facts: Facts) -> list[Row]:
-    """Check-ins; error of the recent window, its margin; error since the start."""
-    noise = facts.course.error_noise
-    rows: list[Row] = []
-    for point in facts.course.points:
-        recent = error_estimate(
-            point.recent_errors, point.recent_evaluated, point.recent_checkins, noise
-        )
-        overall = error_estimate(point.errors, point.evaluated, point.evaluations, noise)
-        if recent and overall:
-            rows.append((point.version, recent.value, recent.margin, overall.value))
-    return rows
+    """Check-ins; the error of the exported model after them, and its margin."""
+    return [(point.version, point.value, point.margin) for point in facts.course.errors]
 
 
 def draw_error(facts: Facts, theme: Theme) -> "Figure":
-    if not error_rows(facts):
-        return nothing(facts, theme)
-    rows = _rows_to_draw(facts)
+    rows = thin(error_rows(facts))
     if not rows:
-        return uncertain(theme)
+        measured = facts.statistics.version and facts.task.terms.mechanism().evaluates
+        return uncertain(theme) if measured else nothing(facts, theme)
     picture, axes = figure(theme)
-    _band(axes, rows, theme, say("newest"))
-    if any(abs(row[1] - row[3]) > APART for row in rows):
-        since = [(row[0], _share(row[3])) for row in rows]
-        label = say("since the start")
-        axes.plot(*zip(*since, strict=True), color=theme.faint, linewidth=1.2, label=label)
+    _band(axes, rows, theme, say("model"))
     guess, target = Performance(facts).guess, facts.task.stop.error
     if guess is not None:
         axes.axhline(guess.error, color=theme.other, linestyle=":", label=say("guessing"))
@@ -73,7 +57,7 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
 
 def draw_spark(facts: Facts, theme: Theme) -> "Figure":
     """The error as a small curve without axes, for lists."""
-    rows = _rows_to_draw(facts)
+    rows = thin(error_rows(facts))
     picture, axes = figure(theme, width=2.2, height=0.5)
     axes.set_axis_off()
     axes.set_ylim(-0.05, 1.05)
@@ -84,12 +68,7 @@ def draw_spark(facts: Facts, theme: Theme) -> "Figure":
     return picture
 
 
-def _rows_to_draw(facts: Facts) -> list[Row]:
-    """The rows to draw: not those in which chance hides the answer."""
-    return [row for row in thin(error_rows(facts)) if words.known(Estimate(row[1], row[2]))]
-
-
-def _band(axes: "Axes", rows: list[Row], theme: Theme, label: str = "") -> None:
+def _band(axes: "Axes", rows: Sequence[Row], theme: Theme, label: str = "") -> None:
     x = [row[0] for row in rows]
     low, high = ([_share(row[1] + sign * row[2]) for row in rows] for sign in (-1, 1))
     axes.fill_between(x, low, high, color=theme.accent, alpha=0.22, linewidth=0)
@@ -109,14 +88,19 @@ def _measured(task: Task) -> str:
     if not terms.mechanism().evaluates:
         return say("Not measured: in this task no check-in evaluates.")
     if not terms.promise.roles:
-        said = say("How often the model of the moment was wrong on the devices’ own new samples.")
+        said = say("How often the model was wrong on the devices’ own new samples.")
         if not terms.promise.exact:
             said += " " + say("Devices send these counts with noise.")
     elif terms.collection.checkins == 1:
-        said = say("How often the model of the moment was wrong for people who did not train it.")
+        said = say("How often the model was wrong for people who did not train it.")
     else:
-        said = say("How often the model of the moment was wrong on samples that did not train it.")
-    return f"{said} {say('The truth lies in the band with 95 % confidence.')}"
+        said = say("How often the model was wrong on samples that did not train it.")
+    band = say(
+        "The model is the one that people download and try here, as it was after so many "
+        "check-ins. Its error lies in the band with 95 % confidence: the band allows for noise, "
+        "for people who differ, and for what the model has learnt since the reports."
+    )
+    return f"{said} {band}"
 
 
 def say_error(facts: Facts) -> str:
@@ -128,7 +112,7 @@ ERROR = Chart(
     lambda task: say("Error"),
     note_error,
     say_error,
-    ("checkins", "recent_error", "recent_margin", "error_since_start"),
+    ("checkins", "error", "margin"),
     error_rows,
     draw_error,
 )

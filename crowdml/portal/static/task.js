@@ -105,7 +105,7 @@ function update(statistics) {
   show("devices", number(statistics.devices));
   show("version", number(statistics.version));
   if (statistics.samples !== null) show("samples", number(statistics.samples));
-  show("error", estimate(statistics.recent_error));
+  show("error", estimate(statistics.error));
   article.querySelector("progress").value = statistics.version;
   article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
   show("state", stateOf(statistics));

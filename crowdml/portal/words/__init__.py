@@ -15,7 +15,7 @@ from crowdml.portal.words.language import (
     say_html,
     speaking,
 )
-from crowdml.portal.words.performance import Facts, Performance, guess_of, newest, what_is_wrong
+from crowdml.portal.words.performance import Facts, Performance, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
 from crowdml.portal.words.plain import count, local, percent, state
 from crowdml.portal.words.shares import label_shares
@@ -36,7 +36,6 @@ __all__ = [
     "label_shares",
     "local",
     "make_example",
-    "newest",
     "percent",
     "plain",
     "preferred",

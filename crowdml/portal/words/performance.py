@@ -1,4 +1,4 @@
-"""How well a task's model does, in words: the error of the newest check-ins, beside guessing."""
+"""How well a task's model does, in words: its error as it is now, beside guessing."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from crowdml.portal.words.shares import label_shares
 from crowdml.protocol import Estimate, Statistics, Task
 from crowdml.server.log import Course
 
-__all__ = ["Facts", "Guess", "Performance", "guess_of", "newest", "what_is_wrong"]
+__all__ = ["Facts", "Guess", "Performance", "guess_of", "what_is_wrong"]
 
 SURE_OF_SHARE = 0.1
 """A margin below which the most common label counts as known."""
@@ -36,8 +36,8 @@ class Performance:
 
     @property
     def error(self) -> Estimate | None:
-        """Of the recent window: that of all check-ins would be read as the newest model's."""
-        return self.facts.statistics.recent_error
+        """The error of the model that people use, as it is now."""
+        return self.facts.statistics.error
 
     @property
     def guess(self) -> Guess | None:
@@ -49,8 +49,7 @@ class Performance:
         if not words.known(self.error):
             return say("How often it is wrong is not known yet.")
         wrong = say(
-            "Of the predictions in {newest}, {error} were wrong.",
-            newest=newest(self.facts.task),
+            "Of the predictions of the model as it is now, {error} are wrong.",
             error=words.estimate(self.error),
         )
         return f"{wrong} {self._compared}"
@@ -90,14 +89,6 @@ def guess_of(task: Task, statistics: Statistics) -> Guess | None:
     if top is not None and top.margin < SURE_OF_SHARE:
         return Guess(1 - top.value, say("always saying “{label}”", label=top.label))
     return Guess(1 - 1 / task.terms.n_classes, say("guessing at random"))
-
-
-def newest(task: Task) -> str:
-    """What the newest estimate is made of."""
-    n = words.count(task.stop.window)
-    if task.terms.collection.evaluators:
-        return say("the newest {n} reports", n=n)
-    return say("the newest {n} check-ins", n=n)
 
 
 def what_is_wrong(task: Task) -> str:

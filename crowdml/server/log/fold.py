@@ -7,18 +7,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crowdml.learning import CheckinStep, Evidence, LearningState, Totals, Window
+from crowdml.learning import CheckinStep, Evidence, LearningState, Reports, Totals, error_now
 from crowdml.optim import read_state
 from crowdml.privacy import Place, Unit
-from crowdml.protocol import State, Task
+from crowdml.protocol import Estimate, State, Task
 from crowdml.server.database import LogEntry
 from crowdml.server.log.active import ActiveDevices
-from crowdml.server.log.history import History, Point
+from crowdml.server.log.history import History, Point, wants_error
 from crowdml.types import Array
 
 __all__ = ["Fold"]
 
-PARTS = {"w", "totals", "active", "window", "numbers", "evidence", "lengths"}
+PARTS = {"w", "totals", "active", "reports", "numbers", "evidence", "lengths"}
+FORMER_PARTS = {"window"}
+"""Parts of snapshots of earlier versions, which are skipped."""
 
 
 class Fold:
@@ -61,6 +63,8 @@ class Fold:
             self.active.add(entry.device)
             if self.history.wants(entry.seq):
                 self.history.add(self.point())
+            if wants_error(entry.seq):
+                self.history.add_error(entry.seq, self.error())
         applied = entries[: self.version - first]
         self.history.count(Counter([entry.at for entry in applied]))
 
@@ -74,18 +78,12 @@ class Fold:
 
     def point(self) -> Point:
         """Where the task is now."""
-        totals, window = self.learning.totals, self.learning.window
-        return Point(
-            version=self.version,
-            errors=totals.errors,
-            evaluated=totals.evaluated,
-            evaluations=totals.evaluations,
-            recent_errors=window.sum[0],
-            recent_evaluated=window.sum[1],
-            recent_checkins=len(window),
-            staleness=totals.staleness,
-            active_devices=self.active.count,
-        )
+        return Point(self.version, self.learning.totals.staleness, self.active.count)
+
+    def error(self) -> Estimate | None:
+        """The error of the exported model as it is now."""
+        reports = self.learning.reports.clustered
+        return error_now(reports, self.version, self.mechanism.error_variance)
 
     @property
     def state(self) -> State:
@@ -117,7 +115,7 @@ class Fold:
             "w": now.w,
             "totals": now.totals.to_array(),
             "active": self.active.to_array(),
-            "window": now.window.to_array(),
+            "reports": now.reports.rows,
             "numbers": np.array([now.version, now.staleness_max, now.reached]),
         }
         if now.evidence is not None:
@@ -133,7 +131,8 @@ class Fold:
     def from_bytes(cls, task: Task, terms_sha256: str, data: bytes) -> "Fold":
         fold = cls(task, terms_sha256)
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            strange = [n for n in arrays if n not in PARTS and not n.startswith(("opt", "hist"))]
+            known = PARTS | FORMER_PARTS
+            strange = [n for n in arrays if n not in known and not n.startswith(("opt", "hist"))]
             if strange:
                 raise ValueError(f"a snapshot must have the parts of a fold, found {strange}.")
             fold.history = History.from_arrays(**_prefixed("history_", arrays))
@@ -159,7 +158,7 @@ def _learning(fold: Fold, arrays: Any) -> LearningState:
         w=arrays["w"],
         optimizer=read_state(_prefixed("optimizer_", arrays)),
         totals=totals,
-        window=Window.from_array(start.window.length, arrays["window"]),
+        reports=Reports(arrays["reports"]) if "reports" in arrays else start.reports,
         usual=usual,
         evidence=evidence,
         reached=bool(reached),

@@ -1,31 +1,48 @@
 """The course of a task in a bounded number of points: kept along the way, never recomputed."""
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from crowdml.protocol import Estimate
 from crowdml.types import Array, Ints
 
-__all__ = ["Course", "History", "Minutes", "Point"]
+__all__ = ["Course", "ErrorPoint", "History", "Minutes", "Point", "wants_error"]
 
 MOST_POINTS = 512
+NO_ERRORS = np.zeros((0, 3))
+FORMER_WIDTH, FORMER_COLUMNS = 9, [0, 7, 8]
+"""Snapshots of earlier versions have nine numbers for each point, of which three are used."""
+
 MOST_MINUTES = 24 * 60
 
 
 class Point(NamedTuple):
-    """Where a task was after some check-in: sums since the start, and over the recent window."""
+    """Where a task was after some check-in: sums since the start."""
 
     version: int
-    errors: float
-    evaluated: int
-    evaluations: int
-    recent_errors: float
-    recent_evaluated: int
-    recent_checkins: int
     staleness: int
     active_devices: int
+
+
+class ErrorPoint(NamedTuple):
+    """The error of the exported model at a version, as it was estimated then."""
+
+    version: int
+    value: float
+    margin: float
+
+
+def wants_error(version: int) -> bool:
+    """Whether the error is estimated at this version: at twenty versions while they grow e-fold.
+
+    >>> [version for version in range(100, 120) if wants_error(version)]
+    [100, 105, 110, 116]
+    """
+    return version < 2 or int(20 * math.log(version)) > int(20 * math.log(version - 1))
 
 
 class Minutes(NamedTuple):
@@ -64,16 +81,16 @@ class Minutes(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How a task went so far, in a bounded number of points, and the noise behind them."""
+    """How a task went so far, in a bounded number of points."""
 
     points: Sequence[Point]
     by_minute: Mapping[int, int]
-    error_noise: float
+    errors: Sequence[ErrorPoint] = ()
 
     def pace(self, now: float) -> float:
         """Check-ins in the last minute, if those of the calendar minute before came evenly.
 
-        >>> Course((), {0: 4, 60: 1}, 0.0).pace(75.0)  # one since 60, and three of four since 15
+        >>> Course((), {0: 4, 60: 1}).pace(75.0)  # one since 60, and three of four since 15
         4.0
         """
         minute = int(now) // 60 * 60
@@ -90,7 +107,7 @@ class History:
     >>> history = History()
     >>> for version in range(1, 2001):
     ...     if history.wants(version):
-    ...         history.add(Point(version, *[0] * 8))
+    ...         history.add(Point(version, 0, 0))
     ...     history.count({60 * (version // 100): 1})
     >>> [point.version for point in history.points][:3], len(history.points)
     ([4, 8, 12], 500)
@@ -101,6 +118,7 @@ class History:
     def __init__(self) -> None:
         self.points: tuple[Point, ...] = ()
         self.minutes = Minutes()
+        self.errors: tuple[ErrorPoint, ...] = ()
         self._stride = 1
 
     def wants(self, version: int) -> bool:
@@ -111,6 +129,11 @@ class History:
         if len(self.points) > MOST_POINTS:
             self._stride *= 2
             self.points = tuple(point for point in self.points if self.wants(point.version))
+
+    def add_error(self, version: int, error: Estimate | None) -> None:
+        """Remember an estimate, where there is one."""
+        if error is not None:
+            self.errors += (ErrorPoint(version, error.value, error.margin),)
 
     def count(self, checkins: Mapping[int, int]) -> None:
         """Add check-ins by the minute in which they came."""
@@ -123,17 +146,17 @@ class History:
             "points": np.array(self.points, dtype=np.float64).reshape(-1, len(Point._fields)),
             "by_minute": np.array(minutes, dtype=np.int64).reshape(-1, 2),
             "stride": np.array([self._stride]),
+            "errors": np.array(self.errors, dtype=np.float64).reshape(-1, 3),
         }
 
     @classmethod
-    def from_arrays(cls, points: Array, by_minute: Ints, stride: Ints) -> "History":
+    def from_arrays(
+        cls, points: Array, by_minute: Ints, stride: Ints, errors: Array = NO_ERRORS
+    ) -> "History":
         history = cls()
-        history.points = tuple(_point(row) for row in points.tolist())
+        points = points[:, FORMER_COLUMNS] if points.shape[1] == FORMER_WIDTH else points
+        history.points = tuple(Point(*map(int, row)) for row in points.tolist())
+        history.errors = tuple(ErrorPoint(int(row[0]), *row[1:]) for row in errors.tolist())
         history.minutes = Minutes(dict(by_minute.tolist()))
         history._stride = int(stride[0])
         return history
-
-
-def _point(row: list[float]) -> Point:
-    kinds = Point.__annotations__.values()
-    return Point(*(kind(value) for kind, value in zip(kinds, row, strict=True)))

@@ -5,12 +5,12 @@ from functools import cached_property
 
 import msgspec
 
-from crowdml.learning import Totals, error_estimate, label_estimates
+from crowdml.learning import Reports, Totals, error_now, label_estimates
 from crowdml.privacy import Mechanism, Role
 from crowdml.protocol import Checkout, Estimate, State, Statistics, Task, encode_parameters
 from crowdml.server.compression import compress
 from crowdml.server.log.fold import Fold
-from crowdml.server.log.history import Course, Minutes, Point
+from crowdml.server.log.history import Course, ErrorPoint, Minutes, Point
 from crowdml.types import Array
 
 __all__ = ["Published"]
@@ -33,8 +33,10 @@ class Published:
     w: Array
     learnt: Array
     totals: Totals
+    reports: Reports
     staleness_max: int
     points: tuple[Point, ...]
+    errors: tuple[ErrorPoint, ...]
     minutes: Minutes
     newest: Point
 
@@ -50,8 +52,10 @@ class Published:
             w=fold.w,
             learnt=fold.learnt,
             totals=fold.learning.totals,
+            reports=fold.learning.reports,
             staleness_max=fold.learning.staleness_max,
             points=fold.history.points,
+            errors=fold.history.errors,
             minutes=fold.history.minutes,
             newest=fold.point(),
         )
@@ -99,7 +103,15 @@ class Published:
         points = self.points
         if self.version and (not points or points[-1].version < self.version):
             points = (*points, self.newest)
-        return Course(points, self.minutes.by_minute, self.mechanism.error_variance)
+        errors, now = self.errors, self.error
+        if now is not None and (not errors or errors[-1].version < self.version):
+            errors = (*errors, ErrorPoint(self.version, now.value, now.margin))
+        return Course(points, self.minutes.by_minute, errors)
+
+    @cached_property
+    def error(self) -> Estimate | None:
+        """The error of the exported model as it is now."""
+        return error_now(self.reports.clustered, self.version, self.mechanism.error_variance)
 
     def statistics(self, devices: int, now: float) -> Statistics:
         """The statistics of this version, at a time in seconds since 1970.
@@ -135,10 +147,7 @@ class Published:
             devices=0,
             active_devices=newest.active_devices,
             samples=totals.samples,
-            error=self._error(newest.errors, newest.evaluated, newest.evaluations),
-            recent_error=self._error(
-                newest.recent_errors, newest.recent_evaluated, newest.recent_checkins
-            ),
+            error=self.error,
             labels=label_estimates(
                 totals.labels, totals.labelled, totals.countings, self.mechanism.label_variance
             ),
@@ -151,6 +160,3 @@ class Published:
             max_updates=self.task.t_max,
             target_error=self.task.stop.error,
         )
-
-    def _error(self, errors: float, evaluated: int, checkins: int) -> Estimate | None:
-        return error_estimate(errors, evaluated, checkins, self.mechanism.error_variance)

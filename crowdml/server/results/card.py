@@ -130,9 +130,10 @@ def _quality(task: Task, now: Statistics) -> Iterator[str]:
     low, high = (_share(estimate.value + side * estimate.margin) for side in (-1, 1))
     yield (
         f"Of its predictions, about {_share(estimate.value):.0%} {what}: between {low:.0%} and "
-        f"{high:.0%} with 95 % confidence. This is estimated from noisy counts of the last "
-        f"check-ins that counted errors, up to {task.stop.window}, each with the model of its "
-        "time, on samples of participants before they were learnt from."
+        f"{high:.0%} with 95 % confidence. This is estimated from noisy counts of errors on "
+        "samples of participants before they were learnt from. The counts are about this model and "
+        "about its earlier versions; the band allows for what has changed since, for noise, and "
+        "for people who differ."
     )
     if estimate.margin > WIDE:
         yield "That is a wide band. Test the model on data of your own before you rely on it."
@@ -177,8 +178,8 @@ def _rows(task: Task) -> str:
 
 
 def _known_error(now: Statistics) -> Estimate | None:
-    """Of the newest models; None where the band is as wide as all that an error can be."""
-    estimate = now.recent_error
+    """Of the exported model as it is now; None where the band is too wide to say much."""
+    estimate = now.error
     return estimate if estimate and estimate.margin < MEANINGLESS else None
 
 

@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.learning import error_estimate
 from crowdml.portal.pictures.charts import CHARTS
 from crowdml.portal.pictures.drawing import THEMES, save
 from crowdml.portal.pictures.error_chart import error_rows
@@ -14,39 +13,24 @@ from crowdml.portal.words import Facts
 from crowdml.portal.words.performance import Performance
 from crowdml.protocol import Estimate, State, Statistics
 from crowdml.server.compression import compress
-from crowdml.server.log.history import Course, Point
+from crowdml.server.log.history import Course, ErrorPoint, Point
 from tests.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
-NOTHING = Statistics(
-    State.RUNNING, 9, 9, 9, None, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None
-)
+NOTHING = Statistics(State.RUNNING, 9, 9, 9, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None)
 
 
-def point(**changes: float) -> Point:
-    sums = dict.fromkeys(Point._fields, 0) | {"version": 500}
-    return Point(**(sums | changes))  # type: ignore[arg-type]
-
-
-def test_the_band_counts_the_checkins_that_evaluate() -> None:
-    """Of 500 check-ins 100 evaluated: only their noise is in the estimate."""
-    where = point(
-        errors=20.0, evaluated=100, evaluations=100,
-        recent_errors=10.0, recent_evaluated=50, recent_checkins=50,
-    )  # fmt: skip
-    facts = Facts(make_task(**DIRECTION), NOTHING, Course([where], {60: 500}, 0.3))
-    recent = error_estimate(10.0, 50, 50, 0.3)
-    assert recent is not None
-    assert error_rows(facts) == [(500, recent.value, recent.margin, 0.2)]
+POINT = Point(500, 0, 3)
 
 
 def test_before_anyone_measured() -> None:
     """There are check-ins, so the picture must not say that there are none."""
-    facts = Facts(make_task(**DIRECTION), NOTHING, Course([point()], {60: 500}, 0.3))
+    facts = Facts(make_task(**DIRECTION), NOTHING, Course([POINT], {60: 500}))
     assert error_rows(facts) == []
-    for name in ("error", "labels"):
+    for name, told in (("error", "Too uncertain so far"), ("labels", "Not measured yet")):
         picture = CHARTS[name].draw(facts, THEMES["light"])
-        assert [text.get_text() for text in picture.axes[0].texts] == ["Not measured yet"]
+        (text,) = picture.axes[0].texts
+        assert text.get_text().startswith(told)
         assert b"<svg" in save(picture, "svg", THEMES["light"])
 
 
@@ -77,15 +61,11 @@ def test_notes_say_whose_error_it_is(changes: dict[str, Any], error: str, labels
 
 
 def measured(error: float, margin: float, *labels: tuple[float, float], **changes: Any) -> Facts:
-    """A task whose newest check-ins were wrong so often, and said so of the labels."""
+    """A task whose model is wrong so often, and what was said of the labels."""
     estimates = tuple(Estimate(*label) for label in labels)
-    now = msgspec.structs.replace(NOTHING, recent_error=Estimate(error, margin), labels=estimates)
-    wrong = point(
-        errors=450.0, evaluated=500, evaluations=500,
-        recent_errors=100 * error, recent_evaluated=100, recent_checkins=100,
-    )  # fmt: skip
-    noise = 100 * (margin / 1.96) ** 2
-    return Facts(make_task(**changes), now, Course([wrong], {60: 500}, noise))
+    now = msgspec.structs.replace(NOTHING, error=Estimate(error, margin), labels=estimates)
+    errors = [ErrorPoint(500, error, margin)]
+    return Facts(make_task(**changes), now, Course([POINT], {60: 500}, errors))
 
 
 def texts(facts: Facts, name: str) -> str:
@@ -95,30 +75,23 @@ def texts(facts: Facts, name: str) -> str:
 def test_an_error_stands_beside_guessing() -> None:
     known = Performance(measured(0.14, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
     assert known.guess == (0.5, "always saying “still”")
-    assert "14\u00a0%\u00a0±\u00a04 were wrong. That is better than always saying" in known.sentence
+    assert "14\u00a0%\u00a0±\u00a04 are wrong. That is better than always saying" in known.sentence
     vague = Performance(measured(0.6, 0.2, (0.5, 0.3), (0.3, 0.3), (0.2, 0.3)))
     assert vague.guess == (1 - 1 / 3, "guessing at random")
     assert "Whether that is better than guessing at random" in vague.sentence
     number = Performance(measured(0.6, 0.2, target__labels=None, model__kind="huber"))
     assert number.guess is None
-    assert number.sentence.endswith(
-        "were wrong. A prediction is wrong if it is off by more than 1."
-    )
+    assert number.sentence.endswith("are wrong. A prediction is wrong if it is off by more than 1.")
     hidden = Performance(measured(0.6, 0.7))
     assert hidden.sentence == "How often it is wrong is not known yet."
 
 
 def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:
-    shares = [(0.5, 0.6), (0.3, 0.6), (0.2, 0.6)]
-    for name in ("error", "labels"):
-        hidden, shown = (texts(measured(0.6, m, *shares), name) for m in (0.7, 0.1))
-        assert "Too uncertain so far" in hidden
-        assert ("Too uncertain so far" in shown) == (name == "labels")
-
-
-def test_two_curves_that_coincide_are_one() -> None:
-    assert "since the start" in texts(measured(0.2, 0.1), "error")
-    assert "since the start" not in texts(measured(0.9, 0.1), "error")
+    known = measured(0.6, 0.1, (0.5, 0.6), (0.3, 0.6), (0.2, 0.6))
+    unknown = known._replace(course=known.course._replace(errors=()))
+    assert "Too uncertain so far" in texts(unknown, "error")
+    assert "Too uncertain so far" not in texts(known, "error")
+    assert "Too uncertain so far" in texts(known, "labels")
 
 
 def test_shares_add_up_and_keep_their_names() -> None:
@@ -133,20 +106,16 @@ def test_shares_add_up_and_keep_their_names() -> None:
 def test_a_long_course_is_a_light_picture() -> None:
     """The newest point is drawn, and what a phone loads stays a few kilobytes."""
     facts = measured(0.2, 0.1, (0.5, 0.1), (0.3, 0.1), (0.2, 0.1))
-    points = [
-        facts.course.points[0]._replace(
-            version=10 * k, recent_errors=20.0 + k % 7, active_devices=k
-        )
-        for k in range(1, 513)
-    ]
-    long = facts._replace(course=facts.course._replace(points=points))
+    points = [Point(10 * k, 0, k) for k in range(1, 513)]
+    errors = [ErrorPoint(10 * k, 0.2 + k % 7 / 100, 0.1) for k in range(1, 513)]
+    long = facts._replace(course=facts.course._replace(points=points, errors=errors))
     for name, chart in CHARTS.items():
         svg = texts(long, name)
         assert len(compress(svg.encode(), "br")) < 5_000, name
         if name == "error":
             (line,) = [
                 line for line in chart.draw(long, THEMES["light"]).axes[0].lines
-                if line.get_label() == "newest"
+                if line.get_label() == "model"
             ]  # fmt: skip
             drawn = np.asarray(line.get_xdata())
             assert len(drawn) <= 80

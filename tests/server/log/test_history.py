@@ -10,11 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.privacy import Noisy
 from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.fold import Fold
-from crowdml.server.log.history import MOST_MINUTES, MOST_POINTS, History, Point
+from crowdml.server.log.history import MOST_MINUTES, MOST_POINTS, History, Point, wants_error
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.reports import devices
 from tests.server.learning import enlist, entry, replayed
@@ -25,7 +24,7 @@ def test_points_stay_few_and_even() -> None:
     history = History()
     for version in range(1, 100_001):
         if history.wants(version):
-            history.add(Point(version, *[0] * 8))
+            history.add(Point(version, 0, 0))
     versions = [point.version for point in history.points]
     assert MOST_POINTS // 2 <= len(versions) <= MOST_POINTS
     assert len(set(np.diff(versions).tolist())) == 1
@@ -45,34 +44,47 @@ def test_points_tell_what_the_log_tells() -> None:
     log = [entry(task, seq, device=seq % 7, late=seq % 4) for seq in range(1, 701)]
     for line in log:
         fold.apply(line)
-    told = [msgspec.msgpack.decode(line.payload, type=Noisy) for line in log]
     for point in fold.history.points:
-        so_far, recent = told[: point.version], told[: point.version][-200:]
-        assert point.errors == sum(line.errors for line in so_far)
-        assert point.evaluated == sum(line.samples for line in so_far)
-        assert point.evaluations == len(so_far)
-        assert point.recent_errors == sum(line.errors for line in recent)
-        assert point.recent_evaluated == sum(line.samples for line in recent)
-        assert point.recent_checkins == len(recent)
         assert point.staleness == sum(line.staleness for line in log[: point.version])
-        assert point.active_devices == min(7, len(so_far))
+        assert point.active_devices == min(7, point.version)
     assert sum(fold.history.minutes.by_minute.values()) == 700
 
 
-def test_points_tell_what_people_evaluate() -> None:
-    """Answers that are counted are no evaluations."""
-    shares: dict[str, Any] = {"collection__evaluators": 0.5, "collection__counters": 0.3}
-    task = make_directed(collection__checkins=1000, stop__window=50, **shares)
+def test_errors_are_those_of_the_model_at_that_time() -> None:
+    """Answers that are counted are no reports, and what came later changes nothing."""
+    shares: dict[str, Any] = {"collection__evaluators": 0.7, "collection__counters": 0.2}
+    task = make_directed(collection__checkins=1000, privacy__epsilon=4000.0, **shares)
+    fold, sha256 = Fold(task, terms_hash(task.terms.text)), terms_hash(task.terms.text)
+    log = [entry(task, seq, device=seq % 40, number=1 + seq // 40) for seq in range(1, 401)]
+    fold.apply(*log)
+    evaluates = sum("wrong" in msgspec.msgpack.decode(line.payload) for line in log)
+    assert len(fold.learning.reports) == evaluates < 350
+    versions = [point.version for point in fold.history.errors]
+    assert versions == [v for v in range(versions[0], 401) if wants_error(v)]
+    for point in fold.history.errors[::9]:
+        before = Fold(task, sha256)
+        before.apply(*log[: point.version])
+        now = before.error()
+        assert now is not None
+        assert point == (point.version, now.value, now.margin)
+
+
+def test_a_snapshot_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    """It has a window, and points with more numbers; what was reported before it is not known."""
+    task = make_directed(collection__checkins=100)
     fold = Fold(task, terms_hash(task.terms.text))
-    log = [entry(task, seq, device=seq % 7, number=1 + seq // 7) for seq in range(1, 401)]
-    for line in log:
-        fold.apply(line)
-    evaluates = ["wrong" in msgspec.msgpack.decode(line.payload) for line in log]
-    assert 100 < sum(evaluates) < 300
-    for point in fold.history.points:
-        evaluated = sum(evaluates[: point.version])
-        assert point.evaluated == point.evaluations == evaluated
-        assert point.recent_evaluated == point.recent_checkins == min(50, evaluated)
+    fold.apply(*(entry(task, seq, number=seq) for seq in range(1, 51)))
+    with np.load(io.BytesIO(fold.to_bytes())) as arrays:
+        former = dict(arrays)
+    del former["reports"], former["history_errors"]
+    points = np.zeros((len(fold.history.points), 9))
+    points[:, [0, 7, 8]] = former["history_points"]
+    old = io.BytesIO()
+    np.savez(old, **former | {"history_points": points, "window": np.zeros((1, 2))})
+    found = Fold.from_bytes(task, fold.terms_sha256, old.getvalue())
+    assert found.history.points == fold.history.points
+    assert found.w.tobytes() == fold.w.tobytes()
+    assert (len(found.learning.reports), found.history.errors) == (0, ())
 
 
 @pytest.mark.parametrize("make", [make_task, make_directed])
@@ -95,6 +107,7 @@ def test_a_restart_changes_nothing(tmp_path: Path, make: Callable[..., Task]) ->
         plain = replayed(store, task)
         assert resumed.published.course.points[:-1] == plain.history.points
         assert resumed.published.course.points[-1].version == 1301
+        assert resumed.published.course.errors[:-1] == plain.history.errors
         assert resumed.published.course.by_minute == plain.history.minutes.by_minute
         for device, did in devices(store, row.id, 1, 10):
             own = [line for line in lines if line.device == device.number]

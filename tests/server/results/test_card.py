@@ -52,7 +52,7 @@ def test_what_a_hub_reads(store: Store) -> None:
     (result,) = index["results"]
     assert result["task"]["name"] == task.title
     (metric,) = result["metrics"]
-    estimate = statistics(learner).recent_error
+    estimate = statistics(learner).error
     assert estimate is not None
     assert metric["type"] == head["metrics"][0] == "accuracy"
     assert metric["value"] == pytest.approx(1 - min(max(estimate.value, 0), 1), abs=1e-4)

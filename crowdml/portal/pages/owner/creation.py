@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Set
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.learning import error_estimate
+from crowdml.learning import error_now
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
@@ -36,6 +37,9 @@ __all__ = ["advice", "form", "submit", "upload"]
 
 SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 """A plan's mechanism, batch, check-ins of each device, and devices."""
+
+MOST_REPORTS = 2000
+"""With more reports than rows, a row stands for several."""
 
 FILE, CONSENT = "toml", "not_private"
 LABELS = {key: field.label for key, field in FIELDS.items()} | {
@@ -184,12 +188,16 @@ def advice(task: Task) -> str | None:
     else:
         n = terms.collection.batch
         measured, predictions = task.t_max, int(terms.collection.heldout * n) or n
-    measured = min(measured, task.stop.window)
-    evaluated = measured * predictions
-    found = error_estimate(evaluated / 2, evaluated, measured, mechanism.error_variance)
-    if found is None:
+    if not measured:
         return None
-    if found.margin >= 0.3:
+    # Half of the predictions wrong, each report of another device, at evenly spread versions.
+    reports = np.arange(min(measured, MOST_REPORTS))
+    each = measured / len(reports)
+    rows = np.zeros((len(reports), 5))
+    rows[:, 0], rows[:, 1] = reports * (task.t_max / len(reports)), reports
+    rows[:, 2:] = predictions * each / 2, predictions * each, each
+    found = error_now(rows, task.t_max, mechanism.error_variance)
+    if found is None or found.margin >= 0.3:
         return say("In the end its error will hardly be known: too few predictions are counted.")
     return say(
         "In the end its error will be known to within ± {margin}.", margin=percent(found.margin)

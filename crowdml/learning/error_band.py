@@ -1,0 +1,129 @@
+"""Estimate the error of the exported model as it is now, from reports about earlier versions."""
+
+import math
+
+import numpy as np
+
+from crowdml.learning.totals import TWO_SIDED_95
+from crowdml.protocol import Estimate
+from crowdml.types import Array, Ints
+
+__all__ = ["error_now"]
+
+REACH = 1.0
+"""Reports about versions up to t/e are used, where t is the version now."""
+
+BINS = 12
+"""Reports that are less than REACH/BINS apart in log-version count as about the same model."""
+
+TREND, WANDER = 1.0, 0.25
+"""How an error p changes while log-version grows by 1: by a trend with a standard deviation of
+TREND·p(1 − p), and by a random walk with one of WANDER·p(1 − p)."""
+
+ALIKE, ALIKE_DEVIATION = 0.25, 0.25
+"""What is assumed of how alike the answers of one device are, before its reports say more."""
+
+MOST = 0.4
+"""A band that reaches this far from its middle says nothing, so none is given. The reach is that at
+an error of one half: else those errors would be shown that chance has made small."""
+
+PULL = 4.0
+"""With so many samples in mind of which half are wrong, no error is taken for 0 or 1."""
+
+
+def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | None:
+    """The error of the exported model at this version, with a 95 % band; None if hardly known.
+
+    A report about an earlier version v says something about the model now: the error has changed by
+    an unknown amount f(s) since, s = log((t + 1)/(v + 1)). f is modelled as a trend and a random
+    walk, both in proportion to p(1 − p). The estimate is the weighted mean Σaᵢyᵢ of the reports
+    with the smallest variance under that model, and the variance of Σaᵢf(sᵢ) is part of the band.
+    The rest of the variance is the noise of the mechanism, the sampling of predictions, and that
+    people differ: a share ρ of p(1 − p) lies between devices. The band has all p with
+    (Σaᵢyᵢ − p)² ≤ z²·variance(p).
+
+    Args:
+        rows: A row for each report: version, device, errors, predictions, and how many reports
+            were added up in it.
+        version: t.
+        noise_variance: Of the noise in the errors of one report.
+
+    References: G. Matheron, Economic Geology 58 (1963); E. B. Wilson, JASA 22 (1927).
+    """
+    s = np.log((version + 1) / (rows[:, 0] + 1))
+    near = s <= REACH
+    s, device, errors, n, reports = s[near], *rows[near, 1:].T
+    if len(s) < 2:
+        return None
+    y, noise = errors / n, reports * noise_variance / n**2
+    _, device = np.unique(device, return_inverse=True)
+    weight = 1 / (noise + 0.25 / n)
+    p = (weight @ y + PULL / 2 * 4) / (weight.sum() + PULL * 4)
+    p = min(max(p, 0.02), 0.98)
+    pq = p * (1 - p)
+    residual = y - _line(s, y, weight, pq)
+    alike = _alike(device, n, n * residual, n**2 * noise, pq)
+    _, spread, rest = _weighted(s, device, n, noise, alike, 0.25)
+    if TWO_SIDED_95 * math.sqrt(rest + spread / 4) >= MOST:
+        return None
+    a, spread, rest = _weighted(s, device, n, noise, alike, pq)
+    return _band(float(a @ y), spread, rest)
+
+
+def _weighted(
+    s: Array, device: Ints, n: Array, noise: Array, alike: float, pq: float
+) -> tuple[Array, float, float]:
+    """The weights of the reports, and the variance of their mean: spread·p(1 − p) + rest."""
+    of_device = np.bincount(device, n)[device]
+    a, drift = _weights(s, 1 / (noise + pq * ((1 - alike) / n + alike * of_device / n)), pq)
+    between = np.bincount(device, a)
+    spread = (1 - alike) * (a @ (a / n)) + alike * (between @ between)
+    return a, float(spread), float(a @ (a * noise) + drift)
+
+
+def _line(s: Array, y: Array, weight: Array, pq: float) -> Array:
+    """A straight line through the reports, its slope as large as TREND allows."""
+    middle = weight @ s / weight.sum()
+    slope = weight @ ((s - middle) * y) / (weight @ (s - middle) ** 2 + 1 / (TREND * pq) ** 2)
+    return np.asarray(weight @ y / weight.sum() + slope * (s - middle))
+
+
+def _alike(device: Ints, n: Array, surplus: Array, noise: Array, pq: float) -> float:
+    """ρ, the share of p(1 − p) that lies between devices, with one standard deviation on top.
+
+    The surplus of a device with n predictions has the variance noise + p(1 − p)(n + ρ(n² − n)).
+    """
+    surplus, noise, n = (
+        np.bincount(device, each).astype(np.float64) for each in (surplus, noise, n)
+    )
+    alone, pairs = noise + pq * n, pq * (n**2 - n)
+    if not pairs.any():
+        return 0.0  # every device has one prediction
+    found = (surplus**2 - alone).sum() / pairs.sum()
+    deviation = math.sqrt(2 * ((alone + ALIKE * pairs) ** 2).sum()) / pairs.sum()
+    doubt = 1 / (deviation**-2 + ALIKE_DEVIATION**-2)
+    mean = doubt * (found / deviation**2 + ALIKE / ALIKE_DEVIATION**2)
+    return float(min(max(mean, 0.0) + math.sqrt(doubt), 1.0))
+
+
+def _weights(s: Array, weight: Array, pq: float) -> tuple[Array, float]:
+    """The weight of each report in the estimate, and the variance of the drift in it."""
+    place = np.minimum((s * (BINS / REACH)).astype(np.int64), BINS - 1)
+    total = np.bincount(place, weight, BINS)
+    used = total > 0
+    middle = np.bincount(place, weight * s, BINS)[used] / total[used]
+    drift = (TREND * pq) ** 2 * np.outer(middle, middle)
+    drift += (WANDER * pq) ** 2 * np.minimum.outer(middle, middle)
+    best = np.linalg.solve(drift + np.diag(1 / total[used]), np.ones(len(middle)))
+    best /= best.sum()
+    share = np.zeros(BINS)
+    share[used] = best / total[used]
+    return share[place] * weight, float(best @ drift @ best)
+
+
+def _band(value: float, spread: float, rest: float) -> Estimate:
+    """All p with (value − p)² ≤ z²·(rest + spread·p(1 − p)), by their middle and half width."""
+    width = TWO_SIDED_95**2 * spread
+    middle = (value + width / 2) / (1 + width)
+    square = middle**2 - (value**2 - TWO_SIDED_95**2 * rest) / (1 + width)
+    return Estimate(middle, math.sqrt(max(square, 0.0)))
