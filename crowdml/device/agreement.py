@@ -35,7 +35,7 @@ from crowdml.protocol import (
 )
 from crowdml.types import Array
 
-__all__ = ["Agreement", "Approval", "require_successor"]
+__all__ = ["Agreement", "Approval", "Parameters", "require_successor"]
 
 
 class Approval(NamedTuple):
@@ -110,8 +110,8 @@ class Agreement:
             raise rejected("task-paused", Phrase("the task is paused."))
         try:
             w = self._decoded(checkout, checkout.parameters)
-            told = checkout.exported
-            return Parameters(w, None if told is None else self._decoded(checkout, told))
+            other = checkout.exported
+            return Parameters(w, None if other is None else self._decoded(checkout, other))
         except InvalidInput as error:
             raise Unreachable(f"the server's answer makes no sense: {error}") from error
 

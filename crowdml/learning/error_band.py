@@ -8,7 +8,7 @@ from crowdml.learning.totals import TWO_SIDED_95
 from crowdml.protocol import Estimate
 from crowdml.types import Array, Ints
 
-__all__ = ["error_now"]
+__all__ = ["BINS", "REACH", "error_now"]
 
 REACH = 1.0
 """Reports about versions up to t/e are used, where t is the version now."""
@@ -16,7 +16,7 @@ REACH = 1.0
 BINS = 12
 """Reports that are less than REACH/BINS apart in log-version count as about the same model."""
 
-TREND, WANDER = 1.0, 0.25
+TREND, WANDER = 1.0, 0.3
 """How an error p changes while log-version grows by 1: by a trend with a standard deviation of
 TREND·p(1 − p), and by a random walk with one of WANDER·p(1 − p)."""
 

@@ -109,13 +109,12 @@ def test_what_each_reading_changes() -> None:
         told = tuple(state.reports.rows[:, 2:4].sum(axis=0))
         held = len(state.evidence.windows[-1])
         seen.append((state.w[0], told, held, state.reached))
-    one = (0.5, 10)
     assert seen == [
         (-1, (0, 0), 0, False),
-        (-1, one, 1, False),
-        (-1, one, 2, True),
-        (-1, one, 3, True),
-        (-1, one, 4, True),
+        (-1, (0.5, 10), 1, False),
+        (-1, (1, 20), 2, True),
+        (-1, (1.5, 30), 3, True),
+        (-1, (2, 40), 4, True),
     ]
     assert state.evidence is not None
     assert not state.evidence.conclusive

@@ -25,6 +25,7 @@ __all__ = [
     "changed",
     "enlist",
     "entry",
+    "ingest_now",
     "message",
     "new_learner",
     "noisy",
@@ -54,6 +55,13 @@ def noisy(task: Task, seed: int = 0, samples: int | None = None) -> NoisyCheckin
 def changed(arrival: Arrival, **changes: object) -> Arrival:
     other = msgspec.structs.replace(arrival.checkin, **changes)  # type: ignore[type-var]
     return Arrival(arrival.device, other)
+
+
+def ingest_now(learner: Learner, incoming: Sequence[Arrival], group: int = 50) -> None:
+    """In groups, each about the newest version."""
+    for start in range(0, len(incoming), group):
+        some = incoming[start : start + group]
+        learner.ingest([changed(arrival, version=learner.version) for arrival in some])
 
 
 def enlist(store: Store, task: Task, n: int = CROWD) -> list[DeviceRow]:

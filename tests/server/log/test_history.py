@@ -60,7 +60,9 @@ def test_errors_are_those_of_the_model_at_that_time() -> None:
     evaluates = sum("wrong" in msgspec.msgpack.decode(line.payload) for line in log)
     assert len(fold.learning.reports) == evaluates < 350
     versions = [point.version for point in fold.history.errors]
-    assert versions == [v for v in range(versions[0], 401) if wants_error(v)]
+    wanted = [version for version in range(1, 401) if wants_error(version)]
+    assert set(versions) <= set(wanted)
+    assert versions[-20:] == wanted[-20:], "once it is known, it stays known"
     for point in fold.history.errors[::9]:
         before = Fold(task, sha256)
         before.apply(*log[: point.version])

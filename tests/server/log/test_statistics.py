@@ -16,7 +16,7 @@ from crowdml.server.log.decision import Arrival
 from crowdml.server.results.reports import devices, statistics
 from tests.checkins import DirectedCheckin, NoisyCheckin
 from tests.server.answering import responding
-from tests.server.learning import arrivals, changed, new_learner, reopened
+from tests.server.learning import arrivals, changed, ingest_now, new_learner, reopened
 from tests.servers import make_directed, make_task
 
 SIX_SIGMA = 6 / TWO_SIDED_95
@@ -103,7 +103,7 @@ def test_estimates_cover_the_truth(store: Store, epsilon: float) -> None:
     )
     learner = new_learner(store, task, n=6000)
     rng = np.random.default_rng(3)
-    learner.ingest(responding(task, 6000, 0.3, rng, SHARES))
+    ingest_now(learner, responding(task, 6000, 0.3, rng, SHARES))
     told = statistics(learner)
     n = learner.committed_fold().learning.totals.evaluated
     assert 2500 < n < 3500
@@ -138,7 +138,7 @@ def test_numbers_have_errors_and_no_labels(store: Store) -> None:
     """For a real target an evaluation says: within the tolerance, or not. The chance as above."""
     task = people(model__kind="ridge", target__labels=None, collection__evaluators=0.9)
     learner = new_learner(store, task, n=2000)
-    learner.ingest(responding(task, 2000, 0.2, np.random.default_rng(0)))
+    ingest_now(learner, responding(task, 2000, 0.2, np.random.default_rng(0)))
     told = statistics(learner)
     assert told.labels == ()
     assert covers(told.error, 0.2)

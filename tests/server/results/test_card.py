@@ -11,7 +11,8 @@ from crowdml.server import Store
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.card import model_card
 from crowdml.server.results.reports import statistics
-from tests.server.learning import arrivals, new_learner
+from tests.server.answering import people
+from tests.server.learning import arrivals, ingest_now, new_learner
 from tests.servers import make_directed, make_task
 
 NUMBER: dict[str, Any] = {
@@ -19,9 +20,10 @@ NUMBER: dict[str, Any] = {
 }  # fmt: skip
 
 
-def learner_of(store: Store, task: Task, checkins: int = 9) -> Learner:
-    learner = new_learner(store, task)
-    learner.ingest(arrivals(task, checkins))
+def learner_of(store: Store, task: Task, checkins: int = 9, devices: int = 3) -> Learner:
+    learner = new_learner(store, task, n=devices)
+    incoming = arrivals(task, checkins, people(task, devices))
+    ingest_now(learner, incoming, group=1 + checkins // 30)
     return learner
 
 
@@ -34,12 +36,12 @@ def parts(card: str) -> tuple[dict[str, Any], str]:
 
 def test_what_a_hub_reads(store: Store) -> None:
     task = make_task(__title='Still: "or" walking? # yes', privacy__epsilon=10.0)
-    learner = learner_of(store, task, 300)
+    learner = learner_of(store, task, 300, devices=30)
     head, text = parts(model_card(learner))
     assert head["crowdml"] == {
         "task": "activity",
         "version": 300,
-        "devices": 3,
+        "devices": 30,
         "mechanism": "laplace",
         "epsilon": 10.0,
         "delta": 0.0,
@@ -64,9 +66,9 @@ def test_what_people_read(store: Store) -> None:
     task = make_directed(
         privacy__epsilon=300.0, collection__checkins=30, collection__evaluators=0.3
     )
-    text = parts(model_card(learner_of(store, task, 90)))[1]
+    text = parts(model_card(learner_of(store, task, 300, devices=30)))[1]
     for told in (
-        "learnt from 90 check-ins of 3 devices.",
+        "learnt from 300 check-ins of 30 devices.",
         "Your device sends numbers from which your samples can be worked out.",
         task.terms.owner, task.terms.contact, task.terms.purpose, "- **Answer**: still, walk, run.",
         "with 95 % confidence", "That is a wide band.", "ε = 300, for everything that you send",
@@ -79,7 +81,7 @@ def test_what_people_read(store: Store) -> None:
 
 def test_numbers_and_no_privacy(store: Store) -> None:
     task = make_task(privacy__epsilon=float("inf"), **NUMBER)
-    head, text = parts(model_card(learner_of(store, task)))
+    head, text = parts(model_card(learner_of(store, task, 90, devices=30)))
     assert head["pipeline_tag"] == "tabular-regression"
     assert head["metrics"] == ["within-tolerance"]
     assert head["crowdml"]["epsilon"] == "inf"
