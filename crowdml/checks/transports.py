@@ -8,7 +8,7 @@ import numpy as np
 from crowdml.device import Transport, write_checkin
 from crowdml.errors import Rejected
 from crowdml.models import Minibatch
-from crowdml.privacy import Place, SystemChance
+from crowdml.privacy import Place, Role, SystemChance
 from crowdml.protocol import Checkout, Enrol, Terms, decode_parameters, terms_hash
 
 __all__ = ["check_transport"]
@@ -39,6 +39,10 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
     checkout, terms_sha256 = transport.checkout(token)
     assert terms_sha256 == view.terms_sha256, "a check-out tells which terms are in force"
     assert transport.checkout(token) == (checkout, terms_sha256), "nothing has changed meanwhile"
+
+    tested = transport.checkout(token, Role.EVALUATE).checkout
+    assert tested.version == checkout.version, "what is evaluated is the exported model of now"
+    assert transport.checkout(token) == (checkout, terms_sha256), "each role has its own answer"
 
     body = nothing_told(terms, Place(view.terms_sha256, enrolled.device, 1), checkout)
     answer = transport.checkin(token, body)

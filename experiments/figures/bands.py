@@ -44,6 +44,8 @@ RUNS = 40
 """Models that are learnt for each cell; each of them is reported on by several crowds."""
 
 EVALUATORS, COUNTERS, WINDOW = 0.15, 0.05, 200
+NEWEST = 1000.0
+"""Such an average is the newest iterate, or at 5,000 check-ins that of the newest five."""
 
 
 class Cell(NamedTuple):
@@ -68,9 +70,14 @@ class Cell(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """One crowd's reports: rows as `error_now` takes them, and the true error of each version."""
+    """One crowd's reports: rows as `error_now` takes them, and the true error of each version.
+
+    Args:
+        former: The same crowd's reports about the iterates, as they once were.
+    """
 
     rows: Array
+    former: Array
     noise_variance: float
     truth: Array
 
@@ -99,11 +106,23 @@ def streams(cell: Cell, n: int, seed: int = 0, updates: int = CHECKINS[-1]) -> I
     data, mechanism = _data(cell.n_classes), _mechanism(cell)
     stops = np.unique(np.concatenate([np.arange(61), np.geomspace(60, updates, 120).round()]))
     models = min(n, RUNS)
-    curves = [_errors(data, cell, stops.astype(np.int64), updates, seed + k) for k in range(models)]
+    exported, iterates = (
+        [
+            _errors(data, cell, stops.astype(np.int64), updates, seed + k, averaging)
+            for k in range(models)
+        ]
+        for averaging in (None, NEWEST)
+    )
     versions = np.arange(updates + 1)
     for k in range(n):
-        truth = np.interp(versions, stops, curves[k % models])
-        yield _reported(cell, mechanism, truth, np.random.default_rng([seed, k]))
+        truth, former = (
+            np.interp(versions, stops, curves[k % models]) for curves in (exported, iterates)
+        )
+        rows, old = (
+            _reported(cell, mechanism, errors, np.random.default_rng([seed, k]))
+            for errors in (truth, former)
+        )
+        yield Stream(rows, old, mechanism.error_variance, truth)
 
 
 def _data(n_classes: int) -> Dataset:
@@ -132,14 +151,16 @@ def _mechanism(cell: Cell) -> DirectionMechanism | NoiseMechanism:
     return mechanism
 
 
-def _errors(data: Dataset, cell: Cell, stops: Ints, updates: int, seed: int) -> Array:
+def _errors(
+    data: Dataset, cell: Cell, stops: Ints, updates: int, seed: int, averaging: float | None
+) -> Array:
     """The test errors of the exported model after these check-ins."""
     trains = 1 - (EVALUATORS + COUNTERS if cell.mechanism == "direction" else 0)
     rng = np.random.default_rng(seed)
     schedule = one_by_one(round(updates * trains) * cell.batch, cell.batch)
     rows = rng.integers(len(data.y_train), size=len(schedule.used))
     schedule = schedule._replace(used=rows.astype(np.int32), checkins=1)
-    learning = Learning(mechanism=cell.mechanism, epsilon=cell.epsilon)
+    learning = Learning(mechanism=cell.mechanism, epsilon=cell.epsilon, averaging=averaging)
     w, _ = learn(data, schedule, learning, np.round(stops * trains).astype(np.int64), rng)
     rule = Rule.of(learning, data, schedule)
     x, y = data.bounded_test(rule.stand_in.norm)
@@ -151,7 +172,7 @@ def _reported(
     mechanism: DirectionMechanism | NoiseMechanism,
     truth: Array,
     rng: np.random.Generator,
-) -> Stream:
+) -> Array:
     """What a crowd reports of a model with these errors."""
     version = np.arange(len(truth) - 1)
     if isinstance(mechanism, DirectionMechanism):
@@ -171,7 +192,7 @@ def _reported(
         n = mechanism.n_heldout(cell.batch) or cell.batch
         counts = rng.binomial(n, error) + _noise(cell, mechanism, len(version), rng)
     columns = [version, device, counts, np.full(len(version), n), np.ones(len(version))]
-    return Stream(np.column_stack(columns).astype(float), mechanism.error_variance, truth)
+    return np.column_stack(columns).astype(float)
 
 
 def _noise(cell: Cell, mechanism: NoiseMechanism, size: int, rng: np.random.Generator) -> Array:
@@ -186,10 +207,10 @@ def coverage(
 ) -> list[tuple[float, ...]]:
     """For each number of check-ins: coverage before and after, the share shown, the mean margin."""
     found: dict[int, list[tuple[float, ...]]] = {t: [] for t in CHECKINS if t <= updates}
-    for rows, noise_variance, truth in streams(cell, n, seed, updates):
+    for rows, former, noise_variance, truth in streams(cell, n, seed, updates):
         for t, seen in found.items():
-            known = rows[: int(np.searchsorted(rows[:, 0], t))]
-            recent = known[-WINDOW:]
+            end = int(np.searchsorted(rows[:, 0], t))
+            known, recent = rows[:end], former[:end][-WINDOW:]
             errors, evaluated = recent[:, 2].sum(), int(recent[:, 3].sum())
             before = share_estimate(errors, evaluated, len(recent), noise_variance)
             after = error_now(known, t, noise_variance)

@@ -27,12 +27,14 @@ RETRY_AFTER = 500
 APPLIED: Answer = (200, {}, b'{"version": 1, "status": "applied"}')
 
 
-def make(name: str, checkins: int, purpose: str = "a free app") -> Task:
+def make(
+    name: str, checkins: int, purpose: str = "a free app", evaluators: float | None = None
+) -> Task:
     """A task of which every device knows the mechanism, as small as can be."""
     return make_task(
         name, __purpose=purpose, privacy__mechanism="direction", privacy__epsilon=COST * checkins,
         privacy__directions=8, collection__batch=BATCH,
-        collection__checkins=checkins,
+        collection__checkins=checkins, collection__evaluators=evaluators,
     )  # fmt: skip
 
 
@@ -62,6 +64,7 @@ class Heard:
 
     what: str
     body: bytes = b""
+    query: str = ""
 
 
 @dataclass
@@ -70,13 +73,14 @@ class Scene:
 
     name: str
     checkins: int = 8
+    evaluators: float | None = None
     state: str = "running"
     lies: dict[str, Any] = field(default_factory=dict)
     raw: dict[str, Answer | None] = field(default_factory=dict)
     heard: list[Heard] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.terms = make(self.name, self.checkins).terms.text
+        self.terms = make(self.name, self.checkins, evaluators=self.evaluators).terms.text
 
     def change_terms(self) -> None:
         """Other terms of the same price."""
@@ -87,14 +91,14 @@ class Scene:
         self.raw[path] = answer
 
     def answer(self, method: str, path: str, body: bytes) -> Answer | None:
-        last = path.rpartition("/")[2]
+        last, _, query = path.rpartition("/")[2].partition("?")
         if method == "DELETE":
             self.heard.append(Heard("leave"))
             return self.raw.get(last, (204, {}, b""))
         if last == "checkins":
             self.heard.append(Heard("check-in", body))
         if last == "model":
-            self.heard.append(Heard("check-out"))
+            self.heard.append(Heard("check-out", query=query))
         if last == "devices":
             self.heard.append(Heard("join"))
         if last in self.raw:
@@ -121,9 +125,11 @@ class Stage:
     def __init__(self) -> None:
         self.scenes: dict[str, Scene] = {}
 
-    def scene(self, checkins: int = 8) -> Scene:
-        """A new one."""
-        scene = Scene(f"scene-{len(self.scenes)}", checkins)
+    def scene(
+        self, checkins: int = 8, name: str | None = None, evaluators: float | None = None
+    ) -> Scene:
+        """A new one. Roles follow from its name."""
+        scene = Scene(name or f"scene-{len(self.scenes)}", checkins, evaluators)
         self.scenes[scene.name] = scene
         return scene
 

@@ -233,3 +233,21 @@ def test_every_row_is_used() -> None:
         }  # fmt: skip
         assert row["state"] in {"same", *STATES}
         assert set(row.get("not", {})) | set(row.get("but", {})) <= set(DEVICES)
+
+
+@every_device
+def test_a_check_in_that_evaluates_tests_the_exported_model(
+    perform: Perform, stage: Stage, device: str
+) -> None:
+    """The others are about w. Which of them evaluate is public, and known before the check-out."""
+    subject = perform(device, stage.scene(name=f"roles-{device}", evaluators=0.5))
+    subject.join()
+    for _ in range(8):
+        subject.feed(BATCH)
+    heard = [each for each in subject.scene.heard if each.what in ("check-out", "check-in")]
+    pairs = [
+        (out.query, b'"wrong"' in sent.body)
+        for out, sent in zip(heard[::2], heard[1::2], strict=True)
+    ]
+    assert len(pairs) == 8
+    assert set(pairs) == {("", False), ("role=evaluate", True)}

@@ -1,0 +1,44 @@
+"""Reports: values that share what does not change, in a bounded number of rows."""
+
+import numpy as np
+import pytest
+
+from crowdml.learning import Reports, error_now
+from crowdml.learning.reports import GROUPS, MOST
+
+
+def test_reports_share_nothing_that_changes() -> None:
+    """Two go on from every one of them."""
+    made = [(Reports(), [[0.0] * 5][:0])]
+    for i in range(1, 60):
+        reports, rows = made[i // 2]
+        new = reports.with_report(version=i, device=2 * i, errors=i / 7, evaluated=3)
+        made.append((new, [*rows, [i, 2 * i, i / 7, 3, 1]]))
+    for reports, rows in made:
+        assert reports.rows.tolist() == rows
+        assert len(reports) == len(rows)
+        assert Reports(reports.rows).rows.tolist() == rows
+
+
+def test_many_reports_fit_into_few_rows() -> None:
+    """Nothing that counts is lost, and a copy that was read back goes on in the same way."""
+    rng = np.random.default_rng(0)
+    reports, again, every = Reports(), Reports(), []
+    for version in range(3 * MOST):
+        row = (version, int(rng.integers(1000)), float(rng.random() < 0.3), 1)
+        reports = reports.with_report(*row)
+        again = again.with_report(*row)
+        if version == 2 * MOST:
+            again = Reports(again.rows)
+        every.append([*row, 1.0])
+        assert len(reports) <= MOST
+    assert reports.rows.tobytes() == again.rows.tobytes()
+    rows, all_rows = reports.clustered, np.array(every)
+    assert rows[:, 1].max() < GROUPS
+    near = all_rows[all_rows[:, 0] >= rows[:, 0].min()]
+    assert rows[:, 4].sum() == pytest.approx(len(near), rel=0.02)
+    found, plain = (error_now(each, 3 * MOST, 0.01) for each in (rows, all_rows))
+    assert found is not None
+    assert plain is not None
+    assert found.value == pytest.approx(plain.value, abs=plain.margin / 4)
+    assert plain.margin * 0.98 < found.margin < 1.3 * plain.margin
