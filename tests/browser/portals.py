@@ -137,6 +137,7 @@ def gallery() -> list[Task]:
             __sensors="Accelerometer, 20 readings a second.",
             target__labels=["still", "walking", "running"],
             collection__batch=20,
+            collection__heldout=0.25,
             stop__updates=400,
             stop__error=0.05,
         ),

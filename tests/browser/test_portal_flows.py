@@ -110,7 +110,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4"))
     expect(desktop.locator(".tiles dt")).to_have_text(
         [
-            "Error in the newest 200 reports",
+            "Error of the model as it is now",
             "For comparison, guessing at random",
             "Check-ins",
             "Devices that joined",
@@ -189,7 +189,7 @@ def test_without_scripts(browse: Browse, portal: Portal) -> None:
     assert tiles["Devices that joined"] == "3"
     assert tiles["Check-ins"] == "60"
     assert tiles["Samples used"] == "1,200"
-    assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Error in the newest 200 check-ins"])
+    assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Error of the model as it is now"])
     assert page.locator("progress").get_attribute("value") == "60"
     charts = page.locator(".charts img")
     assert charts.count() == 5

@@ -3,20 +3,21 @@
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from crowdml.learning import error_now, share_estimate
 from crowdml.types import Array
 
-SAID = 0.95
+
+def rows(
+    version: npt.ArrayLike, device: npt.ArrayLike, errors: npt.ArrayLike, evaluated: float
+) -> Array:
+    columns = np.broadcast_arrays(version, device, errors, evaluated, 1.0)
+    return np.column_stack(columns).astype(np.float64)
 
 
-def rows(version: Array, device: Array, errors: Array, evaluated: float) -> Array:
-    ones = np.ones(len(version))
-    return np.column_stack([version, device, errors, evaluated * ones, ones])
-
-
-def same(n: int, device: Array, wrong: float = 0.2, evaluated: float = 10.0) -> Array:
+def same(n: int, device: npt.ArrayLike, wrong: float = 0.2, evaluated: float = 10.0) -> Array:
     """Reports about the newest versions up to 10,000, of which each says the same."""
     return rows(np.arange(10_000 - n, 10_000), device, np.full(n, wrong * evaluated), evaluated)
 
