@@ -37,12 +37,12 @@ class ErrorPoint(NamedTuple):
 
 
 def wants_error(version: int) -> bool:
-    """Whether the error is estimated at this version: at twenty versions while they grow e-fold.
+    """Whether the error is estimated at this version: at ten versions while they grow e-fold.
 
-    >>> [version for version in range(100, 120) if wants_error(version)]
-    [100, 105, 110, 116]
+    >>> [version for version in range(100, 150) if wants_error(version)]
+    [100, 110, 122, 135, 149]
     """
-    return version < 2 or int(20 * math.log(version)) > int(20 * math.log(version - 1))
+    return version < 2 or int(10 * math.log(version)) > int(10 * math.log(version - 1))
 
 
 class Minutes(NamedTuple):
