@@ -19,8 +19,6 @@ from crowdml.types import Array
 __all__ = ["Fold"]
 
 PARTS = {"w", "totals", "active", "reports", "numbers", "evidence", "lengths"}
-FORMER_PARTS = {"window"}
-"""Parts of snapshots of earlier versions, which are skipped."""
 
 
 class Fold:
@@ -131,8 +129,7 @@ class Fold:
     def from_bytes(cls, task: Task, terms_sha256: str, data: bytes) -> "Fold":
         fold = cls(task, terms_sha256)
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            known = PARTS | FORMER_PARTS
-            strange = [n for n in arrays if n not in known and not n.startswith(("opt", "hist"))]
+            strange = [n for n in arrays if n not in PARTS and not n.startswith(("opt", "hist"))]
             if strange:
                 raise ValueError(f"a snapshot must have the parts of a fold, found {strange}.")
             fold.history = History.from_arrays(**_prefixed("history_", arrays))
@@ -158,7 +155,7 @@ def _learning(fold: Fold, arrays: Any) -> LearningState:
         w=arrays["w"],
         optimizer=read_state(_prefixed("optimizer_", arrays)),
         totals=totals,
-        reports=Reports(arrays["reports"]) if "reports" in arrays else start.reports,
+        reports=Reports(arrays["reports"]),
         usual=usual,
         evidence=evidence,
         reached=bool(reached),

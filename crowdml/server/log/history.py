@@ -13,10 +13,6 @@ from crowdml.types import Array, Ints
 __all__ = ["Course", "ErrorPoint", "History", "Minutes", "Point", "wants_error"]
 
 MOST_POINTS = 512
-NO_ERRORS = np.zeros((0, 3))
-FORMER_WIDTH, FORMER_COLUMNS = 9, [0, 7, 8]
-"""Snapshots of earlier versions have nine numbers for each point, of which three are used."""
-
 MOST_MINUTES = 24 * 60
 
 
@@ -150,11 +146,8 @@ class History:
         }
 
     @classmethod
-    def from_arrays(
-        cls, points: Array, by_minute: Ints, stride: Ints, errors: Array = NO_ERRORS
-    ) -> "History":
+    def from_arrays(cls, points: Array, by_minute: Ints, stride: Ints, errors: Array) -> "History":
         history = cls()
-        points = points[:, FORMER_COLUMNS] if points.shape[1] == FORMER_WIDTH else points
         history.points = tuple(Point(*map(int, row)) for row in points.tolist())
         history.errors = tuple(ErrorPoint(int(row[0]), *row[1:]) for row in errors.tolist())
         history.minutes = Minutes(dict(by_minute.tolist()))

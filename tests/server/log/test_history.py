@@ -71,24 +71,6 @@ def test_errors_are_those_of_the_model_at_that_time() -> None:
         assert point == (point.version, now.value, now.margin)
 
 
-def test_a_snapshot_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    """It has a window, and points with more numbers; what was reported before it is not known."""
-    task = make_directed(collection__checkins=100)
-    fold = Fold(task, terms_hash(task.terms.text))
-    fold.apply(*(entry(task, seq, number=seq) for seq in range(1, 51)))
-    with np.load(io.BytesIO(fold.to_bytes())) as arrays:
-        former = dict(arrays)
-    del former["reports"], former["history_errors"]
-    points = np.zeros((len(fold.history.points), 9))
-    points[:, [0, 7, 8]] = former["history_points"]
-    old = io.BytesIO()
-    np.savez(old, **former | {"history_points": points, "window": np.zeros((1, 2))})
-    found = Fold.from_bytes(task, fold.terms_sha256, old.getvalue())
-    assert found.history.points == fold.history.points
-    assert found.w.tobytes() == fold.w.tobytes()
-    assert (len(found.learning.reports), found.history.errors) == (0, ())
-
-
 @pytest.mark.parametrize("make", [make_task, make_directed])
 def test_a_restart_changes_nothing(tmp_path: Path, make: Callable[..., Task]) -> None:
     numbered = {"collection__checkins": 1000} if make is make_directed else {}
