@@ -210,7 +210,7 @@ def gallery() -> list[Task]:
 
 def populate(portal: Portal, tasks: list[Task]) -> None:
     """Let a crowd take part in every task that has one, then pause and stop what the names say."""
-    checkins = {"walking": 60, "person": 120, "open-data": 4, "temperature": 12}
+    checkins = {"walking": 60, "person": 300, "open-data": 4, "temperature": 12}
     with portal.connected() as wire:
         for task in tasks:
             if task.name not in ("new", "club"):
