@@ -2,9 +2,11 @@
 
 import ast
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -27,16 +29,33 @@ def imports(file: Path) -> Iterator[tuple[str, str]]:
             yield from ((node.module, alias.name) for alias in node.names)
 
 
+def defined(module: str) -> set[str]:
+    """The names that a module itself gives a meaning, but for those with an underscore."""
+    found: set[str] = set()
+    for node in ast.parse(inspect.getsource(importlib.import_module(module))).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found |= {part.id for part in ast.walk(node) if stored(part)}
+    return {name for name in found if not name.startswith("_")}
+
+
+def stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
 def hidden(module: str, name: str, importer: str) -> bool:
     """Whether the module does not show this name.
 
-    A package shows its packages to everybody, and its modules to each other.
+    A package, and a module directly in `crowdml`, shows what is in its `__all__`; any other module
+    shows what it defines. A package shows its packages to everybody, and its modules to each other.
     """
     home = importlib.import_module(module)
     inside = f"{importer}.".startswith(f"{module}.")
     parts = pkgutil.iter_modules(getattr(home, "__path__", []))
-    shown = [part.name for part in parts if part.ispkg or inside]
-    return name not in shown + getattr(home, "__all__", [])
+    shown = {part.name for part in parts if part.ispkg or inside}
+    listed = getattr(home, "__all__", None)
+    return name not in shown | (defined(module) if listed is None else set(listed))
 
 
 def test_what_is_imported_is_shown() -> None:
@@ -46,7 +65,7 @@ def test_what_is_imported_is_shown() -> None:
         for importer, module, name in taken
         if hidden(module, name, importer)
     ]
-    assert not found, f"add to __all__: {', '.join(found)}"
+    assert not found, f"not shown: {', '.join(found)}"
 
 
 def order(name: str) -> tuple[int, str]:
@@ -74,6 +93,9 @@ def test_a_name_that_is_not_shown_is_found() -> None:
     assert not hidden("crowdml", "privacy", "crowdml.cli.app")
     assert not hidden("crowdml.cli", "output", "crowdml.cli.app")
     assert hidden("crowdml.cli", "output", "crowdml.demo.demo")
+    assert not hidden("crowdml.cli.output", "say", "crowdml.cli.app")
+    assert hidden("crowdml.cli.output", "visible", "crowdml.cli.app"), "is another module's"
+    assert hidden("crowdml.cli.output", "_finite", "crowdml.cli.app")
 
 
 def test_no_module_takes_the_name_of_what_its_package_shows() -> None:

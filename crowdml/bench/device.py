@@ -8,8 +8,6 @@ import msgspec
 
 from crowdml.bench.process import prepared_server
 
-__all__ = ["bench_device"]
-
 IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
 
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from crowdml.bench.load import LoadPlan, unverified
 
-__all__ = ["LoadListeners", "listening"]
-
 
 class LoadListeners:
     """Streams that are open; `events` counts what all of them got."""

@@ -21,8 +21,6 @@ from crowdml.privacy import Place, SystemChance, bound_rows
 from crowdml.protocol import terms_hash
 from crowdml.server.operation import run_loop
 
-__all__ = ["EMPTY", "Generator", "LoadPlan", "Tally", "generators", "unverified"]
-
 EMPTY = "/bench/empty"
 SALT = "salt" * 3
 

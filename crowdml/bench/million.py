@@ -7,8 +7,6 @@ import time
 from crowdml.bench.simulator import samples
 from crowdml.simulation import Crowd, Learning, Plan, simulate, uniform_delay
 
-__all__ = ["bench_million"]
-
 BATCH, TAU = 10, 1000.0
 
 

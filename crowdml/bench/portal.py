@@ -18,8 +18,6 @@ from crowdml.server import Store
 from crowdml.server.database import LogEntry, this_minute, token_sha256
 from crowdml.server.log import Learner
 
-__all__ = ["bench_portal"]
-
 REQUESTS = 60
 DEVICES = 1000
 GROUP = 10_000

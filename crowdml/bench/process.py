@@ -19,8 +19,6 @@ from crowdml.server import Address, Settings, Store
 from crowdml.server.http import Front, create_app
 from crowdml.server.operation import serve
 
-__all__ = ["BenchServer", "prepared_server"]
-
 FILE = "sqlite:///"
 LISTENS = "0A"
 

@@ -16,8 +16,6 @@ from crowdml.bench.process import BenchServer, prepared_server
 from crowdml.bench.task import bench_task
 from crowdml.protocol import Enrol, Enrolled, terms_hash
 
-__all__ = ["MECHANISMS", "Load", "bench_server", "session_cpu_seconds"]
-
 MECHANISMS = ("direction", "laplace")
 ROUNDS = 3
 """Both handlers are loaded in turn, so that a change of the machine's mood hits both."""

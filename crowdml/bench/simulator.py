@@ -27,20 +27,6 @@ from crowdml.simulation import (
 from crowdml.simulation.datasets import Dataset
 from crowdml.types import Array
 
-__all__ = [
-    "CASES",
-    "FIGURES",
-    "BenchCase",
-    "bench_simulator",
-    "compile_c",
-    "fold_in_c",
-    "fold_in_numba",
-    "fold_in_numpy",
-    "samples",
-    "table",
-    "write_samples",
-]
-
 C_PROGRAM = Path(__file__).parents[2] / "benchmarks" / "fold.c"
 C_FLAGS = (
     "-O3",

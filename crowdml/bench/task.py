@@ -2,8 +2,6 @@
 
 from crowdml.protocol import MECHANISMS, Task
 
-__all__ = ["BATCH", "CLASSES", "FEATURES", "bench_task"]
-
 FEATURES, CLASSES, BATCH = 50, 10, 20
 
 

@@ -31,8 +31,6 @@ from crowdml.privacy import Loss
 from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
 
-__all__ = ["Audit", "Finding", "audit_mechanism", "audit_pair", "audit_retries"]
-
 RETRIES, FEWEST_RETRIES = 20, 200
 """One check-in in so many is made by a whole device, with its file, which takes its time."""
 

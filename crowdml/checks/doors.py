@@ -33,8 +33,6 @@ from crowdml.protocol import (
 )
 from crowdml.types import Ints
 
-__all__ = ["LOST", "MEMORY", "Door", "JavaScript", "Python", "Transcript", "WholeDevice"]
-
 Transcript: TypeAlias = tuple[bytes, ...]
 """All that left a device in one check-in: more than one body if a retry was not the same."""
 

@@ -9,17 +9,6 @@ import numpy as np
 
 from crowdml.types import Array, Ints
 
-__all__ = [
-    "FALSE_ALARM",
-    "Measure",
-    "concentrated",
-    "lower_bound",
-    "lower_bound_of_numbers",
-    "most_provable",
-    "pure",
-    "scores_needed",
-]
-
 FALSE_ALARM = 1e-9
 """The chance that more is proved than is true of anything in a whole audit."""
 

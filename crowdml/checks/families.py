@@ -8,8 +8,6 @@ import numpy as np
 
 from crowdml.types import Array, Ints
 
-__all__ = ["FAMILIES", "Family"]
-
 SMOOTH = 300.0
 """From this scale on, a Gaussian law in whole steps is the normal law to seven digits."""
 

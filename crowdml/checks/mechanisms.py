@@ -11,8 +11,6 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy import Chance, Mechanism, MinibatchView, Place, Reading, SystemChance, Unit
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["check_mechanism"]
-
 TRIALS = 4000
 FALSE_ALARM = 1e-10
 """The level of each comparison."""

@@ -8,8 +8,6 @@ import numpy as np
 from crowdml.models import Model, clipped_mean
 from crowdml.types import Array, Flags
 
-__all__ = ["check_model"]
-
 STEP = 1e-5
 """For finite differences: the error of the central quotient is then near 1e-10."""
 

@@ -9,8 +9,6 @@ from crowdml.checks.families import FAMILIES, Family
 from crowdml.privacy import NoiseSource
 from crowdml.types import Array, Ints
 
-__all__ = ["check_noise_source"]
-
 SCALES = (0.7, 3.3, 25.0, 2.0**20 / 1.1)
 """Away from 1, where a scale, its square and a variance could be mistaken for each other."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from crowdml.optim import Optimizer, OptimizerState, read_state
 from crowdml.types import Array, Ints
 
-__all__ = ["check_optimizer"]
-
 SIZE = 6
 STEPS = 40
 DEVICES = 20

@@ -21,8 +21,6 @@ from crowdml.protocol import (
 )
 from crowdml.types import Array
 
-__all__ = ["Pair", "Samples", "hardest", "opposites", "replaced"]
-
 Samples: TypeAlias = tuple[tuple[float, float], ...]
 """One x and its y for each sample, as they are taken: x may be longer than it should be."""
 

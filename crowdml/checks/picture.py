@@ -5,8 +5,6 @@ from matplotlib.figure import Figure
 from crowdml.checks.audit import Audit
 from crowdml.simulation import COLOURS, NotebookFigure
 
-__all__ = ["draw_audit"]
-
 
 def draw_audit(audit: Audit, title: str) -> Figure:
     """A bar for each part, and a line where its claim is: no bar may reach beyond its line.

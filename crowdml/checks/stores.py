@@ -19,8 +19,6 @@ from crowdml.server.database import (
     token_sha256,
 )
 
-__all__ = ["check_store"]
-
 TASK = """
 name = "{name}"
 title = "A task to check a store with"

@@ -11,8 +11,6 @@ from crowdml.models import Minibatch
 from crowdml.privacy import Place, Role, SystemChance
 from crowdml.protocol import Checkout, Enrol, Terms, decode_parameters, terms_hash
 
-__all__ = ["check_transport"]
-
 
 def check_transport(transport: Transport, invite: str | None = None) -> None:
     """Raise `AssertionError` unless the transport does its calls against a live task.

@@ -17,8 +17,6 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 if TYPE_CHECKING:
     from crowdml.checks import Finding
 
-__all__ = ["audit"]
-
 
 def audit(
     mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,

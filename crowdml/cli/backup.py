@@ -12,8 +12,6 @@ from crowdml.cli.output import say
 if TYPE_CHECKING:
     from crowdml.server.operation import Contents
 
-__all__ = ["backup", "restore"]
-
 FILE = Annotated[Path, typer.Argument(help="The backup, one file.")]
 
 

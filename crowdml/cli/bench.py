@@ -9,8 +9,6 @@ from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput
 
-__all__ = ["app"]
-
 MOST_LISTENERS = 2000
 """Each needs a connection, of which a server has 4096."""
 

@@ -12,8 +12,6 @@ from typer.main import get_group
 import crowdml
 from crowdml.cli.output import say
 
-__all__ = ["app"]
-
 
 class Entry(NamedTuple):
     """The place of a command, as `module:attribute`, and the first line of its help."""

@@ -12,8 +12,6 @@ from crowdml.privacy import Limits, Loss
 from crowdml.protocol import Features, Promise, Terms
 from crowdml.visible import visible
 
-__all__ = ["ask"]
-
 
 def ask(
     offer: Offer,

@@ -9,8 +9,6 @@ from rich.segment import Segment
 
 from crowdml.visible import visible
 
-__all__ = ["Console"]
-
 
 class Console(rich.console.Console):
     """Tables, colours and progress; what they show cannot steer the terminal.

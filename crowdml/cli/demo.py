@@ -17,8 +17,6 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 if TYPE_CHECKING:
     from crowdml.demo import Result
 
-__all__ = ["demo"]
-
 
 def demo(
     devices: Annotated[int, typer.Option(help="How many devices take part.")] = 108,

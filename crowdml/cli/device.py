@@ -43,8 +43,6 @@ from crowdml.privacy import Limits
 from crowdml.protocol import Terms
 from crowdml.tables import read_dialect
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Take part in a task.", no_args_is_help=True)
 SHOWN = 5
 """Skipped samples that are shown; of the others the number is."""

@@ -10,8 +10,6 @@ from crowdml.device import DeviceStore, default_file
 from crowdml.errors import DeviceError
 from crowdml.privacy import Limits
 
-__all__ = ["FILE", "YES", "find", "limits_in"]
-
 FILE = Annotated[Path | None, typer.Option(help="The device's file; found by itself if only one.")]
 YES = Annotated[bool, typer.Option("--yes", help="Agree without being asked.")]
 

@@ -16,8 +16,6 @@ from crowdml.privacy import Ledger, Limits, Unit
 from crowdml.protocol import Promise, Terms
 from crowdml.visible import visible
 
-__all__ = ["ledger", "told_before"]
-
 
 def ledger(file: FILE = None, json: JSON = False) -> None:
     """Show everything this device has told, what it cost, and the sum over all tasks."""

@@ -10,8 +10,6 @@ from crowdml.cli.output import say
 from crowdml.device import Device, DeviceStore, fingerprint_of, read_link
 from crowdml.errors import InvalidInput
 
-__all__ = ["move", "repin"]
-
 ANY = "any that the system's authorities vouch for"
 
 

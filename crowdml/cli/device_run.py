@@ -11,8 +11,6 @@ from crowdml.device import Device, Fed
 from crowdml.device.sources import TopicAddress
 from crowdml.errors import InvalidSample
 
-__all__ = ["run_topic"]
-
 
 def run_topic(
     device: Device,

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 
 from crowdml.errors import CrowdmlError
 
-__all__ = ["needs"]
-
 
 @contextmanager
 def needs(*extras: str) -> Iterator[None]:

@@ -14,23 +14,6 @@ from crowdml.errors import InvalidInput
 if TYPE_CHECKING:
     from crowdml.server import Store
 
-__all__ = [
-    "CSV",
-    "DATABASE",
-    "DEFAULT_DATABASE",
-    "DEVICE_LIMIT",
-    "FINGERPRINT",
-    "INSECURE_HTTP",
-    "JSON",
-    "LABEL",
-    "SAMPLE_LIMIT",
-    "SEED",
-    "STDIN",
-    "open_store",
-    "read_text",
-    "source_name",
-]
-
 DEFAULT_DATABASE = "sqlite:///crowdml.db"
 DATABASE = Annotated[
     str, typer.Option(envvar="CROWDML_DATABASE", help="Where everything is kept: sqlite:///FILE.")

@@ -6,8 +6,6 @@ from typing import Any
 
 from crowdml.visible import visible, visible_json
 
-__all__ = ["print_json", "say", "say_what_is_logged"]
-
 
 def say(*lines: object, err: bool = False) -> None:
     """Lines for people; a line break within one is shown, and breaks nothing."""

@@ -11,8 +11,6 @@ from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store
 from crowdml.cli.output import print_json, say
 from crowdml.errors import InvalidInput
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Say who may steer tasks in the web portal.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The owner's name.")]
 LONGEST_LINE = 10_000

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from crowdml.simulation import Advice
     from crowdml.simulation import PilotAdvice as OnPilot
 
-__all__ = ["plan"]
-
 SHOWN = 8
 WORDS = ("mechanism", "for each")
 BAD_CONSTANTS = (

@@ -14,8 +14,6 @@ from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, LearntSoftmax
 from crowdml.tables import read_dialect
 
-__all__ = ["predict"]
-
 
 def predict(
     model: Annotated[

@@ -13,8 +13,6 @@ from crowdml.cli.extras import needs
 from crowdml.cli.output import say
 from crowdml.errors import CrowdmlError, InvalidInput
 
-__all__ = ["program"]
-
 PATIENCE = 30.0
 
 

@@ -13,8 +13,6 @@ from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
 from crowdml.cli.output import print_json
 
-__all__ = ["reproduce"]
-
 
 def reproduce(
     figures: Annotated[list[str], typer.Argument(help="fig3 … fig9, analysis, beyond, or all.")],

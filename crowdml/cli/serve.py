@@ -8,8 +8,6 @@ from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, INSECURE_HTTP
 from crowdml.errors import InvalidInput
 
-__all__ = ["serve_command"]
-
 
 def serve_command(
     database: DATABASE = DEFAULT_DATABASE,

@@ -20,8 +20,6 @@ from crowdml.cli.simulate_results import Simulated
 if TYPE_CHECKING:
     from crowdml.simulation import Dataset, PlanFile, Results
 
-__all__ = ["simulate_command"]
-
 
 def simulate_command(
     plan: Annotated[

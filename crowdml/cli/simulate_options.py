@@ -3,8 +3,6 @@
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["values"]
-
 
 def values(text: str) -> list[Any]:
     """Read what stands between the commas: numbers, and texts where there is no number.

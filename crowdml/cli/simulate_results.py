@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crowdml.simulation import Curve, Dataset, Plan, PlanFile, Results, Setting
 
-__all__ = ["Simulated"]
-
 WIDTH, GAP = 80, "  "
 TOLD = (
     "approach", "mechanism", "devices", "batch", "epsilon", "delay", "passes", "optimizer", "clip",

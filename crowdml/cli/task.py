@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from crowdml.server.database import TaskRow
     from crowdml.server.log import Learner
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Create and steer tasks.", no_args_is_help=True)
 NAME = Annotated[str, typer.Argument(help="The task's name.")]
 app.command()(new)

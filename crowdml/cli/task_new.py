@@ -12,8 +12,6 @@ from crowdml.cli.output import print_json, say
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
 
-__all__ = ["new"]
-
 
 def new(
     name: Annotated[str, typer.Argument(help="The task's name.")] = "my-task",

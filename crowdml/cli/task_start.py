@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from crowdml.learnt import Start
     from crowdml.protocol import Task
 
-__all__ = ["about_start", "read_named_start"]
-
 
 def read_named_start(text: str, file: Path) -> "Start | None":
     """Read the start that the text of this task file names; None where it names none."""

@@ -8,8 +8,6 @@ from crowdml.errors import Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol import PILOT_WORDS, TASK_HEAD, FieldRule
 
-__all__ = ["STARTER", "own_words"]
-
 STARTER = (
     TASK_HEAD.replace("{title}", '"What is this device doing?"')
     + """

@@ -12,8 +12,6 @@ import numpy as np
 from crowdml.device import Device, Outcome
 from crowdml.types import Array, Ints
 
-__all__ = ["Epsilons", "Member", "recruit", "run_crowd"]
-
 
 @dataclass(frozen=True)
 class Member:

@@ -26,8 +26,6 @@ from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Task, listed
 from crowdml.server import Store
 from crowdml.simulation import Dataset, load_activity, load_dataset, set_aside
 
-__all__ = ["Demo", "run_demo"]
-
 PROCESSES = 2
 
 

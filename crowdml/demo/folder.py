@@ -5,8 +5,6 @@ from pathlib import Path
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["clean", "prepare"]
-
 MARK = ".crowdml-demo"
 """In a folder that a demo has made, and only there: such a folder may be erased."""
 

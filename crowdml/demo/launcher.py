@@ -11,8 +11,6 @@ from typing import Self
 from crowdml.demo.ports import free_port
 from crowdml.errors import CrowdmlError
 
-__all__ = ["PATIENCE", "ServerProcess"]
-
 PATIENCE = 120.0
 """Seconds after which a process on a busy machine counts as hung."""
 

@@ -8,8 +8,6 @@ import msgspec
 from crowdml.device import pin, trust_only
 from crowdml.protocol import Statistics
 
-__all__ = ["Observer"]
-
 
 class Observer:
     """Reads what anyone may read: statistics and the model."""

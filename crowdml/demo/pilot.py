@@ -9,8 +9,6 @@ from crowdml.privacy import bound_rows
 from crowdml.protocol import Task
 from crowdml.simulation import Dataset, error_rate
 
-__all__ = ["ROWS_EACH", "pilot_error", "pilot_start"]
-
 ROWS_EACH = 60
 """Samples of each person of the pilot."""
 

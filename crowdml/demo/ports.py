@@ -7,8 +7,6 @@ from functools import cache
 
 from crowdml.errors import CrowdmlError
 
-__all__ = ["free_port"]
-
 FIRST, LAST = 20_000, 32_000
 """Below the ports of outgoing connections, which would otherwise take one now and then."""
 

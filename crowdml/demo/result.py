@@ -15,8 +15,6 @@ from crowdml.protocol import Task
 from crowdml.simulation import Dataset, central_batch, error_rate
 from crowdml.types import Flags
 
-__all__ = ["Result", "central_error", "guess_error", "mistakes", "result_of"]
-
 CENTRAL_REGULARIZATION = 1e-6
 
 

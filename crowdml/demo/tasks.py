@@ -5,8 +5,6 @@ import math
 from crowdml.learnt import Start
 from crowdml.protocol import MECHANISMS, Task
 
-__all__ = ["demo_task"]
-
 BOTH = """
 owner = "The demo, on this machine"
 contact = "nobody: what takes part are recordings"

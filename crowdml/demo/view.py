@@ -14,8 +14,6 @@ from rich.table import Table
 
 from crowdml.protocol import Estimate, Statistics, Task
 
-__all__ = ["Progress", "line", "show_live"]
-
 BARS = "▁▂▃▄▅▆▇█"
 
 

@@ -18,8 +18,6 @@ from crowdml.device.database import PrivateDatabase
 from crowdml.privacy import CheckinEvent, Ledger, Loss
 from crowdml.protocol import read_event
 
-__all__ = ["Account", "AccountEntry", "SampleMark", "Statement", "Trail"]
-
 FILE = "participant.account"
 SCHEMA = """
 CREATE TABLE participant (one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL) STRICT;

@@ -35,8 +35,6 @@ from crowdml.protocol import (
 )
 from crowdml.types import Array
 
-__all__ = ["Agreement", "Approval", "Parameters", "require_successor"]
-
 
 class Approval(NamedTuple):
     """A check-in that the ledger has approved, made once and spent exactly as it is.

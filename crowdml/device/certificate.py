@@ -7,8 +7,6 @@ import ssl
 
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 
-__all__ = ["fetch_pinned", "fingerprint_of", "trust_only"]
-
 
 def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
     """The server's certificate in PEM, if it has this SHA-256 fingerprint.

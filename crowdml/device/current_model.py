@@ -6,8 +6,6 @@ from crowdml.device.membership import Membership
 from crowdml.errors import Unreachable
 from crowdml.learnt import LearntModel
 
-__all__ = ["CurrentModel"]
-
 FRESH = 3600.0
 """Seconds after which a model to predict with is renewed."""
 

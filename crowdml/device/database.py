@@ -8,8 +8,6 @@ from typing import Any
 
 from crowdml.errors import DeviceError
 
-__all__ = ["VERSION", "PrivateDatabase"]
-
 VERSION = 5
 """The version of the tables in every file."""
 

@@ -10,8 +10,8 @@ from typing import Any, Unpack
 from crowdml.device.account import Account, Trail
 from crowdml.device.current_model import CurrentModel
 from crowdml.device.enrolment import JoinOptions, Offer, enrol, joined_again, moved
-from crowdml.device.exchange import GIVE_UP_ON, KEEP_AFTER, Exchange
-from crowdml.device.membership import ALL_MADE, LEFT, Membership
+from crowdml.device.exchange import Exchange
+from crowdml.device.membership import Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import DeviceStore, Identity, Position, TakenBefore, default_file
@@ -19,8 +19,6 @@ from crowdml.device.transport import Transport
 from crowdml.device.waiting import Waiting
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Readings, Terms
-
-__all__ = ["ALL_MADE", "GIVE_UP_ON", "KEEP_AFTER", "LEFT", "Device"]
 
 
 class Device:

@@ -14,17 +14,6 @@ from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, 
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
-__all__ = [
-    "JoinOptions",
-    "Offer",
-    "default_limits",
-    "enrol",
-    "joined_again",
-    "moved",
-    "pin",
-    "read_terms",
-]
-
 SENSIBLE = re.compile("[!-~]{1,200}")
 
 

@@ -12,8 +12,6 @@ from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
 from crowdml.privacy import Chance, Ledger
 from crowdml.types import Array
 
-__all__ = ["GIVE_UP_ON", "KEEP_AFTER", "Exchange"]
-
 GIVE_UP_ON = {"revoked", "unauthorized"}
 """Refusals after which this device can never check in again."""
 

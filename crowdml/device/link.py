@@ -6,8 +6,6 @@ from urllib.parse import urlsplit
 from crowdml.errors import InvalidInput
 from crowdml.protocol import check_name
 
-__all__ = ["Link", "Root", "read_link", "split_root"]
-
 
 class Link(NamedTuple):
     """A server's root and the name of a task there."""

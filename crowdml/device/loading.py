@@ -9,8 +9,6 @@ from crowdml.device.transport import HttpTransport
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, read_model
 
-__all__ = ["load_model"]
-
 
 def load_model(
     source: Path | str, *, fingerprint: str | None = None, insecure_http: bool = False

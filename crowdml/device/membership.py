@@ -11,8 +11,6 @@ from crowdml.device.waiting import Waiting
 from crowdml.errors import CrowdmlError, DeviceError, TermsChanged
 from crowdml.protocol import Terms
 
-__all__ = ["ALL_MADE", "LEFT", "Membership"]
-
 LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 

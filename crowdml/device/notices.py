@@ -2,8 +2,6 @@
 
 import logging
 
-__all__ = ["Notices"]
-
 log = logging.getLogger("crowdml.device")
 
 

@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["Outcome"]
-
 
 class Outcome(StrEnum):
     """What became of a sample, or of an attempt to check in.

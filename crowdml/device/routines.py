@@ -7,8 +7,6 @@ import msgspec
 from crowdml.privacy import Chance, CheckinEvent, Mechanism, MinibatchView, Place
 from crowdml.protocol import Checkin, checkin_type
 
-__all__ = ["write_checkin"]
-
 
 def write_checkin(
     mechanism: Mechanism,

@@ -1,7 +1,5 @@
 """Define the tables of a device's file."""
 
-__all__ = ["SCHEMA"]
-
 SCHEMA = """
 CREATE TABLE identity (
     one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL

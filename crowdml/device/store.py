@@ -28,16 +28,6 @@ from crowdml.privacy import CheckinEvent, Ledger, Limits
 from crowdml.protocol import check_name, read_event
 from crowdml.types import Array
 
-__all__ = [
-    "DeviceStore",
-    "Identity",
-    "Position",
-    "StoreSummary",
-    "TakenBefore",
-    "WrittenCheckin",
-    "default_file",
-]
-
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
 """Samples are added one by one and the oldest are taken, so their ids have no gaps."""
 

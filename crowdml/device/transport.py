@@ -24,8 +24,6 @@ from crowdml.protocol import (
 )
 from crowdml.visible import visible
 
-__all__ = ["CheckedOut", "HttpTransport", "Transport"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 LARGEST_ANSWER = 32 * 2**20

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from crowdml.errors import InvalidSample
 from crowdml.tables import quoted
 
-__all__ = ["target_of"]
-
 
 def target_of(value: object, labels: Sequence[str]) -> float:
     """A label's number, by its name or its number, or a real target."""

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from crowdml.device.outcome import Outcome
 from crowdml.privacy import Below, SystemChance
 
-__all__ = ["Waiting"]
-
 SLOT = 0.05
 """Seconds: a check-in is sent a whole number of these after its check-out."""
 

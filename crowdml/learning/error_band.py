@@ -8,8 +8,6 @@ from crowdml.learning.totals import TWO_SIDED_95
 from crowdml.protocol import Estimate
 from crowdml.types import Array, Ints
 
-__all__ = ["BINS", "REACH", "error_now"]
-
 REACH = 1.0
 """Reports about versions up to t/e are used, where t is the version now."""
 

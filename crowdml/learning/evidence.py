@@ -6,8 +6,6 @@ from crowdml.learning.report_window import ReportWindow
 from crowdml.learning.stopping import StoppingRule
 from crowdml.types import Ints
 
-__all__ = ["Evidence"]
-
 
 class Evidence:
     """Reports of errors in windows of several lengths, as a value.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 from crowdml.frozen_map import FrozenMap
 from crowdml.learning.stopping import ONE, StoppingRule, WindowSums
 
-__all__ = ["ReportWindow"]
-
 NONE = -1
 
 

@@ -8,8 +8,6 @@ import numpy as np
 from crowdml.learning.error_band import BINS, REACH
 from crowdml.types import Array
 
-__all__ = ["Reports"]
-
 COLUMNS = 5
 MOST = 8192
 """Rows before old reports are dropped and the others added up."""

@@ -9,8 +9,6 @@ from crowdml.learning.usual_length import UsualLength
 from crowdml.optim import OptimizerState as OptimizerState
 from crowdml.types import Array
 
-__all__ = ["LearningState"]
-
 
 class LearningState(NamedTuple):
     """Everything that one check-in changes, as a value: no part of it is ever changed.

@@ -16,8 +16,6 @@ from crowdml.privacy import Mechanism, Reading, StandIn
 from crowdml.protocol import Task
 from crowdml.types import Array
 
-__all__ = ["CheckinStep", "length_limit"]
-
 NOTHING = Totals()
 
 

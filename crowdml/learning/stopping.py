@@ -9,8 +9,6 @@ from typing import NamedTuple
 from crowdml.privacy import Mechanism
 from crowdml.protocol import Task
 
-__all__ = ["LIARS", "ONE", "ExpectedReport", "StoppingRule", "WindowSums", "student_t"]
-
 LIARS = 0.05
 """The share of the devices in the window that may lie in the worst way."""
 

@@ -11,8 +11,6 @@ from crowdml.privacy import Reading
 from crowdml.protocol import Estimate
 from crowdml.types import Array
 
-__all__ = ["TWO_SIDED_95", "Totals", "label_estimates", "share_estimate"]
-
 TWO_SIDED_95 = 1.959964
 
 

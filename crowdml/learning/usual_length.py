@@ -9,8 +9,6 @@ import numpy as np
 
 from crowdml.types import Array
 
-__all__ = ["FACTOR", "FEWEST", "REMEMBERED", "USUAL", "UsualLength"]
-
 REMEMBERED = 200
 FEWEST = 10
 USUAL = 0.9

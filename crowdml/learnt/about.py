@@ -6,8 +6,6 @@ import msgspec
 
 from crowdml.protocol import Features, Terms
 
-__all__ = ["About"]
-
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
     """Which task learnt the model, how its features are read, and what was promised to whom.

@@ -14,8 +14,6 @@ from crowdml.protocol import Readings
 from crowdml.tables import check_columns
 from crowdml.types import Array
 
-__all__ = ["LearntClassifier", "LearntModel", "LearntRegressor", "LearntSoftmax", "estimator"]
-
 Names = npt.NDArray[np.str_]
 ReadingRows: TypeAlias = Readings | Sequence[Readings]
 """Rows of readings; a data frame is an array whose columns have names."""

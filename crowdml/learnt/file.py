@@ -11,8 +11,6 @@ from crowdml.learnt.about import About
 from crowdml.learnt.estimator import LearntModel, estimator
 from crowdml.tables import read_arrays
 
-__all__ = ["FORMATS", "read_model", "write_model"]
-
 FORMATS = {
     "npz": "application/octet-stream",
     "json": "application/json",

@@ -9,8 +9,6 @@ from crowdml.learnt.about import About
 from crowdml.learnt.estimator import LearntClassifier, LearntModel, LearntSoftmax
 from crowdml.protocol import MOST_SCALES
 
-__all__ = ["onnx_model"]
-
 OPSET, IR_VERSION = 13, 8
 
 

@@ -15,8 +15,6 @@ from crowdml.models import MODELS
 from crowdml.tables import read_arrays
 from crowdml.types import Array
 
-__all__ = ["Start", "read_start", "start_of", "write_start"]
-
 FORMAT = "crowdml start 1"
 LARGEST = 1e30
 """The largest parameter: a larger one is not a fit, and may not be finite as a float32."""

@@ -8,8 +8,6 @@ from crowdml.errors import InvalidInput
 from crowdml.models.linear import LinearModel
 from crowdml.types import Array, Flags
 
-__all__ = ["LinearClassifier"]
-
 
 @dataclass(frozen=True)
 class LinearClassifier(LinearModel):

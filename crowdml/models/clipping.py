@@ -4,8 +4,6 @@ import numpy as np
 
 from crowdml.types import Array
 
-__all__ = ["clip_factors", "clipped_mean", "margin"]
-
 
 def margin(n: int) -> float:
     """The share of the bound S that is kept free for the rounding of 64-bit floats.

@@ -7,8 +7,6 @@ import numpy as np
 from crowdml.models.classifier import LinearClassifier
 from crowdml.types import Array
 
-__all__ = ["Hinge"]
-
 
 @dataclass(frozen=True)
 class Hinge(LinearClassifier):

@@ -8,8 +8,6 @@ from crowdml.models.model import Model
 from crowdml.models.regression import Huber, Ridge
 from crowdml.models.softmax import Softmax
 
-__all__ = ["MODELS", "ModelKind"]
-
 
 class ModelKind(NamedTuple):
     """A kind of model.

@@ -9,8 +9,6 @@ from crowdml.errors import InvalidInput
 from crowdml.models.clipping import clip_factors
 from crowdml.types import Array, Flags
 
-__all__ = ["LinearModel"]
-
 
 @dataclass(frozen=True)
 class LinearModel(ABC):

@@ -8,8 +8,6 @@ import numpy as np
 from crowdml.models.model import Model
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["Minibatch"]
-
 
 @dataclass(frozen=True)
 class Minibatch:

@@ -4,8 +4,6 @@ from typing import Protocol
 
 from crowdml.types import Array, Flags
 
-__all__ = ["Model"]
-
 
 class Model(Protocol):
     """Prediction, loss, per-sample gradient and its bounds.

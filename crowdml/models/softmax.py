@@ -7,8 +7,6 @@ import numpy as np
 from crowdml.models.classifier import LinearClassifier
 from crowdml.types import Array
 
-__all__ = ["Softmax"]
-
 
 @dataclass(frozen=True)
 class Softmax(LinearClassifier):

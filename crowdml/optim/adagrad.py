@@ -9,8 +9,6 @@ from crowdml.optim.projection import project
 from crowdml.optim.rates import check_constant
 from crowdml.types import Array
 
-__all__ = ["adagrad"]
-
 
 def adagrad(c: float, radius: float = math.inf, floor: float = 1e-12) -> Optimizer:
     """w ← Π[w − c·g/√(Σ g²)], element by element.

@@ -10,8 +10,6 @@ from crowdml.optim.rates import Rate
 from crowdml.optim.rows import Rows
 from crowdml.types import Array
 
-__all__ = ["average_gradient"]
-
 
 def average_gradient(rate: Rate, radius: float = math.inf) -> Optimizer:
     """w ← Π[w − η(t)·(1/m)·Σ_j g_j], where g_j is the newest gradient of device j.

@@ -3,8 +3,6 @@
 from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.types import Array
 
-__all__ = ["averaged"]
-
 
 def averaged(inner: Optimizer, power: float = 8.0) -> Optimizer:
     """Publish a polynomial-decay average of the iterates; keep stepping on the newest one.

@@ -9,8 +9,6 @@ from crowdml.optim.projection import project
 from crowdml.optim.rates import check_constant
 from crowdml.types import Array
 
-__all__ = ["dual_averaging"]
-
 
 def dual_averaging(c: float, radius: float = math.inf) -> Optimizer:
     """w(t+1) = Π[w(1) − (c/√t)·Σ_{i≤t} g(i)].

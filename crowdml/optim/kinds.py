@@ -11,8 +11,6 @@ from crowdml.optim.optimizer import Optimizer
 from crowdml.optim.rates import Rate, constant, inverse, inverse_sqrt
 from crowdml.optim.sgd import sgd
 
-__all__ = ["OPTIMIZERS", "RATES", "OptimizerKind", "RateKind", "make_optimizer"]
-
 
 class RateKind(NamedTuple):
     """A learning rate: `make(c)` gives η(t)."""

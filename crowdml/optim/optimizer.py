@@ -5,8 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from crowdml.types import Array
 
-__all__ = ["Optimizer", "OptimizerState", "read_state"]
-
 OptimizerState: TypeAlias = Mapping[str, Any]
 """Named numbers and arrays, or what NumPy reads as an array, with nothing hidden: a snapshot
 stores them, and `read_state` reads them back."""

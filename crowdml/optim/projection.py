@@ -4,8 +4,6 @@ import math
 
 from crowdml.types import Array
 
-__all__ = ["project"]
-
 
 def project(w: Array, radius: float) -> Array:
     """min(1, R/‖w‖₂)·w.

@@ -6,18 +6,6 @@ from typing import TypeAlias
 
 from crowdml.errors import InvalidInput
 
-__all__ = [
-    "Rate",
-    "check_constant",
-    "constant",
-    "inverse",
-    "inverse_sqrt",
-    "pilot_reach",
-    "planned_rate",
-    "signal_ratio",
-    "signal_share",
-]
-
 Rate: TypeAlias = Callable[[int], float]
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from crowdml.frozen_map import FrozenMap
 from crowdml.types import Array
 
-__all__ = ["Rows"]
-
 
 class Rows:
     """Rows of equal width; NumPy reads the table as a plain array.

@@ -9,8 +9,6 @@ from crowdml.optim.projection import project
 from crowdml.optim.rates import Rate
 from crowdml.types import Array
 
-__all__ = ["sgd"]
-
 
 def sgd(rate: Rate, radius: float = math.inf) -> Optimizer:
     """w ← Π[w − η(t)·g].

@@ -13,8 +13,6 @@ from crowdml.protocol import listed
 from crowdml.tables import Table, quoted
 from crowdml.types import Array, Flags
 
-__all__ = ["FEWEST_OF_LABEL", "Answers", "read_answers"]
-
 FEWEST_OF_LABEL = 5
 """Rows that a label must have: with fewer, a fold of the cross-validation has none of them."""
 

@@ -13,15 +13,6 @@ from crowdml.tables import Table, is_number, quoted, split_unit
 from crowdml.types import Array
 from crowdml.visible import visible
 
-__all__ = [
-    "DroppedColumn",
-    "PilotColumn",
-    "cell_mistake",
-    "empty",
-    "number_in",
-    "read_column",
-]
-
 IDS = {"id", "uuid", "guid"}
 COUNTERS = {"", "index", "row", "nr", "unnamed"}
 TIMES = {"time", "timestamp", "date", "datetime", "ts", "epoch"}

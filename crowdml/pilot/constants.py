@@ -13,8 +13,6 @@ from crowdml.protocol import Features
 from crowdml.tables import quoted
 from crowdml.types import Array
 
-__all__ = ["choose_features", "row_lengths"]
-
 USUAL_LENGTH = 0.9
 """The share of the pilot's rows that are at most 1 long, and so are not shortened."""
 

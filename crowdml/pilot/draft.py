@@ -18,8 +18,6 @@ from crowdml.privacy import bound_rows
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task
 from crowdml.types import Array
 
-__all__ = ["Draft", "draft_from_rows"]
-
 MOST_FITTED = 5_000
 """Rows that a start is fitted to. More would hardly change it, and take minutes."""
 

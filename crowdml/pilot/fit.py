@@ -11,8 +11,6 @@ from crowdml.models import Model
 from crowdml.pilot.minimize import minimize
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["Fitted", "choose_folds", "choose_intercept", "fit_start"]
-
 REGULARIZATIONS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
 """λ for rows of length 1; for shorter rows λ shrinks with the mean square of their lengths."""
 

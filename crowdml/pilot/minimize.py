@@ -8,8 +8,6 @@ import numpy as np
 
 from crowdml.types import Array
 
-__all__ = ["minimize"]
-
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
 """The value and a (sub)gradient at a point."""
 

@@ -11,8 +11,6 @@ from crowdml.pilot.rows import read_rows
 from crowdml.tables import CsvDialect, Table, read_dialect, read_table
 from crowdml.visible import visible
 
-__all__ = ["MOST_BYTES", "MOST_ROWS", "check_size", "draft_task", "read_pilot"]
-
 MOST_BYTES, MOST_ROWS = 300_000_000, 1_000_000
 """Of a pilot; a form may allow less."""
 

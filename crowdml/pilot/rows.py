@@ -20,8 +20,6 @@ from crowdml.protocol import listed
 from crowdml.tables import Table, nearest_name, quoted, split_unit
 from crowdml.types import Array, Ints
 
-__all__ = ["ANSWERS", "PEOPLE", "PilotRows", "find_column", "read_people", "read_rows"]
-
 ANSWERS = ("label", "y", "class", "target")
 PEOPLE = ("person", "user", "participant", "subject")
 """Names, in lower case, of the columns that hold answers and people where nobody says."""

@@ -10,8 +10,6 @@ from crowdml.protocol import Terms
 from crowdml.tables import Table, check_columns, split_unit
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["PilotSamples", "read_samples"]
-
 
 @dataclass(frozen=True, eq=False)
 class PilotSamples:

@@ -13,8 +13,6 @@ from crowdml.visible import visible
 if TYPE_CHECKING:
     from crowdml.pilot.draft import Draft
 
-__all__ = ["task_text"]
-
 WIDTH, COMMENT = 96, 28
 """Where lines are wrapped, and the column where comments begin."""
 

@@ -25,9 +25,6 @@ from crowdml.portal.words import preferred, speaking
 from crowdml.server import Settings
 from crowdml.server.http import Front, create_app
 
-__all__ = ["create_portal_app"]
-
-
 Page = Callable[[Request], Awaitable[Response]]
 
 

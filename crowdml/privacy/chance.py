@@ -5,8 +5,6 @@ from typing import Protocol
 
 from crowdml.privacy.noise import ExactNoise, NoiseSource
 
-__all__ = ["Below", "Chance", "SystemChance"]
-
 
 class Below(Protocol):
     """Where random indices come from."""

@@ -12,8 +12,6 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy.chance import Below
 from crowdml.types import Array, Ints
 
-__all__ = ["LARGEST_CHOICE", "Choice", "best_closest"]
-
 COIN = 2**64
 SMALLEST_CHOICE, LARGEST_CHOICE = 1e-13, 40.0
 """Beyond these the coin's 64 bits would be too coarse, or it would fall one way for ever."""

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from crowdml.privacy.place import Place
 from crowdml.types import Array, Ints
 
-__all__ = ["MEAN", "VARIANCE", "Codebook", "codewords"]
-
 Words = npt.NDArray[np.uint32]
 
 VARIANCE = 2.0

@@ -17,8 +17,6 @@ from crowdml.privacy.shown import Chosen, Shown, Watched
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
-__all__ = ["DirectionMechanism"]
-
 NEVER = 1e-300
 """In place of the probability of what a broken coin never tells, since it has no logarithm."""
 

@@ -12,8 +12,6 @@ from crowdml.privacy.mechanism import CountedLaw, Mechanism
 from crowdml.privacy.place import Place
 from crowdml.privacy.roles import ALL_TRAIN, Roles
 
-__all__ = ["DirectionCalibration"]
-
 LENGTH = 0.3
 """S·b: an average gradient this long or longer counts as a direction alone."""
 

@@ -21,8 +21,6 @@ from crowdml.privacy.minibatch import MinibatchView
 from crowdml.privacy.place import Place
 from crowdml.types import Array, Ints
 
-__all__ = ["FIELDS", "FINE", "Directed", "DirectionChannel", "role_of"]
-
 FINE = 2**53
 Number = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 

@@ -13,8 +13,6 @@ from crowdml.types import Array, Ints
 if TYPE_CHECKING:
     from crowdml.privacy.direction import DirectionMechanism
 
-__all__ = ["DirectionStandIn", "draw_pulls", "draw_ranks"]
-
 FEW = 24
 """With this many parameters or fewer, sums of a codeword's numbers are not yet normal: all k
 codewords are drawn."""

@@ -12,8 +12,6 @@ import msgspec
 from crowdml.phrase import Phrase
 from crowdml.privacy.loss import Loss, Unit
 
-__all__ = ["CheckinEvent", "DirectionEvent", "NoiseEvent", "Part", "Release", "Role"]
-
 
 class CheckinEvent(Protocol):
     """What one check-in told. Its type is a frozen msgspec struct with a tag, by which the ledger

@@ -9,8 +9,6 @@ import numpy.typing as npt
 from crowdml.errors import InvalidSample
 from crowdml.types import Array
 
-__all__ = ["LARGEST_TARGET", "bound_features", "bound_rows", "check_target"]
-
 LARGEST_TARGET = 1e12
 """Beyond this a real target is a unit mistake, and sums of floats would lose meaning."""
 

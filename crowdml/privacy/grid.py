@@ -8,8 +8,6 @@ import numpy as np
 
 from crowdml.types import Array, Ints
 
-__all__ = ["choose_grid", "quantize", "sensitivity_steps"]
-
 NOISE_STEPS = 2.0**20
 """Wanted noise scale in steps: rounding then costs next to nothing."""
 

@@ -8,8 +8,6 @@ import numpy as np
 from crowdml.privacy.noise import NoiseSource, certified_scale
 from crowdml.types import Array, Ints
 
-__all__ = ["GAUSSIAN", "LAPLACE", "Law"]
-
 
 class Law(Protocol):
     """A law of integer noise.

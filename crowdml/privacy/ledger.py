@@ -8,8 +8,6 @@ from crowdml.errors import InvalidInput, LimitReached
 from crowdml.privacy.events import CheckinEvent
 from crowdml.privacy.loss import Loss, within
 
-__all__ = ["Ledger", "Limits"]
-
 
 @dataclass(frozen=True)
 class Limits:

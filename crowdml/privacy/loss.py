@@ -7,8 +7,6 @@ from enum import StrEnum
 
 from crowdml.privacy.zcdp import epsilon_of, loss_bound
 
-__all__ = ["PRIVATE_UP_TO", "Loss", "Unit", "within"]
-
 PRIVATE_UP_TO = 20.0
 """The largest ε that is called private, of a person in all or of a sample.
 

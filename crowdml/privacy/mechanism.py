@@ -17,8 +17,6 @@ from crowdml.privacy.shown import Shown, Watched
 from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array
 
-__all__ = ["CountedLaw", "Implausible", "Mechanism", "Reading"]
-
 
 class Reading(NamedTuple):
     """What the server takes from a check-in.

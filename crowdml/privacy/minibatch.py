@@ -7,8 +7,6 @@ import numpy as np
 from crowdml.privacy.chance import Below
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["MinibatchView", "choose"]
-
 
 class MinibatchView(Protocol):
     """Samples and the parameters they are looked at with. Secret: it never leaves the device."""

@@ -9,8 +9,6 @@ import numpy as np
 from crowdml.errors import CrowdmlError
 from crowdml.types import Ints
 
-__all__ = ["ExactNoise", "NoiseSource", "certified_scale"]
-
 
 class NoiseSource(Protocol):
     """Adds independent noise to integers.

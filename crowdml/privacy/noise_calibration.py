@@ -14,8 +14,6 @@ from crowdml.privacy.loss import Unit
 from crowdml.privacy.mechanism import CountedLaw, Mechanism
 from crowdml.privacy.place import Place
 
-__all__ = ["INT32_MAX", "Levels", "NoiseCalibration"]
-
 INT32_MAX = 2**31 - 1
 SMALLEST, LARGEST = 1e-9, 1e6
 """Beyond these, noise would drown everything, or would be no noise at all."""

@@ -17,8 +17,6 @@ from crowdml.privacy.noise_calibration import INT32_MAX, NoiseCalibration
 from crowdml.privacy.place import Place
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["NoiseChannel", "Noisy"]
-
 Count = Annotated[int, msgspec.Meta(ge=-INT32_MAX, le=INT32_MAX)]
 
 

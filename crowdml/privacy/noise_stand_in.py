@@ -13,8 +13,6 @@ from crowdml.types import Array
 if TYPE_CHECKING:
     from crowdml.privacy.noisy import NoiseMechanism
 
-__all__ = ["NoiseStandIn"]
-
 
 class NoiseStandIn(StandIn):
     """g + z, with as many independent numbers z as g has."""

@@ -18,8 +18,6 @@ from crowdml.privacy.stand_in import StandIn
 from crowdml.privacy.zcdp import rho_of
 from crowdml.types import Array, Ints
 
-__all__ = ["NoiseMechanism"]
-
 SHOWN = 6
 """Numbers of each kind that an example shows."""
 

@@ -6,8 +6,6 @@ from crowdml.privacy.choice import Choice
 from crowdml.privacy.laws import Law
 from crowdml.privacy.loss import Loss
 
-__all__ = ["Dial", "HidingPicture", "Hills"]
-
 
 class Dial(NamedTuple):
     """One number is chosen: those that fit the samples best lie on top of a dial."""

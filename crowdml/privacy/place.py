@@ -3,8 +3,6 @@
 import hashlib
 from typing import NamedTuple
 
-__all__ = ["WORD", "Place"]
-
 WORD = 2**32
 
 

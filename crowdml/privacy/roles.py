@@ -6,8 +6,6 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy.events import Role
 from crowdml.privacy.place import WORD, Place
 
-__all__ = ["ALL_TRAIN", "LARGEST_SHARE", "Roles"]
-
 LARGEST_SHARE = 0.9
 """At least one check-in in ten trains."""
 

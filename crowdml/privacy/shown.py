@@ -6,8 +6,6 @@ from crowdml.phrase import Phrase
 from crowdml.privacy.minibatch import MinibatchView
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["Chosen", "Row", "Shown", "Watched"]
-
 
 class Row(NamedTuple):
     """One number of a message, as it is and as it is sent."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from crowdml.privacy.mechanism import Mechanism
 
-__all__ = ["UNLIMITED", "StandIn"]
-
 UNLIMITED = 1e30
 """Larger than any gradient, and still finite in single precision."""
 

@@ -4,8 +4,6 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-__all__ = ["epsilon_of", "loss_bound", "rho_of"]
-
 
 @lru_cache(maxsize=256)
 def epsilon_of(rho: float, delta: float) -> float:

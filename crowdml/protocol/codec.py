@@ -5,8 +5,6 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.types import Array
 
-__all__ = ["decode_parameters", "encode_parameters"]
-
 
 def encode_parameters(w: Array) -> bytes:
     """float32, row-major C×D, then the intercepts where the model has them.

@@ -12,8 +12,6 @@ from crowdml.protocol.task_file import OptimizerSpec, Stop
 from crowdml.protocol.task_rules import TASK_RULES
 from crowdml.protocol.terms import LineText, Purpose
 
-__all__ = ["EDITABLE", "edited"]
-
 EDITABLE = ("title", "objective", "stop.updates", "stop.error")
 """What may change, by its place in a task file."""
 

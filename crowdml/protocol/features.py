@@ -15,8 +15,6 @@ from crowdml.protocol.sensor import SUMMARY, Sensor
 from crowdml.tables import check_columns, quoted
 from crowdml.types import Array
 
-__all__ = ["MOST_SCALES", "FeatureName", "Features", "Positive", "Readings", "Text"]
-
 MOST_SCALES = 6.0
 """A reading is cut at this number of scales on either side of its column's center."""
 

@@ -6,16 +6,6 @@ from typing import Literal
 
 from crowdml.phrase import Number, Phrase
 
-__all__ = [
-    "at_most_times",
-    "certainty",
-    "counted",
-    "nearest",
-    "percent_sure",
-    "times",
-    "written_epsilon",
-]
-
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 ROUNDING = 1e-9

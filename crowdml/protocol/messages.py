@@ -9,25 +9,6 @@ import msgspec
 
 from crowdml.phrase import Phrase
 
-__all__ = [
-    "NO_NEWLINE",
-    "TERMS_HEADER",
-    "Checkin",
-    "CheckinAnswer",
-    "Checkout",
-    "Enrol",
-    "Enrolled",
-    "Estimate",
-    "Sha256",
-    "State",
-    "Statistics",
-    "TaskList",
-    "TaskView",
-    "Version",
-    "checkin_type",
-    "in_own_words",
-]
-
 TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
 

@@ -8,8 +8,6 @@ from crowdml.phrase import Phrase
 from crowdml.protocol.messages import NO_NEWLINE, in_own_words
 from crowdml.protocol.wording import shown
 
-__all__ = ["TaskName", "check_name"]
-
 NUMBERED = "|".join(f"com{k}|lpt{k}" for k in range(10))
 RESERVED = rf"(?!(?:aux|con|nul|prn|{NUMBERED})$)"
 """Windows has devices of these names in every folder."""

@@ -19,8 +19,6 @@ from crowdml.protocol.messages import (
 )
 from crowdml.protocol.problems import MEDIA_TYPE, PROBLEMS
 
-__all__ = ["openapi"]
-
 TASK = {"name": "task", "in": "path", "required": True, "schema": {"type": "string"}}
 FORMATS = {"type": "string", "enum": ["npz", "json", "onnx"], "default": "npz"}
 ROLES = {"type": "string", "enum": [role.value for role in Role], "default": Role.TRAIN.value}

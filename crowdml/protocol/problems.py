@@ -8,8 +8,6 @@ from crowdml.errors import Rejected
 from crowdml.phrase import Phrase, Plain, read_phrase
 from crowdml.visible import visible
 
-__all__ = ["MEDIA_TYPE", "PROBLEMS", "Problem", "problem_document", "read_problem", "rejected"]
-
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:crowdml:problem:"
 

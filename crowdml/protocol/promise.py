@@ -20,8 +20,6 @@ from crowdml.protocol.sentences import LEAVES, LOST, sentences_of
 if TYPE_CHECKING:
     from crowdml.protocol.terms import Terms
 
-__all__ = ["LEVELS", "Level", "Promise", "RoleShare", "Whom", "usual_checkins"]
-
 USUAL_CHECKINS = 20
 """The most check-ins that a device makes, where neither terms nor participant say."""
 

@@ -14,8 +14,6 @@ from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol.wording import Words, cut, in_words, listed, shown
 
-__all__ = ["MISSING", "FieldRule", "Open", "Review", "fields_of", "read", "read_open", "rule"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 MISSING = Phrase("is missing")
 MOST_UNKNOWN = 10

@@ -13,8 +13,6 @@ from crowdml.protocol.sensor import features_made
 from crowdml.protocol.sensors import SENSORS
 from crowdml.protocol.wording import listed, shown
 
-__all__ = ["RULES", "TERMS_RULES", "model_mistakes", "name_is_taken"]
-
 LARGEST_MODEL = 1_000_000
 CLASSIFIERS = [name for name, kind in MODELS.items() if kind.classifier]
 

@@ -7,8 +7,6 @@ import msgspec
 
 from crowdml.protocol.sensors import SENSORS, SensorKind
 
-__all__ = ["GAP_SECONDS", "GAP_TICKS", "SUMMARY", "Sensor", "features_made"]
-
 GAP_SECONDS = 1.0
 GAP_TICKS = 5
 """Readings further apart than either of these do not belong into one window."""

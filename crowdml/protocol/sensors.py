@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from crowdml.phrase import Phrase
 
-__all__ = ["SENSORS", "SensorKind"]
-
 
 class SensorKind(NamedTuple):
     """A kind of sensor.

@@ -11,8 +11,6 @@ from crowdml.protocol.mechanisms import MECHANISMS
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
-__all__ = ["LEAVES", "LOST", "sentences_of"]
-
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides")
 LOST = ("epsilon", "loss", "less", "single", "delta", "common", "readings")
 """Which sentences answer which question, in the order in which they are read."""

@@ -13,8 +13,6 @@ from crowdml.protocol.figures import counted
 from crowdml.protocol.messages import Sha256
 from crowdml.types import Array
 
-__all__ = ["StartReach", "StartSpec", "StartTerms"]
-
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 
 

@@ -14,8 +14,6 @@ from crowdml.protocol.terms import Terms
 from crowdml.protocol.wording import shown
 from crowdml.types import Array
 
-__all__ = ["StartFile", "place_start"]
-
 FIELD = "model.start"
 AGAIN = Phrase("Fit the start again with this task's settings, or change the task.")
 

@@ -20,8 +20,6 @@ from crowdml.protocol.terms import ModelSettings, ModelTerms, Terms, make_model
 from crowdml.protocol.wording import shown
 from crowdml.types import Array
 
-__all__ = ["Task"]
-
 T_MAX = 1_000_000
 """Check-ins after which a task ends, where it does not say."""
 

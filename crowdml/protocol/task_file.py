@@ -29,19 +29,6 @@ from crowdml.protocol.terms import (
 )
 from crowdml.protocol.wording import number
 
-__all__ = [
-    "COUNTERS",
-    "EPSILON",
-    "EVALUATORS",
-    "FILE",
-    "CollectionSpec",
-    "Enrolment",
-    "OptimizerSpec",
-    "Stop",
-    "TaskFile",
-    "with_derived",
-]
-
 OptimizerName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": OPTIMIZERS})]
 RateName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": RATES})]
 FILE = "the task file"

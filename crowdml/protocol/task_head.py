@@ -1,7 +1,5 @@
 """The first lines of a new task file, with sentences that its owner has to replace."""
 
-__all__ = ["PILOT_WORDS", "TASK_HEAD"]
-
 TASK_HEAD = """\
 # A crowdml task. Everything that decides what leaves a device is part of the terms, which
 # participants agree to and their devices pin: it cannot be changed later.

@@ -13,8 +13,6 @@ from crowdml.protocol.task_file import EPSILON, OptimizerSpec
 from crowdml.protocol.terms import ModelName, ModelTerms, make_model
 from crowdml.protocol.wording import listed
 
-__all__ = ["TASK_RULES"]
-
 REMOVE = Phrase("Remove it.")
 
 

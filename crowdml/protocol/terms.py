@@ -27,21 +27,6 @@ from crowdml.protocol.review import read
 from crowdml.protocol.rules import TERMS_RULES, model_mistakes
 from crowdml.protocol.start import StartTerms
 
-__all__ = [
-    "CheckinShare",
-    "CollectionTerms",
-    "LineText",
-    "ModelName",
-    "ModelSettings",
-    "ModelTerms",
-    "PrivacyTerms",
-    "Purpose",
-    "Target",
-    "Terms",
-    "make_model",
-    "terms_hash",
-]
-
 ModelName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": MODELS})]
 MOST_CHECKINS = 1_000_000
 NOT_TERMS = "the server's terms make no sense: "

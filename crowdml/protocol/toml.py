@@ -9,8 +9,6 @@ from crowdml.protocol.mechanisms import MECHANISMS
 from crowdml.protocol.task_file import FILE
 from crowdml.protocol.wording import shown
 
-__all__ = ["TomlValue", "recommended_fields", "set_fields"]
-
 BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
 BY_HAND |= {"model.clip"}
 """What an owner may choose by hand, and a plan leaves to crowdml."""

@@ -9,8 +9,6 @@ from msgspec import Meta, Struct
 from crowdml.phrase import Phrase, joined
 from crowdml.visible import visible
 
-__all__ = ["Words", "cut", "in_words", "listed", "number", "shown"]
-
 Words: TypeAlias = str | Phrase
 """A plain text, which is the same in every language, or a phrase."""
 

@@ -17,8 +17,6 @@ from crowdml.simulation import (
     uniform_delay,
 )
 
-__all__ = ["Analysis", "Measured", "analyse"]
-
 BATCHES = (1, 2, 5, 10, 20, 50, 100)
 DELAYS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 EPSILON = 10.0

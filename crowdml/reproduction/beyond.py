@@ -12,8 +12,6 @@ import msgspec
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation import Crowd, Dataset, Learning, Plan, guess_error, simulate
 
-__all__ = ["BATCHES", "BEYOND", "EPSILONS", "Beyond", "Spent", "go_beyond"]
-
 BEYOND = "beyond"
 DATASETS = ("mnist", "cifar10")
 BATCHES = (1, 5, 20, 60)

@@ -8,8 +8,6 @@ import msgspec
 from crowdml.reproduction.figure import Figure
 from crowdml.reproduction.paper import PRECISION
 
-__all__ = ["SENSITIVE", "Claim", "check_claims"]
-
 ALIKE = 0.02
 """Errors that differ by less are called alike; readings are no more precise than that."""
 

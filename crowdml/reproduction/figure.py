@@ -11,8 +11,6 @@ from crowdml.reproduction.plan import CurvePlan, FigurePlan
 from crowdml.reproduction.samples import collected
 from crowdml.simulation import Curve, Data, Dataset, simulate
 
-__all__ = ["Figure", "FigureLine", "run_figure"]
-
 
 class FigureLine(msgspec.Struct, frozen=True):
     """A curve: our mean and standard deviation over trials, and the paper's readings."""

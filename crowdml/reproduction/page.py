@@ -2,8 +2,6 @@
 
 from html import escape
 
-__all__ = ["page", "table"]
-
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --good: #1a7f37; --bad: #b35900; }
 @media (prefers-color-scheme: dark) { :root { --good: #57c271; --bad: #f0a34e; } }

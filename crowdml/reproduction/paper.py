@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["PRECISION", "READINGS", "PaperReading", "readings_of"]
-
 PRECISION = 0.02
 """A curve is at or below the paper's if it exceeds the reading by at most this."""
 

@@ -10,8 +10,6 @@ from msgspec import structs
 
 from crowdml.simulation import Plan, Setting, read_plan, read_settings
 
-__all__ = ["CurvePlan", "FigurePlan", "load_plans"]
-
 GROUPS = ("activity", "mnist", "cifar10")
 
 

@@ -15,8 +15,6 @@ from crowdml.reproduction.analysis import Analysis, Measured
 from crowdml.reproduction.beyond import EPSILONS, Beyond
 from crowdml.reproduction.figure import Figure, FigureLine
 
-__all__ = ["draw_analysis", "draw_beyond", "draw_figure", "to_png", "to_svg"]
-
 INK = "#1b1f24"
 """In SVG this becomes the colour of the text around it, light or dark."""
 

@@ -14,8 +14,6 @@ from crowdml.reproduction.plot import draw_analysis, draw_beyond, draw_figure, t
 from crowdml.reproduction.reproduce import Reproduction
 from crowdml.reproduction.verdict import verdict
 
-__all__ = ["write_report"]
-
 TITLE = "Crowd-ML: the paper's figures, reproduced"
 NUMBER = "number"
 

@@ -15,8 +15,6 @@ from crowdml.reproduction.plan import FigurePlan, load_plans
 from crowdml.reproduction.spectrum import load_data
 from crowdml.simulation import Dataset
 
-__all__ = ["ANALYSIS", "FIGURES", "Reproduction", "reproduce"]
-
 ANALYSIS = "analysis"
 ANALYSIS_DATASET = "mnist"
 FIGURES = ("fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9", ANALYSIS, BEYOND)

@@ -9,8 +9,6 @@ from crowdml.simulation import Dataset
 from crowdml.simulation.datasets import on_label_change
 from crowdml.types import Ints
 
-__all__ = ["collected"]
-
 
 def collected(
     data: Dataset, n_people: int, first: int, shuffled: bool, rng: np.random.Generator

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 from crowdml.simulation import Dataset, load_activity, load_dataset
 
-__all__ = ["load_data", "load_spectrum"]
-
 
 def load_spectrum() -> Dataset:
     """MotionSense with all 64 bins of |FFT| in m/s², which no device rescales.

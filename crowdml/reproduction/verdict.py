@@ -4,8 +4,6 @@ from crowdml.reproduction.claims import SENSITIVE
 from crowdml.reproduction.figure import Figure, FigureLine
 from crowdml.reproduction.paper import PRECISION
 
-__all__ = ["verdict"]
-
 CLEARLY = 0.05
 
 TINY_RATES = (

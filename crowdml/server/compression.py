@@ -4,8 +4,6 @@ import gzip
 
 import brotli
 
-__all__ = ["best_coding", "compress"]
-
 CODINGS = ("br", "gzip")
 LARGE = 2**16
 """Bytes above which time counts for more than the last percent."""

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
-__all__ = ["BURST", "Throttle", "spend"]
-
 BURST = 10
 MOST_KEYS = 65_536
 """Remembered at once; memory must not grow with whoever ever came."""

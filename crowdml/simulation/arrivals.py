@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["Arrivals", "Int32s", "Presence", "arrive"]
-
 Int32s = npt.NDArray[np.int32]
 
 

@@ -11,8 +11,6 @@ from crowdml.models import Model
 from crowdml.simulation.datasets import Dataset
 from crowdml.types import Array
 
-__all__ = ["central_batch", "error_rate", "guess_error", "measure", "perturb"]
-
 
 def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Array:
     """The minimiser of the mean loss plus λ/2·‖w‖², by L-BFGS on the model's own gradient.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = ["Curve"]
-
 
 @dataclass(frozen=True)
 class Curve:

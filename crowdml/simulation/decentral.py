@@ -14,8 +14,6 @@ from crowdml.simulation.rule import Rule, model_for
 from crowdml.simulation.schedule import one_by_one
 from crowdml.simulation.settings import Crowd, Learning
 
-__all__ = ["decentralized"]
-
 MOST_POINTS, MOST_TESTS = 6, 2000
 
 

@@ -12,15 +12,6 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 
-__all__ = [
-    "Delay",
-    "constant_delay",
-    "draw",
-    "exponential_delay",
-    "lognormal_delay",
-    "uniform_delay",
-]
-
 LONGEST = 1e9
 """Of a typical delay, in ticks: no simulated crowd has so many samples."""
 

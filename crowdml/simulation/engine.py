@@ -10,8 +10,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["run_jobs"]
-
 PATIENCE = 10.0
 """Seconds until a cluster counts as unreachable."""
 

@@ -25,8 +25,6 @@ from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Learning
 from crowdml.types import Array, Ints
 
-__all__ = ["Ready", "checkin_step", "fold_slowly", "learn"]
-
 
 def learn(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator

@@ -11,8 +11,6 @@ from crowdml.errors import CrowdmlError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["ProgressBar", "data_frame", "html_table"]
-
 EVERY = 0.1
 """Seconds between two looks of a bar: nobody sees more of it."""
 

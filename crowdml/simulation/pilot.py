@@ -13,8 +13,6 @@ from crowdml.simulation.rule import model_for
 from crowdml.simulation.settings import Crowd, StartPoint
 from crowdml.types import Ints
 
-__all__ = ["TrialPilot"]
-
 
 @dataclass(frozen=True)
 class TrialPilot:

@@ -8,8 +8,6 @@ from crowdml.errors import InvalidInput
 from crowdml.protocol import MECHANISMS
 from crowdml.simulation.settings import Crowd, Learning
 
-__all__ = ["APPROACHES", "Plan"]
-
 APPROACHES = ("crowd", "central-batch", "central-sgd", "decentral")
 
 

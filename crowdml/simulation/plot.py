@@ -13,17 +13,6 @@ from crowdml.errors import InvalidInput
 from crowdml.simulation.advice import Advice, PilotAdvice
 from crowdml.simulation.curve import Curve
 
-__all__ = [
-    "COLOURS",
-    "FORMATS",
-    "NotebookFigure",
-    "check_format",
-    "draw_curves",
-    "draw_epsilons",
-    "draw_options",
-    "save",
-]
-
 FORMATS = (".pdf", ".png", ".svg")
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

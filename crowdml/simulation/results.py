@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = ["Results"]
-
 
 @dataclass(frozen=True, repr=False)
 class Results(Sequence[Curve]):

@@ -15,8 +15,6 @@ from crowdml.simulation.schedule import Schedule
 from crowdml.simulation.settings import Learning
 from crowdml.types import Array
 
-__all__ = ["Rule", "make_model", "make_stand_in", "model_for", "scale_of"]
-
 
 class Rule(NamedTuple):
     """How a given crowd learns from given data.

@@ -14,8 +14,6 @@ from crowdml.simulation.arrivals import Arrivals, Int32s
 from crowdml.simulation.delays import Delay, draw
 from crowdml.types import Flags, Ints
 
-__all__ = ["Schedule", "make_schedule", "one_by_one", "person_by_person"]
-
 NOTHING = -1
 
 

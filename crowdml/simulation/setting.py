@@ -20,8 +20,6 @@ from crowdml.simulation.datasets import Dataset, set_aside
 from crowdml.simulation.plan import APPROACHES, Plan
 from crowdml.simulation.settings import Crowd, Learning
 
-__all__ = ["PlanFile", "Setting", "read_plan", "read_settings"]
-
 FEW = 1000
 """Devices where neither people nor a check-in for each say how many there are."""
 

@@ -13,8 +13,6 @@ from crowdml.simulation import compiled
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.delays import Delay
 
-__all__ = ["Crowd", "Learning", "StartPoint"]
-
 MOST = 10**9
 """Of devices, samples of each and check-ins: whatever is more is a slip of the pen."""
 

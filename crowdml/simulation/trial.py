@@ -21,8 +21,6 @@ from crowdml.simulation.rule import Rule, model_for
 from crowdml.simulation.schedule import Schedule, make_schedule
 from crowdml.simulation.settings import Crowd
 
-__all__ = ["DATA_STREAM", "Data", "prepare", "run_trial", "spent"]
-
 Data: TypeAlias = Dataset | Callable[[np.random.Generator], Dataset]
 """The same samples in every trial, or a function that draws those of one."""
 

@@ -16,8 +16,6 @@ from crowdml.simulation.plan import Plan
 from crowdml.simulation.results import Results
 from crowdml.simulation.trial import Data, run_trial
 
-__all__ = ["simulate"]
-
 
 def simulate(
     data: Data,

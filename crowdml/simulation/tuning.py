@@ -13,8 +13,6 @@ from crowdml.simulation.plan import Plan
 from crowdml.simulation.trial import DATA_STREAM
 from crowdml.simulation.trials import simulate
 
-__all__ = ["RATES", "REGULARIZATIONS", "tune", "validation_split"]
-
 RATES = tuple(float(c) for c in np.geomspace(0.01, 1000, 11))
 REGULARIZATIONS = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 VALIDATION = 0.15

@@ -11,8 +11,6 @@ from crowdml.errors import InvalidInput
 from crowdml.privacy import bound_rows
 from crowdml.types import Array
 
-__all__ = ["TYPICAL", "Bounds"]
-
 TYPICAL = 3.0
 """Half the distance of two bounds, in units of the numbers between them: as for standardised
 features within ±3."""

@@ -16,8 +16,6 @@ from crowdml.sklearn.crowd import CrowdEstimator
 from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
-__all__ = ["CrowdClassifier"]
-
 
 @dataclass(eq=False, repr=False)  # scikit-learn writes its estimators itself
 class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]

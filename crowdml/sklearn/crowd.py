@@ -22,8 +22,6 @@ from crowdml.simulation import (
 from crowdml.sklearn.bounds import Bounds
 from crowdml.types import Array, Ints
 
-__all__ = ["CrowdEstimator"]
-
 
 class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
     """The settings, and how a crowd learns with them."""

@@ -13,8 +13,6 @@ from crowdml.sklearn.crowd import CrowdEstimator
 from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
-__all__ = ["CrowdRegressor"]
-
 
 @dataclass(eq=False, repr=False)  # scikit-learn writes its estimators itself
 class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]

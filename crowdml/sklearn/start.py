@@ -8,8 +8,6 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.types import Array
 
-__all__ = ["coefficients"]
-
 
 def coefficients(
     start: Any, classes: npt.NDArray[Any] | None, n_features: int

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["read_arrays"]
-
 
 def read_arrays(source: bytes | Path, name: object) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an .npz file, which errors call `name`; `InvalidInput` for any other bytes."""

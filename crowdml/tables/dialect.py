@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from crowdml.errors import InvalidInput, InvalidSample
 
-__all__ = ["CsvDialect", "guess_dialect", "is_number", "read_dialect", "rows", "separators"]
-
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 DECIMALS = {".": "points", ",": "commas", "": "points or commas"}
 

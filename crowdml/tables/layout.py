@@ -7,8 +7,6 @@ from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.tables.dialect import CsvDialect
 from crowdml.tables.names import check_columns, missing_column, quoted, split_unit
 
-__all__ = ["ANSWERS", "CsvLayout", "answer_name", "find_layout"]
-
 ANSWERS = ("y", "label", "target", "answer")
 """Names of a column with the answer, where nobody says which one it is."""
 

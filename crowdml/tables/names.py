@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from crowdml.visible import visible
 
-__all__ = ["check_columns", "missing_column", "nearest_name", "quoted", "split_unit"]
-
 LONGEST_QUOTE = 40
 """Characters of a value that an error shows."""
 

@@ -17,8 +17,6 @@ from crowdml.tables.dialect import CsvDialect, guess_dialect, rows, separators
 from crowdml.tables.names import missing_column, quoted
 from crowdml.types import Array
 
-__all__ = ["Table", "read_table"]
-
 USUAL = CsvDialect()
 
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from crowdml.device import Device, DeviceStore, Outcome, Waiting
-from crowdml.device.device import ALL_MADE, LEFT
+from crowdml.device.membership import ALL_MADE, LEFT
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page
 
 from crowdml import one_file_device as standalone
-from crowdml.device.device import GIVE_UP_ON, KEEP_AFTER
+from crowdml.device.exchange import GIVE_UP_ON, KEEP_AFTER
 from crowdml.device.waiting import SLOT
 from crowdml.protocol import PROBLEMS, State
 from tests.conformance.conftest import DEVICES, Perform, every_device

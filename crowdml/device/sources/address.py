@@ -5,8 +5,6 @@ from urllib.parse import unquote, urlsplit
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["PORTS", "TopicAddress", "is_address", "read_address"]
-
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 

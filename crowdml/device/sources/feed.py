@@ -11,8 +11,6 @@ from crowdml.device.sources.recording import read_recording
 from crowdml.errors import InvalidSample
 from crowdml.tables import CsvDialect
 
-__all__ = ["Fed", "feed"]
-
 
 @dataclass
 class Fed:

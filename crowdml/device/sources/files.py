@@ -13,8 +13,6 @@ from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.device.store import Position
 from crowdml.errors import InvalidInput, InvalidSample
 
-__all__ = ["SourcePlace", "opened", "read_source", "starting"]
-
 
 class SourcePlace:
     """Where in a source a reader is, and where an earlier run left off.

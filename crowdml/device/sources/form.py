@@ -22,8 +22,6 @@ from crowdml.tables import (
     separators,
 )
 
-__all__ = ["Sample", "SampleForm", "Unanswered", "at_line"]
-
 Sample = tuple[list[float | None], float]
 Unanswered = tuple[list[float | None], object]
 """x, and y as it was written; None or an empty text if it is not known."""

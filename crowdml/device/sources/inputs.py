@@ -8,8 +8,6 @@ from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.privacy import check_target
 
-__all__ = ["Input", "read_inputs"]
-
 Input = tuple[list[float | None], float | None]
 """x, and y if it is known."""
 

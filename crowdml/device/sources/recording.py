@@ -11,8 +11,6 @@ from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import is_number, quoted, rows, separators
 
-__all__ = ["read_readings", "read_recording"]
-
 
 def read_recording(
     source: str, features: Features, labels: Sequence[str], place: SourcePlace | None = None

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from crowdml.protocol import GAP_SECONDS, GAP_TICKS, Sensor
 from crowdml.types import Array
 
-__all__ = ["Sensing", "Taken", "features_of"]
-
 FLOOR = 2.0**-40
 """A bin below this share of the largest reading, for each reading, is rounding: it counts as 0."""
 

@@ -7,8 +7,6 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.database import password_matches
 
-__all__ = ["Attempts"]
-
 MOST_AT_ONCE, MOST_OF_ONE = 64, 2
 """Passwords in comparison or waiting for it, in all and from one address. A limit on attempts of
 all names together would let anyone keep every owner out; so would few places for all addresses."""

@@ -9,8 +9,6 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-__all__ = ["ChildAnswer", "run_child"]
-
 NICENESS = 5
 """Another process that is busy gets three times as much of a processor."""
 

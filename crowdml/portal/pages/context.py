@@ -10,8 +10,6 @@ from crowdml.server.http import Front
 from crowdml.server.log import Learner
 from crowdml.server.service import Service
 
-__all__ = ["Portal", "front_of", "learner_of", "portal_of", "service_of"]
-
 
 class Portal:
     """What the pages of one app remember: it is made with the app and ends with it."""

@@ -8,8 +8,6 @@ from crowdml.portal.words import say
 from crowdml.protocol import Promise, Task, Terms, terms_hash
 from crowdml.server.log import Learner
 
-__all__ = ["Description"]
-
 MAIL = re.compile(r"[^\s@:/?]+@[^\s@:/?]+\.[^\s@:/?]+")
 SITE = re.compile(r"https?://[^\s\"'<>]+")
 

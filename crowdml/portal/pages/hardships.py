@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["HARDSHIP_FIELDS", "NO_HARDSHIPS", "HardshipField", "Hardships"]
-
 
 class HardshipField(NamedTuple):
     """One question of the form.

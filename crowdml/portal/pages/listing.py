@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from crowdml.protocol import State, Task
 from crowdml.server.log import Learner
 
-__all__ = ["Listing"]
-
 PER_PAGE = 20
 STATES = ("", "open", "paused", "ended")
 

@@ -27,8 +27,6 @@ from crowdml.portal.words import (
 from crowdml.portal.words import plain as words
 from crowdml.protocol import PROBLEMS
 
-__all__ = ["HEADERS", "error_page", "redirect", "render"]
-
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 POLICY = "Content-Security-Policy"

@@ -11,8 +11,6 @@ from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.static import STATIC, TYPES, serve_file
 
-__all__ = ["files", "manifest", "participant", "worker"]
-
 SHELL = (
     "/static/style.css",
     "/static/participant.css",

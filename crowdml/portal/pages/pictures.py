@@ -21,8 +21,6 @@ from crowdml.portal.pictures import (
 )
 from crowdml.protocol import Terms, rejected
 
-__all__ = ["chart", "hidden", "spark"]
-
 FIXED = {"v", "epsilon"}
 """In the query of a picture that stays as it is for a while."""
 

@@ -16,8 +16,6 @@ from crowdml.portal.words import Expectation, PilotDraft, say
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Task
 
-__all__ = ["Forecast", "Planner"]
-
 MOST = 64
 MOST_FEATURES = 1000
 """Samples with more than these would fill the memory that the server lives in."""

@@ -12,8 +12,6 @@ from crowdml.portal.pages.context import front_of
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.static import STATIC
 
-__all__ = ["PROGRAM_SHA256", "program", "program_files", "program_hashes", "program_page"]
-
 PROGRAM = Path(standalone.__file__).read_bytes()
 PROGRAM_SHA256 = hashlib.sha256(PROGRAM).hexdigest()
 

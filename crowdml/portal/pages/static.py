@@ -15,8 +15,6 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server import best_coding
 
-__all__ = ["STATIC", "TYPES", "Folders", "serve_file", "static_file"]
-
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

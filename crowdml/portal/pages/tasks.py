@@ -38,8 +38,6 @@ from crowdml.protocol import (
 )
 from crowdml.server.results import model_card, reports
 
-__all__ = ["card", "facts_of", "join", "join_code", "join_link", "privacy", "task", "tasks"]
-
 LONGEST_HOST = 255
 
 USUAL = Terms(

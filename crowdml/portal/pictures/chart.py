@@ -10,8 +10,6 @@ from crowdml.protocol import Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Chart", "nothing", "thin", "uncertain"]
-
 T = TypeVar("T")
 MOST_DRAWN = 80
 """Points of a curve: more cannot be told apart on a phone, and weigh on it."""

@@ -13,8 +13,6 @@ from crowdml.server.database import this_minute
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CHARTS", "CURIOUS"]
-
 HOUR = 60
 
 

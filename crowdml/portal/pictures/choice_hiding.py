@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.projections.polar import PolarAxes
 
-__all__ = ["ChoiceHiding"]
-
 DRAWS = 60
 THINNEST = 0.03
 """Of an arc, in radians, to be seen at all."""

@@ -12,19 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.projections.polar import PolarAxes
 
-__all__ = [
-    "THEMES",
-    "Theme",
-    "dials",
-    "empty",
-    "figure",
-    "in_percent",
-    "in_whole_numbers",
-    "legend",
-    "save",
-    "tidy",
-]
-
 
 class Theme(NamedTuple):
     background: str

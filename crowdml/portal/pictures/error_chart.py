@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ERROR", "draw_spark", "error_rows"]
-
 Row = tuple[float, float, float]
 
 

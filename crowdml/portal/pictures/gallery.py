@@ -14,8 +14,6 @@ from crowdml.phrase import Phrase
 from crowdml.portal.words import current_language
 from crowdml.protocol import rejected
 
-__all__ = ["Gallery", "as_csv"]
-
 T = TypeVar("T")
 MOST = 512
 ONE_AT_A_TIME = Lock()

@@ -12,8 +12,6 @@ from crowdml.portal.words import say
 from crowdml.privacy import PRIVATE_UP_TO, Dial, HidingPicture, Hills, Unit
 from crowdml.protocol import Terms, rejected
 
-__all__ = ["Hiding", "Slider", "hiding", "sliders"]
-
 Hiding: TypeAlias = ChoiceHiding | NoiseHiding
 """A picture and the words around it."""
 

@@ -11,8 +11,6 @@ from crowdml.protocol import Estimate, Task
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LABELS"]
-
 LONGEST = 18
 
 

@@ -15,8 +15,6 @@ from crowdml.types import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["NoiseHiding"]
-
 DRAWS = 60
 
 

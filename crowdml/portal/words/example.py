@@ -12,8 +12,6 @@ from crowdml.privacy import Place, Role, Shown, SystemChance, Watched, bound_fea
 from crowdml.protocol import Terms
 from crowdml.types import Array
 
-__all__ = ["Example", "ExampleMessage", "is_quick", "make_example"]
-
 MOST_TRIED = 1000
 LARGEST_SAMPLES, LARGEST_CODEBOOK = 1_000_000, 50_000_000
 """Numbers that are computed for an example."""

@@ -5,8 +5,6 @@ import msgspec
 from crowdml.portal.words.language import say
 from crowdml.portal.words.plain import count, counted, percent
 
-__all__ = ["Expectation", "PlannedCost", "PlannedOption"]
-
 VERDICTS = {
     "well": "This crowd should learn well.",
     "something to well": "This crowd should learn something, or well.",

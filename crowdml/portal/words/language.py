@@ -21,19 +21,6 @@ from starlette.requests import Request
 
 from crowdml.phrase import Language, Phrase, Value, joined
 
-__all__ = [
-    "LANGUAGES",
-    "catalogue",
-    "current_language",
-    "in_language",
-    "local",
-    "numbers",
-    "preferred",
-    "say",
-    "say_html",
-    "speaking",
-]
-
 FOLDER = Path(__file__).parents[1] / "languages"
 ENGLISH = "en"
 LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))

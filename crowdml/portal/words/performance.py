@@ -9,8 +9,6 @@ from crowdml.portal.words.shares import label_shares
 from crowdml.protocol import Estimate, Statistics, Task
 from crowdml.server.log import Course
 
-__all__ = ["Facts", "Guess", "Performance", "guess_of", "what_is_wrong"]
-
 SURE_OF_SHARE = 0.1
 """A margin below which the most common label counts as known."""
 

@@ -11,8 +11,6 @@ from crowdml.portal.words.plain import epsilon as epsilon_words
 from crowdml.portal.words.plain import percent
 from crowdml.protocol import counted
 
-__all__ = ["PilotDraft", "PilotPlan"]
-
 SENTENCES = {
     "improves": "{people} at ε = {epsilon} improve the pilot’s error from {before} to {after} "
     "({low} to {high}).",

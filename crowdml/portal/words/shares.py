@@ -8,8 +8,6 @@ import numpy as np
 from crowdml.protocol import Statistics, Task
 from crowdml.types import Array
 
-__all__ = ["Share", "label_shares", "onto_simplex"]
-
 
 class Share(NamedTuple):
     """Of one label: as it is shown, and as it was estimated."""

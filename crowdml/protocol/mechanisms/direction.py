@@ -31,8 +31,6 @@ from crowdml.protocol.review import rule
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise, RoleShare
 
-__all__ = ["DIRECTION", "DirectionTerms", "chance_hides"]
-
 DIRECTIONS = 1024
 """k, where a task does not say."""
 

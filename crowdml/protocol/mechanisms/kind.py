@@ -15,20 +15,6 @@ from crowdml.protocol.review import FieldRule, Open
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
-__all__ = [
-    "LARGEST_EPSILON",
-    "MECHANISMS",
-    "SMALLEST_EPSILON",
-    "Conditions",
-    "Epsilon",
-    "MechanismKind",
-    "Needs",
-    "PrivacyTerms",
-    "Wanted",
-    "WrittenTerms",
-    "tag_of",
-]
-
 MANY = 250
 """Parameters of a classifier from which on D does not grow with their number."""
 

@@ -16,8 +16,6 @@ from crowdml.protocol.mechanisms.noise_terms import GaussianTerms, LaplaceTerms
 if TYPE_CHECKING:
     from crowdml.protocol.promise import Promise
 
-__all__ = ["GAUSSIAN_NOISE", "LAPLACE_NOISE"]
-
 
 def _sends(promise: "Promise") -> Iterator[tuple[str, Phrase]]:
     yield "numbers", _numbers(promise)

@@ -10,8 +10,6 @@ from crowdml.protocol.mechanisms.kind import Wanted
 from crowdml.protocol.mechanisms.noise_terms import NoiseTerms, levels_of
 from crowdml.protocol.review import FieldRule, rule
 
-__all__ = ["epsilon_is_enough", "label_counts_have_their_level", "parts_have_a_use"]
-
 
 @rule("privacy.epsilon", "privacy.epsilon_e", "privacy.epsilon_y", "target.labels")
 def parts_have_a_use(

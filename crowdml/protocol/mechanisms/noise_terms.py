@@ -17,8 +17,6 @@ from crowdml.protocol.mechanisms.kind import (
     WrittenTerms,
 )
 
-__all__ = ["GaussianTerms", "LaplaceTerms", "NoiseTerms", "levels_of"]
-
 SMALLEST_LEVEL = 1e-9
 DELTA = 1e-6
 SHARE = 0.05

@@ -14,8 +14,6 @@ from crowdml.server.database.passwords import hash_password
 from crowdml.server.database.tokens import new_token, token_sha256
 from crowdml.server.throttle import spend
 
-__all__ = ["COMMAND_LINE", "SESSION_SECONDS", "Accounts", "Action", "record"]
-
 SESSION_SECONDS = 12 * 3600
 COMMAND_LINE = "command line"
 """Who did it, where no owner is signed in."""

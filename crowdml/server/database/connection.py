@@ -9,8 +9,6 @@ import sqlalchemy as sa
 
 from crowdml.server.database.owner_settings import OwnerSettings
 
-__all__ = ["EVERYTHING", "PATIENCE", "Database", "News", "Values", "names_of"]
-
 PATIENCE = 10
 """Seconds for which another process may hold a lock before this one gives up."""
 

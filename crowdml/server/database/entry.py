@@ -3,8 +3,6 @@
 import time
 from typing import NamedTuple
 
-__all__ = ["LogEntry", "this_minute"]
-
 
 class LogEntry(NamedTuple):
     """A check-in as it was applied, in the order of its columns.

@@ -16,8 +16,6 @@ from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.database.shares import NEWEST
 
-__all__ = ["NOTHING", "CheckinMark", "DeviceTotals", "Key", "Log", "marks_of"]
-
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
 

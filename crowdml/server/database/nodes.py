@@ -8,8 +8,6 @@ import sqlalchemy as sa
 from crowdml.server.database import schema
 from crowdml.server.database.connection import Database
 
-__all__ = ["NodeRow", "Nodes", "Sample"]
-
 KEPT = 60
 """Seconds for which the row of a node that ended stays: long enough for a last scrape."""
 

@@ -10,8 +10,6 @@ from crowdml.server.database.connection import Database
 from crowdml.server.database.postgresql import PostgreSql
 from crowdml.server.database.sqlite import Sqlite
 
-__all__ = ["open_database"]
-
 MIGRATIONS = Path(__file__).with_name("migrations")
 VERSIONS = sorted(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 FIRST, HEAD = VERSIONS[0], VERSIONS[-1]

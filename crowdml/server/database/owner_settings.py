@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
-__all__ = ["ASK", "DELETED", "OwnerSettings", "owner_settings_of"]
-
 ASK = "SELECT state, reopened, edited FROM tasks WHERE id = {}"
 
 DELETED = "deleted"

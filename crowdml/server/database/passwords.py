@@ -2,8 +2,6 @@
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["LONGEST", "hash_password", "password_matches"]
-
 SHORTEST, LONGEST = 10, 1000
 
 

@@ -17,8 +17,6 @@ from crowdml.server.database.connection import (
 )
 from crowdml.server.database.owner_settings import ASK, OwnerSettings, owner_settings_of
 
-__all__ = ["PostgreSql"]
-
 MIGRATING = 0x63726F7764
 CHANNEL = "crowdml"
 LOCK = ASK.format("%s") + " FOR NO KEY UPDATE"

@@ -2,21 +2,6 @@
 
 import sqlalchemy as sa
 
-__all__ = [
-    "actions",
-    "attempts",
-    "checkins",
-    "devices",
-    "invites",
-    "metadata",
-    "nodes",
-    "owners",
-    "payloads",
-    "sessions",
-    "snapshots",
-    "tasks",
-]
-
 metadata = sa.MetaData()
 
 

@@ -3,8 +3,6 @@
 from collections import Counter, deque
 from collections.abc import Iterable
 
-__all__ = ["NEWEST", "Shares"]
-
 NEWEST = 200
 MOST = 20
 """A device may have one in so many of the newest check-ins, where the crowd is large."""

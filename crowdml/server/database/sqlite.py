@@ -19,8 +19,6 @@ from crowdml.server.database.connection import (
 )
 from crowdml.server.database.owner_settings import ASK, OwnerSettings, owner_settings_of
 
-__all__ = ["Sqlite"]
-
 
 class Sqlite(Database):
     mark = "?"

@@ -20,8 +20,6 @@ from crowdml.server.database.opening import open_database
 from crowdml.server.database.owner_settings import DELETED, OwnerSettings
 from crowdml.server.database.tokens import new_token, token_sha256
 
-__all__ = ["DeviceRow", "Store", "TaskRow"]
-
 DEEDS = {"running": Phrase("resumed"), "paused": Phrase("paused"), "stopped": Phrase("stopped")}
 """What an owner does to bring a task into each state that is theirs to choose."""
 

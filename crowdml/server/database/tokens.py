@@ -3,8 +3,6 @@
 import hashlib
 import secrets
 
-__all__ = ["new_token", "token_sha256"]
-
 
 def new_token() -> str:
     return secrets.token_urlsafe(32)

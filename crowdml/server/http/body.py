@@ -9,8 +9,6 @@ from starlette.types import Receive, Scope
 from crowdml.phrase import Phrase, joined
 from crowdml.protocol import Review, rejected
 
-__all__ = ["decode", "header", "read_body"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 FEW_PARTS, SMALL_PART = 64, 512
 """Each part costs about as much as a small request, and networks deliver larger ones."""

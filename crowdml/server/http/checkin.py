@@ -12,8 +12,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from crowdml.errors import Rejected
 from crowdml.server.http.body import decode, header, read_body
 
-__all__ = ["CheckIn", "Dispatcher", "bearer_token"]
-
 HEADERS = [(b"content-type", b"application/json")]
 Answering: TypeAlias = Callable[[Request, Exception], Awaitable[Response]]
 

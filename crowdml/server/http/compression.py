@@ -6,8 +6,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from crowdml.server.compression import best_coding, compress
 from crowdml.server.http.body import header
 
-__all__ = ["Compression"]
-
 WORTH = 512
 """Bytes; fewer fit into one packet either way."""
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from crowdml.server.database import NodeRow
 
-__all__ = ["FAMILIES", "MEDIA_TYPE", "metrics"]
-
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 FRESH = 15
 """Seconds since its last heartbeat for which a node counts as alive."""

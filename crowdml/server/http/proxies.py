@@ -13,8 +13,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["Facing", "Front"]
-
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 PAIR = re.compile(r'(proto|host)="?([^";,\s]+)', re.IGNORECASE)

@@ -44,8 +44,6 @@ from crowdml.server.results import learnt_model, statistics, view
 from crowdml.server.service import Counts, Live, Service
 from crowdml.server.settings import Settings
 
-__all__ = ["ROUTES", "ErrorPage", "create_app"]
-
 ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
 
 SMALL_BODY = 4096

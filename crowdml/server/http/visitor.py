@@ -4,8 +4,6 @@ import ipaddress
 
 from starlette.types import Scope
 
-__all__ = ["visitor"]
-
 
 def visitor(scope: Scope) -> str | None:
     """An IPv4 address, or the /64 network of an IPv6 one, which is one household's or more.

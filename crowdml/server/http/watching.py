@@ -7,8 +7,6 @@ from starlette.types import Scope
 
 from crowdml.server.http.checkin import bearer_token
 
-__all__ = ["is_loopback", "may_watch"]
-
 FORWARDED = (b"forwarded", b"via", b"x-forwarded-", b"x-real-ip", b"x-client-ip", b"cf-")
 """How the headers begin that a proxy adds."""
 

@@ -3,8 +3,6 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ActiveDevices"]
-
 
 class ActiveDevices:
     """A set of device numbers, 64 to a word.

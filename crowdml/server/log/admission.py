@@ -9,8 +9,6 @@ from crowdml.phrase import Phrase
 from crowdml.privacy import Implausible, Place
 from crowdml.protocol import Checkin, Terms, checkin_type, rejected
 
-__all__ = ["Gate"]
-
 HEAD = 1024
 """Room for the fields that every check-in has."""
 

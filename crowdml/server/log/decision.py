@@ -13,8 +13,6 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.sent_numbers import SentNumbers
 
-__all__ = ["Arrival", "CheckinDecision", "closed", "decide"]
-
 CheckinDecision: TypeAlias = CheckinAnswer | Rejected
 
 

@@ -16,8 +16,6 @@ from crowdml.server.log.active import ActiveDevices
 from crowdml.server.log.history import History, Point, wants_error
 from crowdml.types import Array
 
-__all__ = ["Fold"]
-
 PARTS = {"w", "totals", "active", "reports", "numbers", "evidence", "lengths"}
 
 

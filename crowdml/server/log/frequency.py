@@ -10,8 +10,6 @@ from crowdml.protocol import Task, rejected
 from crowdml.server.database import Shares
 from crowdml.server.throttle import BURST, Throttle
 
-__all__ = ["Frequency"]
-
 
 class Frequency:
     """How often each device of a task may check in.

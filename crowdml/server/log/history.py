@@ -10,8 +10,6 @@ import numpy as np
 from crowdml.protocol import Estimate
 from crowdml.types import Array, Ints
 
-__all__ = ["Course", "ErrorPoint", "History", "Minutes", "Point", "wants_error"]
-
 MOST_POINTS = 512
 MOST_MINUTES = 24 * 60
 

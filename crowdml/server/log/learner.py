@@ -15,8 +15,6 @@ from crowdml.server.log.published import Published
 from crowdml.server.log.sent_numbers import SentNumbers
 from crowdml.server.log.snapshots import Snapshots
 
-__all__ = ["Learner"]
-
 log = logging.getLogger("crowdml.server")
 
 

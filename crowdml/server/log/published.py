@@ -13,8 +13,6 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import Course, ErrorPoint, Minutes, Point
 from crowdml.types import Array
 
-__all__ = ["Published"]
-
 
 @dataclass(frozen=True)
 class Published:

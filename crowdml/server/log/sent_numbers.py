@@ -5,8 +5,6 @@ from collections.abc import Iterable
 
 from crowdml.server.database import LogEntry
 
-__all__ = ["SentNumbers"]
-
 BLOCK = 64
 
 

@@ -6,8 +6,6 @@ from crowdml.protocol import Task
 from crowdml.server.database import Log
 from crowdml.server.log.fold import Fold
 
-__all__ = ["Snapshots"]
-
 log = logging.getLogger("crowdml.server")
 
 

@@ -20,8 +20,6 @@ from crowdml.server.database import Database, open_database, schema
 from crowdml.server.operation.certificate import CERTIFICATE, KEY
 from crowdml.server.settings import Settings
 
-__all__ = ["Contents", "back_up", "restore"]
-
 TABLES = "crowdml.db"
 PAGE = 1000
 # Whoever signed out after the backup must not be signed in again by it, and nodes come and go.

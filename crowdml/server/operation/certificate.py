@@ -8,8 +8,6 @@ from pathlib import Path
 
 from crowdml.errors import InvalidInput
 
-__all__ = ["CERTIFICATE", "KEY", "certificate_fingerprint", "is_self_signed", "self_signed"]
-
 CERTIFICATE, KEY = "crowdml-cert.pem", "crowdml-key.pem"
 YEARS = 10
 

@@ -16,8 +16,6 @@ import msgspec
 
 from crowdml.visible import visible, visible_json
 
-__all__ = ["Announce", "announcer", "start_logging"]
-
 Announce: TypeAlias = Callable[[str], None]
 """Where lines for people go."""
 

@@ -25,8 +25,6 @@ from crowdml.server.operation.logs import Announce, announcer, start_logging
 from crowdml.server.operation.workers import run_workers
 from crowdml.server.settings import Settings
 
-__all__ = ["Address", "run_loop", "serve"]
-
 T = TypeVar("T")
 ENDING = (signal.SIGTERM, signal.SIGINT)
 OWN_FILES = 128

@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from crowdml.server.operation.logs import Announce
 
-__all__ = ["run_workers"]
-
 Work: TypeAlias = Callable[[Announce], None]
 """What a worker does, given where its lines for people go."""
 

@@ -12,8 +12,6 @@ from crowdml.server.results.export import learnt_model
 from crowdml.server.results.reports import statistics
 from crowdml.visible import visible
 
-__all__ = ["model_card"]
-
 MEANINGLESS = 0.25
 """A share known to within this much is not known."""
 

@@ -8,8 +8,6 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.log import Published
 
-__all__ = ["learnt_model"]
-
 
 def learnt_model(now: Published) -> LearntModel:
     """Weights K×D, intercepts K, and what is needed to use them; refused before there are any."""

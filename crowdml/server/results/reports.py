@@ -9,8 +9,6 @@ from crowdml.protocol import Statistics, TaskView
 from crowdml.server.database import DeviceRow, DeviceTotals, Store
 from crowdml.server.log import Learner
 
-__all__ = ["devices", "statistics", "view"]
-
 
 def view(learner: Learner) -> TaskView:
     now = learner.published

@@ -15,8 +15,6 @@ from crowdml.server.service.heartbeat import Heartbeat
 from crowdml.server.service.live import Live, PendingCheckin
 from crowdml.server.service.threads import Threads
 
-__all__ = ["Commits"]
-
 
 class Commits:
     """The check-ins that wait for a commit, of all tasks.

@@ -9,8 +9,6 @@ from crowdml.server.database import Sample
 from crowdml.server.log import Learner
 from crowdml.server.service.histogram import Histogram
 
-__all__ = ["Counts"]
-
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 STALENESS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
 GROUP = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -12,8 +12,6 @@ from crowdml.server.database import NodeRow, Store
 from crowdml.server.log import Learner
 from crowdml.server.service.counts import Counts
 
-__all__ = ["Heartbeat"]
-
 HUNG = 20.0
 """Seconds without an answer after which a write counts as failed: twice what a lock may take."""
 

@@ -3,8 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-__all__ = ["Histogram"]
-
 
 class Histogram:
     """How many values were at most so large.

@@ -3,8 +3,6 @@
 import asyncio
 from contextlib import suppress
 
-__all__ = ["Listeners"]
-
 
 class Listeners:
     """Everybody who waits for `news`, an event that is set once and then replaced.

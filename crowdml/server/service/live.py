@@ -7,8 +7,6 @@ from typing import NamedTuple
 from crowdml.protocol import CheckinAnswer
 from crowdml.server.log import Arrival, Gate, Learner
 
-__all__ = ["Live", "PendingCheckin"]
-
 
 class PendingCheckin(NamedTuple):
     """A check-in, and the answer that its sender waits for."""

@@ -7,8 +7,6 @@ from collections.abc import Awaitable
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
-__all__ = ["Patience"]
-
 
 class Patience:
     """Requests whose bodies are being read, and since when.

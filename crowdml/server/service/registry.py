@@ -13,8 +13,6 @@ from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
 from crowdml.server.throttle import Throttle
 
-__all__ = ["ENDED", "Registry"]
-
 MOST_DEVICES = 65_536
 """How many tokens are remembered at once, so that memory does not grow with all who joined."""
 

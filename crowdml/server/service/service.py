@@ -16,8 +16,6 @@ from crowdml.server.service.registry import Registry
 from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
 
-__all__ = ["Service"]
-
 T = TypeVar("T")
 BREATH = 0.05
 """Seconds between two looks at what others wrote: under load, every turn takes it in anyway."""

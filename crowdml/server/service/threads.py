@@ -11,8 +11,6 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.database import Store
 
-__all__ = ["Threads"]
-
 T = TypeVar("T")
 
 

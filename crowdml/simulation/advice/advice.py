@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-__all__ = ["MOST_TIMES", "Advice", "Cost", "Gathering", "Hardship", "Option"]
-
 Hardship: TypeAlias = Literal["leaving", "delay", "skew", "spread"]
 
 MOST_TIMES = 64

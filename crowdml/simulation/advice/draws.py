@@ -11,8 +11,6 @@ from crowdml.errors import InvalidInput
 from crowdml.protocol import Task
 from crowdml.simulation.datasets import Dataset, synthetic
 
-__all__ = ["SampleDraws"]
-
 KEPT = 2
 """Draws that are kept: those of the trials that run now."""
 

@@ -7,8 +7,6 @@ from scipy.special import stdtrit
 
 from crowdml.types import Array
 
-__all__ = ["LEVEL", "error_interval", "shift_interval", "surely_at_most"]
-
 LEVEL = 0.95
 """The share of runs that an interval should hold; it holds 90 to 97 % of them."""
 

@@ -10,8 +10,6 @@ from crowdml.simulation.notebook import html_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EpsilonOption", "PilotAdvice", "PilotVerdict"]
-
 PilotVerdict = Literal["improves", "unclear", "nothing", "worsens"]
 """What a crowd does to the pilot's error; `unclear` is an improvement that may be chance."""
 

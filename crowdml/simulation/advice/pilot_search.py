@@ -37,8 +37,6 @@ from crowdml.simulation.curve import Curve
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array
 
-__all__ = ["EPSILONS", "pilot_advice"]
-
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 NOT_WORSE = 0.01
 """Errors this close count as the same, and then the smaller ε is better."""

@@ -4,14 +4,6 @@ from crowdml.pilot import PilotSamples
 from crowdml.protocol import listed
 from crowdml.simulation.advice.pilot_options import EpsilonOption
 
-__all__ = [
-    "recommendation",
-    "target_sentence",
-    "verdict_sentence",
-    "what_is_unknown",
-    "what_to_do",
-]
-
 
 def recommendation(
     epsilons: tuple[float, ...], best: EpsilonOption, largest: EpsilonOption, within: float

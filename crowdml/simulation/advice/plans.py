@@ -14,19 +14,6 @@ from crowdml.simulation.delays import uniform_delay
 from crowdml.simulation.plan import Plan
 from crowdml.simulation.settings import Crowd, Learning
 
-__all__ = [
-    "MOST_NUMBERS",
-    "MOST_SAMPLES",
-    "Way",
-    "devices_of",
-    "option_of",
-    "own_way",
-    "plan_for",
-    "samples_of",
-    "task_for",
-    "with_epsilon",
-]
-
 MOST_SAMPLES = 400_000
 MOST_NUMBERS = 8_000_000
 """Features of all samples together: of a crowd with more, a part is simulated."""

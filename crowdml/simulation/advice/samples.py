@@ -10,8 +10,6 @@ from crowdml.protocol import Task
 from crowdml.simulation.datasets import DATASET_NAMES, load_dataset
 from crowdml.tables import read_dialect, read_table
 
-__all__ = ["load_samples"]
-
 
 def load_samples(
     source: str,

@@ -40,8 +40,6 @@ from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array
 
-__all__ = ["advise"]
-
 PARTS = (1, 2, 5, 10)
 """Into how many check-ins a device's samples are tried to be split."""
 

@@ -6,16 +6,6 @@ from collections.abc import Sequence
 from crowdml.protocol import listed
 from crowdml.simulation.advice.advice import MOST_TIMES, Cost, Gathering, Option
 
-__all__ = [
-    "clearly_better",
-    "costs_sentence",
-    "expectation",
-    "judge",
-    "judge_error",
-    "sentence_of",
-    "what_is_better",
-]
-
 FAR_BETTER = 0.05
 """An error that is lower by less is not worth another setting."""
 

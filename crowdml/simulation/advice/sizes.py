@@ -8,8 +8,6 @@ import numpy as np
 from crowdml.simulation.advice.interval import surely_at_most
 from crowdml.types import Array
 
-__all__ = ["fewest_devices"]
-
 FIRST, MORE, AGAIN = 4, 8, 32
 """Runs at a size: to drop it early, to accept it, and to accept it once more with others."""
 

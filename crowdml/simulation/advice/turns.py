@@ -14,8 +14,6 @@ from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.settings import StartPoint
 from crowdml.types import Flags, Ints
 
-__all__ = ["TURNS", "PilotTurn", "hold_out", "is_pilot_of", "make_turns"]
-
 TURNS = 5
 FEWEST_ROWS = 10
 USUAL_REGULARIZATION = 1e-3

@@ -9,8 +9,6 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["fill_codeword"]
-
 BYTES = 8
 """In a word."""
 

@@ -23,8 +23,6 @@ from crowdml.simulation.compiled.lanes import (
     total,
 )
 
-__all__ = ["add_laplace", "add_normal", "fill_normal", "seed_streams"]
-
 LN2 = np.float32(np.log(2.0))
 LOG1P = polynomial_of(np.log1p, 8)
 COS = polynomial_of(lambda f2: np.cos(np.pi / 2 * np.sqrt(f2)), 4)

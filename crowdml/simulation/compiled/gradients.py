@@ -26,8 +26,6 @@ from crowdml.simulation.compiled.lanes import (
     total,
 )
 
-__all__ = ["gradient", "scores", "slopes", "weigh"]
-
 NO_SCORE = np.float32(-1e30)
 LOG2E = np.float32(1.0 / math.log(2.0))
 EXP2 = polynomial_of(np.exp2, 6)

@@ -9,12 +9,6 @@ from numba import njit
 
 from crowdml.types import Ints
 
-__all__ = [
-    "ADAGRAD", "BLOCK", "CONSTANT", "DIRECTION", "DUAL_AVERAGING", "HINGE", "HUBER", "LAPLACE",
-    "LAWS", "MODELS", "ONE", "OPTIMIZERS", "SOFTMAX", "SQRT", "UNLIMITED", "ZERO", "Checkins",
-    "Float32s", "FoldSetting", "gather",
-]  # fmt: skip
-
 Float32s: TypeAlias = npt.NDArray[np.float32]
 
 MODELS = {"softmax": 0, "hinge": 1, "ridge": 2, "huber": 3}

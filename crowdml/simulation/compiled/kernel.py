@@ -45,8 +45,6 @@ from crowdml.simulation.compiled.lanes import (
     total,
 )
 
-__all__ = ["fold"]
-
 STRIDE = np.uint64(0xD1342543DE82EF95)
 """Between the seeds of the codebooks of one check-in and the next."""
 

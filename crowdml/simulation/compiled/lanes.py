@@ -19,12 +19,6 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from crowdml.types import Array
 
-__all__ = [
-    "LANES", "absolute", "as_floats", "as_words", "beaten", "below", "floor", "keep", "larger",
-    "load", "one_at", "polynomial", "polynomial_of", "root", "smaller", "splat", "spread", "store",
-    "to_floats", "to_words", "top", "total",
-]  # fmt: skip
-
 LANES = 16
 
 FAST = ("fast",)  # sums in any order, products fused into them; no infinity, no NaN

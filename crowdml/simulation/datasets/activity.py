@@ -11,8 +11,6 @@ from crowdml.simulation.datasets.scaling import CLIP, standardized
 from crowdml.simulation.datasets.sources import EXTRASENSORY, read_source
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["load_activity", "load_extrasensory", "on_label_change"]
-
 GRAVITY_WEIGHT = 0.1
 """Bin 0 of the spectrum is nine tenths gravity. Fixed here, not learnt from anyone's data."""
 

@@ -9,8 +9,6 @@ from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.scaling import CLIP, standardized
 from crowdml.simulation.datasets.sources import AIR, read_source
 
-__all__ = ["load_air"]
-
 TRAIN_SHARE = 0.75
 
 

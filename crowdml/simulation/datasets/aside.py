@@ -8,8 +8,6 @@ from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.types import Flags
 
-__all__ = ["set_aside"]
-
 USUAL_PEOPLE = 2
 """People of a pilot, where the data say whose samples they are."""
 

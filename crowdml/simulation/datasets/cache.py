@@ -11,8 +11,6 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["cache_folder", "cached_arrays", "new_file"]
-
 
 def cache_folder() -> Path:
     """`$XDG_CACHE_HOME/crowdml`, or `~/.cache/crowdml`."""

@@ -11,8 +11,6 @@ from crowdml.privacy import bound_rows
 from crowdml.simulation.datasets.dealing import apportion, assign_devices
 from crowdml.types import Array, Ints
 
-__all__ = ["Dataset"]
-
 
 @dataclass(frozen=True)
 class Dataset:

@@ -14,9 +14,6 @@ import numpy.typing as npt
 from crowdml.errors import InvalidInput
 from crowdml.types import Array, Ints
 
-__all__ = ["apportion", "assign_devices"]
-
-
 RARE, ROUNDS = 1e-9, 30
 """The least share of a label that a device wants, and how often sizes and labels are balanced."""
 

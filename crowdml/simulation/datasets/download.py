@@ -10,8 +10,6 @@ from crowdml.errors import InvalidInput, Unreachable
 from crowdml.simulation.datasets.cache import new_file
 from crowdml.simulation.notebook import ProgressBar
 
-__all__ = ["download"]
-
 CHUNK = 1 << 16
 SECONDS = 30.0
 """How long the server may stay silent."""

@@ -14,8 +14,6 @@ from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.sources import CIFAR10, MNIST, read_source
 from crowdml.types import Array, Ints
 
-__all__ = ["load_cifar10", "load_digits", "load_mnist"]
-
 COMPONENTS = 50
 VERSION = 1
 """Of the computation; a change of it must change this number."""

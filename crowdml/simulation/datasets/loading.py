@@ -10,8 +10,6 @@ from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.simulation.datasets.images import load_cifar10, load_digits, load_mnist
 from crowdml.simulation.datasets.own import load_csv, load_npz
 
-__all__ = ["DATASET_NAMES", "load_dataset"]
-
 LOADERS: dict[str, Callable[[], Dataset]] = {
     "activity": load_activity,
     "air": load_air,

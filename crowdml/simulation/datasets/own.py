@@ -12,8 +12,6 @@ from crowdml.simulation.datasets.table import read_samples
 from crowdml.tables import read_arrays
 from crowdml.types import Array, Flags, Ints
 
-__all__ = ["load_csv", "load_npz"]
-
 MOST_LABELS = 1000
 TEST_SHARE = 0.2
 FEWEST_PEOPLE = 5

@@ -4,8 +4,6 @@ import numpy as np
 
 from crowdml.types import Array
 
-__all__ = ["CLIP", "standardized"]
-
 CLIP = 6.0
 """Standard deviations beyond which a feature is cut off."""
 

@@ -9,8 +9,6 @@ from crowdml.errors import CrowdmlError, InvalidInput, Unreachable
 from crowdml.simulation.datasets.cache import cache_folder
 from crowdml.simulation.datasets.download import download
 
-__all__ = ["AIR", "CIFAR10", "EXTRASENSORY", "MNIST", "Source", "read_source"]
-
 
 @dataclass(frozen=True)
 class Source:

@@ -8,8 +8,6 @@ from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets.dataset import Dataset
 from crowdml.types import Array
 
-__all__ = ["DIFFICULTIES", "synthetic"]
-
 DIFFICULTIES = {"easy": 0.02, "medium": 0.1, "hard": 0.25}
 """The error that is left with all data in one place; for numbers, the share of y that is chance."""
 

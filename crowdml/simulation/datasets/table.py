@@ -10,8 +10,6 @@ from crowdml.errors import InvalidInput
 from crowdml.tables import Table, read_table, separators
 from crowdml.types import Array
 
-__all__ = ["read_samples"]
-
 PERSON = ("person", "user")
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from crowdml.simulation.datasets.scaling import CLIP, standardized
 from crowdml.types import Array
 
-__all__ = ["row_notes"]
-
 SHORT, UNLIKE = 0.5, 100.0
 """The median length of a row, and the ratio of two columns' deviations, that are worth a note."""
 

@@ -26,8 +26,6 @@ from crowdml.device.sources.address import TopicAddress
 from crowdml.device.waiting import Waiting
 from crowdml.errors import DeviceError, InvalidInput, Untrusted
 
-__all__ = ["AVAILABLE", "GONE", "Broker", "TopicMessage"]
-
 log = logging.getLogger("crowdml.device")
 
 KEEPALIVE = 60

@@ -13,8 +13,6 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.sources.mqtt.broker import Broker
 from crowdml.protocol import Promise
 
-__all__ = ["Discovery"]
-
 PREFIX = "homeassistant"
 STATES = ["collecting", "waiting", "ended"]
 ENTITIES: dict[str, dict[str, Any]] = {

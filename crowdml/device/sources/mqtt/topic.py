@@ -12,8 +12,6 @@ from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.store import Position
 from crowdml.errors import InvalidSample
 
-__all__ = ["client_of", "listen"]
-
 PULSE = 0.5
 """Seconds after which the device looks up when nothing comes."""
 

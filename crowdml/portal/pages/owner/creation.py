@@ -33,8 +33,6 @@ from crowdml.protocol import (
     set_fields,
 )
 
-__all__ = ["advice", "form", "submit", "upload"]
-
 SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 """A plan's mechanism, batch, check-ins of each device, and devices."""
 

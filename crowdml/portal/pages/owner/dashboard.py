@@ -9,8 +9,6 @@ from crowdml.portal.pages.owner.session import for_owner
 from crowdml.portal.pages.page import render
 from crowdml.server.results import reports
 
-__all__ = ["dashboard"]
-
 NEWEST = 50
 
 

@@ -8,8 +8,6 @@ from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.posted import Posted
 from crowdml.protocol import SENSORS, TomlValue, features_made, set_fields
 
-__all__ = ["field_value", "task_toml"]
-
 
 def task_toml(posted: Posted) -> str:
     """The task file that says what the form says, so that one set of rules judges both.

@@ -15,8 +15,6 @@ from crowdml.portal.pages.page import redirect
 from crowdml.portal.words import say
 from crowdml.protocol import EDITABLE
 
-__all__ = ["delete", "edit"]
-
 
 @on_post
 async def edit(request: Request, posted: Posted) -> Response:

@@ -11,8 +11,6 @@ from crowdml.phrase import Phrase
 from crowdml.portal.words import say
 from crowdml.protocol import MISSING, TaskFile, fields_of
 
-__all__ = ["BESIDE", "TASK_FILE", "Field", "Kind", "sentence"]
-
 BESIDE = {"model.start", "model.pilot"}
 """Fields about a file that stands beside a task file, which a form does not have."""
 

@@ -7,8 +7,6 @@ from crowdml.optim import OPTIMIZERS, RATES
 from crowdml.portal.pages.owner.field import Field
 from crowdml.protocol import COUNTERS, EVALUATORS, MECHANISMS, SENSORS, SUMMARY
 
-__all__ = ["DEFAULTS", "FIELDS", "STEPS"]
-
 
 @dataclass(frozen=True)
 class FoldedFields:

@@ -17,8 +17,6 @@ from crowdml.portal.pages.owner.posted import LARGEST_FILE, Posted
 from crowdml.portal.words import PilotDraft, PilotPlan, say
 from crowdml.protocol import set_fields
 
-__all__ = ["FILE_FIELD", "Pilot", "fill_in"]
-
 FILE_FIELD, START, PLAN = "pilot", "start", "pilot-plan"
 WORDS = "model.pilot"
 OPTIONS = {

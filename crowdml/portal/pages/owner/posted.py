@@ -10,8 +10,6 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 from crowdml.server.http import read_body
 
-__all__ = ["LARGEST_FILE", "Posted", "parse_form", "parse_upload", "read_form", "read_upload"]
-
 Posted: TypeAlias = dict[str, str]
 
 MEDIA_TYPE, WITH_FILE = "application/x-www-form-urlencoded", "multipart/form-data"

@@ -15,17 +15,6 @@ from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.words import say
 from crowdml.server.database import SESSION_SECONDS
 
-__all__ = [
-    "csrf_token",
-    "for_owner",
-    "forget",
-    "is_same_origin",
-    "on_post",
-    "refuse_forged",
-    "remember",
-    "session_token",
-]
-
 Page: TypeAlias = Callable[[Request], Awaitable[Response]]
 Deed: TypeAlias = Callable[[Request, Posted], Awaitable[Response]]
 

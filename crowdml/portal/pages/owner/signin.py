@@ -22,8 +22,6 @@ from crowdml.portal.words import say
 from crowdml.server.database import LONGEST
 from crowdml.server.http import visitor
 
-__all__ = ["form", "safe_next", "sign_in", "sign_out"]
-
 LARGEST_BODY = 16 * 1024
 LONGEST_NAME = 63
 

@@ -17,8 +17,6 @@ from crowdml.portal.words import count, say, state
 from crowdml.protocol import State
 from crowdml.server.database import Store
 
-__all__ = ["invite", "revoke", "set_state", "task"]
-
 MOST_USES = 1_000_000
 
 

@@ -15,8 +15,6 @@ from crowdml.portal.pages.tasks import join_link
 from crowdml.protocol import EDITABLE, Task
 from crowdml.server.results import reports
 
-__all__ = ["Invite", "task_page", "whole"]
-
 PER_PAGE = 100
 NEWEST = 50
 
