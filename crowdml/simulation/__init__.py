@@ -48,12 +48,13 @@ if TYPE_CHECKING:
     )
     from crowdml.simulation.results import Results
     from crowdml.simulation.rule import Rule, make_model, make_stand_in, model_for, scale_of
-    from crowdml.simulation.schedule import Schedule, make_schedule, one_by_one, person_by_person
+    from crowdml.simulation.schedule import Schedule, make_schedule
     from crowdml.simulation.setting import PlanFile, Setting, read_plan, read_settings
     from crowdml.simulation.settings import Crowd, Learning, StartPoint
     from crowdml.simulation.trial import Data, spent
     from crowdml.simulation.trials import simulate
     from crowdml.simulation.tuning import tune, validation_split
+    from crowdml.simulation.undelayed import one_by_one, person_by_person
 
 __all__ = [
     "APPROACHES",

@@ -14,7 +14,7 @@ from crowdml.models import Huber, Minibatch
 from crowdml.privacy import DirectionMechanism, Place, best_closest
 from crowdml.simulation import Dataset, Learning, learn
 from crowdml.simulation.fold import fold_slowly
-from crowdml.simulation.schedule import one_by_one
+from crowdml.simulation.undelayed import one_by_one
 from crowdml.types import Array
 from tests.privacy.pseudo import Pseudo
 

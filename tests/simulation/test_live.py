@@ -15,7 +15,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.simulation import Learning
 from crowdml.simulation.fold import checkin_step
 from crowdml.simulation.rule import Rule
-from crowdml.simulation.schedule import one_by_one
+from crowdml.simulation.undelayed import one_by_one
 from tests.servers import make_task
 from tests.simulation.toy import numbers
 

@@ -20,7 +20,8 @@ from crowdml.simulation.delays import (
     lognormal_delay,
     uniform_delay,
 )
-from crowdml.simulation.schedule import Schedule, make_schedule, person_by_person
+from crowdml.simulation.schedule import Schedule, make_schedule
+from crowdml.simulation.undelayed import person_by_person
 from tests.simulation.reference import Checkin, run_crowd
 
 delays = st.one_of(

@@ -15,7 +15,7 @@ from crowdml.privacy.direction_stand_in import draw_pulls
 from crowdml.simulation import Dataset, Learning
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.rule import make_model, make_stand_in
-from crowdml.simulation.schedule import one_by_one
+from crowdml.simulation.undelayed import one_by_one
 from crowdml.types import Array, Ints
 
 RARE = 1e-9

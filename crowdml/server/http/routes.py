@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from crowdml.errors import Rejected
 from crowdml.learnt import FORMATS, write_model
@@ -35,13 +35,14 @@ from crowdml.server.compression import best_coding
 from crowdml.server.http.body import decode, read_body
 from crowdml.server.http.checkin import CheckIn, Dispatcher, bearer_token
 from crowdml.server.http.compression import Compression
+from crowdml.server.http.event_stream import EventStream
 from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
 from crowdml.server.http.proxies import Facing, Front
 from crowdml.server.http.visitor import visitor
 from crowdml.server.http.watching import may_watch
 from crowdml.server.results import learnt_model, statistics, view
-from crowdml.server.service import Counts, Live, Service
+from crowdml.server.service import Live, Service
 from crowdml.server.settings import Settings
 
 ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
@@ -128,22 +129,6 @@ async def events(request: Request) -> Response:
     # Counted before anybody else is asked, and until this one is gone, however it goes.
     counts.listeners += 1
     return EventStream(stream(), counts)
-
-
-class EventStream(StreamingResponse):
-    """Server-sent events to a listener that has been counted."""
-
-    media_type = "text/event-stream"
-
-    def __init__(self, stream: AsyncIterator[bytes], counts: Counts) -> None:
-        super().__init__(stream, headers={"Cache-Control": "no-store"})
-        self._counts = counts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._counts.listeners -= 1
 
 
 async def export(request: Request) -> Response:
