@@ -57,9 +57,8 @@ def test_a_task_is_edited_and_deleted(quick: Here) -> None:
 
 def test_a_task_that_ended_by_itself_is_reopened(quick: Here) -> None:
     """And until then, no command says that it runs."""
-    task = make_task(
-        "walks", privacy__epsilon=float("inf"), stop__error=0.9, stop__samples=3, stop__devices=1
-    )
+    soon = {"stop__error": 0.9, "stop__samples": 3, "stop__devices": 1, "stop__window": 20}
+    task = make_task("walks", privacy__epsilon=float("inf"), **soon)
     create("sqlite:///crowdml.db", task)
     assert "walks is running" in quick("task", "reopen", "walks").error()
     with closing(Store("sqlite:///crowdml.db")) as store:

@@ -114,8 +114,8 @@ def test_noise_of_the_law(noisy: bool) -> None:
     assert stand_in.draws(4, np.random.default_rng(1)).shape == (4, 0)
     assert (stand_in.clip, stand_in.length, stand_in.norm, stand_in.law) == (2, 2, 1, "laplace")
     assert stand_in.lengths_vary
-    cost = (Loss(epsilon=0.5), Loss(epsilon=10.0)) if noisy else (Loss(epsilon=math.inf),) * 2
-    assert stand_in.losses(20) == cost, "of the gradient alone"
+    cost = (Loss(epsilon=0.875), Loss(epsilon=17.5)) if noisy else (Loss(epsilon=math.inf),) * 2
+    assert stand_in.losses(20) == cost, "of counts as well"
 
 
 def test_a_direction_costs_the_same_however_many_samples() -> None:

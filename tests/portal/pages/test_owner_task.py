@@ -43,6 +43,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "stop__error": 0.9,
         "stop__samples": 3,
         "stop__devices": 1,
+        "stop__window": 20,
     },
     "weights": {},
     "people": {"privacy__mechanism": "direction", "privacy__epsilon": 4.0},

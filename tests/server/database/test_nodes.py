@@ -65,11 +65,11 @@ def test_nodes_that_take_turns_have_one_log_and_one_model(
 
 def test_nodes_that_write_at_once_leave_no_gap(pair: tuple[Node, Node], task: Task) -> None:
     some = arrivals(task, 80)
-    halves = some[::2], some[1::2]
+    halves = [[one for one in some if one.device.number % 2 == i] for i in range(2)]
     found: tuple[list[int], list[int]] = ([], [])
 
     def work(i: int) -> None:
-        for start in range(0, 40, 4):
+        for start in range(0, len(halves[i]), 4):
             found[i].extend(pair[i].versions(halves[i][start : start + 4]))
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
