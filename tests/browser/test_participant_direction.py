@@ -119,7 +119,7 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
         which = "one of them" if known["fits"] else "not one of them"
         # Of k = 1,024 the best t for ε = 4 and for ε = 2.
         assert re.fullmatch(r"one of the (67|221) of 1,024 that suit your samples best", cells[0])
-        assert cells[1:] == [f"number {message['direction']}, which is {which}"]
+        assert cells[1:] == [f"number {message['direction']:,}, which is {which}"]
     elif "wrong" in message:
         assert cells == [("right", "wrong")[n] for n in (known["answer"], message["wrong"])]
     else:
