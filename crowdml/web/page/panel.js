@@ -62,6 +62,7 @@ export class Panel {
     const bar = element("filled", HTMLProgressElement);
     bar.max = batch;
     bar.value = nSamples;
+    this.tick();
   }
 
   #thinks() {
