@@ -22,6 +22,7 @@ help:
 	@echo "make screenshots   pictures of every page and state, into screenshots/"
 	@echo "make bench   the benchmarks of device and server"
 	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
+	@echo "make fuzz    random bytes for every parser of outside bytes: FUZZ=60 seconds each"
 	@echo "make clean   remove what these commands have set up"
 
 # Noise and digits need more than the demo as it stands: those who ask for them get it.
@@ -116,10 +117,21 @@ bench: $(READY)
 	$(BIN)/crowdml bench server
 
 SOAK ?= 3600
-soak: $(READY)
-	FUZZED=10000 RUNS=1000 $(BIN)/pytest -q tests/server/http/test_fuzz.py tests/integration/test_machine.py \
-		tests/protocol/test_fuzzing.py
+soak: $(READY) postgresql
+	FUZZED=10000 RUNS=1000 $(BIN)/pytest -q tests/server/http/test_fuzz.py tests/integration/test_machine.py
 	$(BIN)/python -m tests.soak $(SOAK)
+
+# Every parser of outside bytes in turn, for FUZZ seconds each. An input that fails is kept in the
+# folder of this file; add it to tests/fuzz/corpus when the fault is fixed.
+FUZZ ?= 60
+DOORS := $(notdir $(wildcard tests/fuzz/corpus/*))
+.PHONY: fuzz $(DOORS:%=fuzz-%)
+fuzz: $(DOORS:%=fuzz-%)
+
+$(DOORS:%=fuzz-%): fuzz-%: $(READY)
+	@mkdir -p .fuzz/$*
+	$(BIN)/python -m tests.fuzz $* -max_total_time=$(FUZZ) -max_len=4096 -verbosity=0 \
+		.fuzz/$* tests/fuzz/corpus/$*
 
 # One environment, and a mark for each extra that is in it. Python compiles what is used when it is.
 $(VENV)/.has-%: pyproject.toml constraints.txt | $(BIN)/pip
