@@ -95,6 +95,29 @@ def test_files_of_other_tags_replace_the_old_ones(browse: Browse, server: Portal
     assert len([name for name in names if "files" in name]) == 1
 
 
+def test_a_kept_file_that_somebody_has_changed_is_fetched_again(
+    browse: Browse, server: Portal
+) -> None:
+    """It is not used once the server can be reached; a cache of another name is never used."""
+    page = browse(server, "phone-light")
+    page.goto("/join/kept")
+    page.evaluate(READY)
+    _wait_for_files(page)
+    page.evaluate(
+        """async () => {
+            const [name] = (await caches.keys()).filter((each) => each.includes("files"));
+            for (const each of [name, "another"]) {
+                const cache = await caches.open(each);
+                await cache.put("/web/page/main.js", new Response("document.body.remove()"));
+            }
+        }"""
+    )
+    page.reload()
+    expect(page.locator("#agree")).to_be_enabled()
+    page.reload()
+    expect(page.locator("#agree")).to_be_enabled()
+
+
 def _wait_for_files(page: Page) -> None:
     page.wait_for_function(
         """async () => {

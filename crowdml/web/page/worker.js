@@ -51,27 +51,46 @@ function isFile(path) {
 
 /** @param {Request} request */
 async function file(request) {
-  return (await caches.match(request, { ignoreSearch: true })) ?? fetch(request);
+  const own = (await caches.keys()).filter((name) => name.startsWith(PREFIX));
+  for (const name of own) {
+    const kept = await (await caches.open(name)).match(request, { ignoreSearch: true });
+    if (kept) return kept;
+  }
+  return fetch(request);
 }
 
 /**
- * Keep all files under a name made of their tags, and no others.
+ * Keep all files under a name made of their tags, and no others. A file whose contents do not have
+ * its tag is fetched again: somebody else may have written it.
  *
  * @param {AbortSignal} [signal]
  */
 async function refresh(signal) {
   const tags = await (await ask(`${ROOT}join/files.json`, signal)).json();
-  const name = PREFIX + (await digest(JSON.stringify(tags)));
-  if (!(await caches.has(name))) {
-    const all = await Promise.all(
-      Object.keys(tags).map(async (path) => ({ path, file: await ask(path, signal) })),
-    );
-    const cache = await caches.open(name);
-    for (const { path, file } of all) await cache.put(path, file);
-  }
+  const name = PREFIX + (await digest(encode(JSON.stringify(tags)))).slice(0, 16);
+  const known = (await caches.has(name)) ? await caches.open(name) : null;
+  const missing = await Promise.all(
+    Object.entries(tags).map(async ([path, tag]) => {
+      const kept = await known?.match(path);
+      if (kept && (await has(kept, tag))) return null;
+      const file = await ask(path, signal);
+      return (await has(file.clone(), tag)) ? { path, file } : Promise.reject(new Error(path));
+    }),
+  );
+  const cache = await caches.open(name);
+  for (const found of missing) if (found) await cache.put(found.path, found.file);
   for (const old of await caches.keys()) {
     if (old.startsWith(PREFIX) && old !== name) await caches.delete(old);
   }
+}
+
+/**
+ * @param {Response} file
+ * @param {string} tag Starts with the hash of the file's contents, in quotes.
+ */
+async function has(file, tag) {
+  const hash = await digest(await file.arrayBuffer());
+  return tag.length > 16 && `"${hash}"`.startsWith(tag.slice(0, -1));
 }
 
 /** @type {(path: string, signal?: AbortSignal) => Promise<Response>} */
@@ -94,8 +113,13 @@ function plain(url) {
   return origin + pathname;
 }
 
+/** @param {BufferSource} bytes */
+async function digest(bytes) {
+  const hash = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** @param {string} text */
-async function digest(text) {
-  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(bytes, 0, 8), (byte) => byte.toString(16)).join("");
+function encode(text) {
+  return new TextEncoder().encode(text);
 }
