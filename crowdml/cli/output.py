@@ -1,9 +1,13 @@
 """The one door to the terminal: nothing that comes from elsewhere passes it as a command."""
 
 import logging
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from crowdml.errors import InvalidInput
 from crowdml.visible import visible, visible_json
 
 
@@ -11,6 +15,24 @@ def say(*lines: object, err: bool = False) -> None:
     """Lines for people; a line break within one is shown, and breaks nothing."""
     for line in lines:
         print(visible(line), file=sys.stderr if err else sys.stdout)
+
+
+def write_file(file: Path, data: bytes) -> None:
+    """Write a whole file or none: one that was there before stays until the new one is complete."""
+    special = file.exists() and not file.is_file()
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        with (file if special else part).open("wb") as opened:
+            opened.write(data)
+            if not special:
+                opened.flush()
+                os.fsync(opened.fileno())
+        if not special:
+            part.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise InvalidInput(f"cannot write to {file}: {error.strerror}.") from error
 
 
 class _Sayer(logging.Handler):

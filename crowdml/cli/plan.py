@@ -14,7 +14,7 @@ from rich.table import Column, Table
 from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED, STDIN, read_text
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, say, write_file
 from crowdml.cli.task_start import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, TomlValue, listed, recommended_fields, set_fields
@@ -136,7 +136,7 @@ def plan(
     if write:
         changed = set_fields(text, _recommended(advice, task, devices))
         _task(changed, devices, file)
-        file.write_bytes(changed.encode())
+        write_file(file, changed.encode())
         say(f"wrote the recommended settings to {file}", err=json)
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from crowdml.cli.console import Console
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import print_json, say, write_file
 from crowdml.cli.task_new import new
 from crowdml.cli.task_start import about_start, read_named_start
 from crowdml.cli.task_starter import own_words
@@ -201,7 +201,7 @@ def export(
             raise InvalidInput(f"the file must end in .npz, .json or .onnx, found {out.name!r}.")
         now = _learner(store, store.task(name)).published
         model = write_model(learnt_model(now), kind)
-    _write(out, model)
+    write_file(out, model)
     say(f"wrote version {now.version} of {name} to {out}")
 
 
@@ -219,15 +219,8 @@ def card(
     if out is None:
         say(*text.splitlines())
     else:
-        _write(out, text.encode())
+        write_file(out, text.encode())
         say(f"wrote the model card of {name} to {out}")
-
-
-def _write(out: Path, data: bytes) -> None:
-    try:
-        out.write_bytes(data)
-    except OSError as error:
-        raise InvalidInput(f"cannot write to {out}: {error.strerror}.") from error
 
 
 def _set_state(database: str, name: str, state: str) -> None:

@@ -5,6 +5,7 @@ Both ways are the same copy of rows, each in one transaction. So a backup moves 
 kinds of database, and one that is older than this version is migrated when it is opened.
 """
 
+import errno
 import os
 import zipfile
 import zlib
@@ -25,6 +26,9 @@ PAGE = 1000
 # Whoever signed out after the backup must not be signed in again by it, and nodes come and go.
 PASSING = (schema.sessions, schema.attempts, schema.nodes)
 COPIED = [table for table in schema.metadata.sorted_tables if table not in PASSING]
+
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Contents(NamedTuple):
@@ -120,6 +124,11 @@ def _unpack(file: Path, folder: Path) -> None:
             for name in {TABLES, *archive.namelist()} & {TABLES, CERTIFICATE, KEY}:
                 archive.extract(name, folder)
     except (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise CrowdmlError(
+                f"cannot write the contents of {file} to {folder.parent}: {error.strerror}. "
+                "Make room, or set TMPDIR to a folder that has it."
+            ) from error
         raise InvalidInput(f"{file} must be a whole backup, found a fault: {error}.") from error
 
 

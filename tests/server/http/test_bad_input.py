@@ -1,5 +1,6 @@
 """Whatever a client sends: its own clear error, and a server that is as it was before."""
 
+import gzip
 import http.client
 import json
 import socket
@@ -146,6 +147,7 @@ BODIES = {
     "infinite": b'{"version": Infinity}',
     "a huge number": b'{"version": 1e999}',
     "zeros": bytes(100),
+    "compressed": gzip.compress(bytes(10**6))[:2000],
 }
 
 

@@ -13,6 +13,7 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
 from crowdml.server.operation.backup import TABLES, Contents, back_up, restore
 from crowdml.server.operation.certificate import CERTIFICATE, KEY, self_signed
+from tests.full_disk import full_disk
 from tests.servers import create, make_task
 
 
@@ -127,3 +128,19 @@ def test_a_new_database_is_private(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert modes == {"crowd.db": 0o600, "crowd.db-wal": 0o600, "crowd.db-shm": 0o600}
+
+
+@pytest.mark.parametrize("largest", [0, 60_000, 100_000, 109_000])
+def test_a_full_disk_is_one_error_and_leaves_nothing(
+    archive: Path, tmp_path: Path, largest: int
+) -> None:
+    whole = archive.read_bytes()
+    home, other = url(tmp_path / "home"), url(tmp_path / "other")
+    with full_disk(largest), pytest.raises(CrowdmlError, match="^cannot (write|use) "):
+        back_up(home, archive)
+    assert archive.read_bytes() == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup", "home", "other"]
+    with full_disk(largest), pytest.raises(CrowdmlError, match="^cannot (write|use) "):
+        restore(other, archive)
+    assert not (tmp_path / "other" / KEY).exists()
+    assert restore(other, archive) == Contents(1, 0, 0)
