@@ -6,7 +6,7 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.checks.audit import Finding, audit_mechanism
-    from crowdml.checks.doors import JavaScript
+    from crowdml.checks.doors import JavaScript, OneFile
     from crowdml.checks.mechanisms import check_mechanism
     from crowdml.checks.models import check_model
     from crowdml.checks.noise import check_noise_source
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Finding",
     "JavaScript",
+    "OneFile",
     "audit_mechanism",
     "check_mechanism",
     "check_model",

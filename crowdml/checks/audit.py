@@ -25,9 +25,9 @@ from crowdml.checks.evidence import (
     pure,
     scores_needed,
 )
-from crowdml.checks.pairs import Pair, hardest
+from crowdml.checks.pairs import Pair, hardest, person
 from crowdml.errors import InvalidInput
-from crowdml.privacy import Loss
+from crowdml.privacy import Loss, Unit
 from crowdml.protocol import MECHANISMS
 from crowdml.types import Array, Ints
 
@@ -124,9 +124,11 @@ def audit_mechanism(
         raise InvalidInput(f"mechanism must be one of {', '.join(MECHANISMS)}, found {name!r}.")
     pairs = hardest(name, epsilon)
     retried = hardest(name, min(epsilon, RETRY_EPSILON))[:2] if door is None else []
-    share = FALSE_ALARM / (len(pairs) + len(retried))
+    people = person(name, epsilon) if MECHANISMS[name].unit is not Unit.SAMPLE else []
+    share = FALSE_ALARM / (len(pairs) + len(retried) + bool(people))
     trials = trials or _enough(name, pairs, share)
-    done, total = 0, len(pairs) * (trials // 2) * 2
+    done = 0
+    total = len(pairs) * (trials // 2) * 2 + len(people) * (trials // 4) * 2
 
     def step(drawn: int) -> None:
         nonlocal done
@@ -137,6 +139,8 @@ def audit_mechanism(
     parts: Findings = {}
     for pair in pairs:
         _keep(parts, audit_pair(pair, trials, door or Python(), step, share))
+    if people:
+        _keep(parts, audit_person(people, trials, door or Python(), step, share))
     for pair in retried:
         n = max(FEWEST_RETRIES, trials // RETRIES)
         _keep(parts, audit_retries(pair, n, WholeDevice(), share))
@@ -259,6 +263,29 @@ def audit_retries(
     a, b = (_scores(pair, side) for side in door.transcripts(pair, trials, lambda drawn: None))
     proved = _proved(a, b, _delta(pair), false_alarm)
     return {"retry": _finding(pair.event.loss, proved, len(a), trials, false_alarm)}
+
+
+def audit_person(
+    pairs: list[Pair],
+    trials: int,
+    door: Door,
+    step: Callable[[int], None] = lambda drawn: None,
+    false_alarm: float = FALSE_ALARM,
+) -> Findings:
+    """What all check-ins of a person prove together, of whom everything is replaced.
+
+    Args:
+        pairs: One for each check-in of the person.
+        trials: Twice the number of people who are drawn: each of them makes several check-ins.
+    """
+    made = [
+        [_scores(pair, side) for side in door.transcripts(pair, trials // 2, step)]
+        for pair in pairs
+    ]
+    a, b = (sum(sides[1:], sides[0]) for sides in zip(*made, strict=True))
+    claim = Loss.sum(pair.event.loss for pair in pairs)
+    proved = _proved(a, b, claim.delta, false_alarm)
+    return {pairs[0].name: _finding(claim, proved, len(a), trials, false_alarm)}
 
 
 def _scores(pair: Pair, transcripts: list[Transcript]) -> Array:

@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import runpy
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ import crowdml
 from crowdml.checks.pairs import Pair, Samples
 from crowdml.device import Agreement, CheckedOut, Device, Identity, Parameters, Waiting
 from crowdml.errors import CrowdmlError, Unreachable
-from crowdml.privacy import Chance, Ledger, Limits, Role, SystemChance
+from crowdml.privacy import Chance, Limits, Role, SystemChance
 from crowdml.protocol import (
     CheckinAnswer,
     Checkout,
@@ -65,13 +66,14 @@ class Python:
         limits = Limits(math.inf, math.inf)
         identity = Identity("", pair.terms.task, pair.device, "", pair.terms.text, limits)
         agreement, parameters = Agreement(identity), Parameters(np.array(pair.w))
-        approval = agreement.approve(Ledger(), len(pair.sides[0]))
+        ledger = pair.before
+        approval = agreement.approve(ledger, len(pair.sides[0]))
         chance = First(self.chance) if pair.terms.collection.heldout else self.chance
         rows = [pair.rows(side) for side in pair.sides]
         payload: Transcripts = [], []
         for _ in range(trials // 2):
             for (x, y), bodies in zip(rows, payload, strict=True):
-                checkin = agreement.write(approval, 0, parameters, x, y, Ledger(), chance)
+                checkin = agreement.write(approval, 0, parameters, x, y, ledger, chance)
                 assert checkin, "a full minibatch must be written."
                 bodies.append((checkin.body,))
             step(2)
@@ -88,6 +90,7 @@ class JavaScript:
         asked = {
             "agreed": {"device": pair.device, "terms": pair.terms.text},
             "heldout": bool(pair.terms.collection.heldout),
+            "number": pair.number,
             "w": pair.w,
             "sides": pair.sides,
             "trials": trials // 2,
@@ -118,6 +121,31 @@ class JavaScript:
             )
         except FileNotFoundError as error:
             raise CrowdmlError("JavaScript needs node, which is not here. Install it.") from error
+
+
+@dataclass(frozen=True)
+class OneFile:
+    """The same in the device that is one file, as a participant runs it."""
+
+    file: Path = Path(crowdml.__file__).parent / "one_file_device.py"
+
+    def transcripts(self, pair: Pair, trials: int, step: CountStep) -> Transcripts:
+        device = runpy.run_path(str(self.file))
+        try:
+            terms = device["Terms"](pair.terms.text, pair.terms.task)
+        except device["Problem"] as error:
+            raise CrowdmlError(f"the one-file device refuses: {error}") from error
+        place = f"{terms.sha256}\n{pair.device}\n{pair.number}"
+        role = device["role_of"](terms, place)
+        sides = [[(device["features"](terms, [x]), y) for x, y in side] for side in pair.sides]
+        about = {"id": "0" * 22, "version": 0, "terms": terms.sha256, "number": pair.number}
+        payload: Transcripts = [], []
+        for _ in range(trials // 2):
+            for samples, bodies in zip(sides, payload, strict=True):
+                made = device["make_payload"](terms, place, list(pair.w), samples, role)
+                bodies.append((json.dumps({**about, **made}).encode(),))
+            step(2)
+        return payload
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,14 @@
 """Pairs of data sets that are as hard to hide as any, with the terms and the w to do it under."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from crowdml.models import Minibatch
-from crowdml.privacy import CheckinEvent, Mechanism, Place, Role, Unit, bound_features
+from crowdml.privacy import CheckinEvent, Ledger, Mechanism, Place, Role, Unit, bound_features
 from crowdml.protocol import (
     MECHANISMS,
     CollectionTerms,
@@ -31,6 +31,9 @@ LONG = 2.9
 CLIP = 0.5
 """S: half of what the length of a gradient would be."""
 
+CHECKINS = 3
+"""Of a person whose check-ins are audited together."""
+
 COUNTS = 0.2
 """The share of ε for each count: with more of it for the gradient, they would hardly be seen."""
 
@@ -43,6 +46,7 @@ class Pair:
         name: What they put to the test.
         device: Its name, which decides its role and its codebook.
         w: What a malicious server would send.
+        number: Which of the device's check-ins is made.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Pair:
     device: str
     w: tuple[float, ...]
     sides: tuple[Samples, Samples]
+    number: int = 1
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -57,11 +62,17 @@ class Pair:
 
     @property
     def place(self) -> Place:
-        return Place(terms_hash(self.terms.text), self.device, 1)
+        return Place(terms_hash(self.terms.text), self.device, self.number)
 
     @property
     def event(self) -> CheckinEvent:
         return self.mechanism.event(len(self.sides[0]), self.place)
+
+    @property
+    def before(self) -> Ledger:
+        """The ledger of a device whose next check-in this is."""
+        earlier = (replace(self, number=number).event for number in range(1, self.number))
+        return Ledger.of(earlier)
 
     def rows(self, side: Samples) -> tuple[Array, Array]:
         """The samples as a device keeps them."""
@@ -107,6 +118,25 @@ def opposites(
     return next(pair for pair in pairs if terms.collection.roles.of(pair.place) is role)
 
 
+def person(mechanism: str, epsilon: float, directions: int | None = None) -> list[Pair]:
+    """Make every check-in of a person who trains three times, all of them the opposite.
+
+    Args:
+        mechanism: One that protects whole check-ins.
+        epsilon: For all three together.
+        directions: k; that of tasks by default.
+    """
+    terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, checkins=CHECKINS)
+    sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
+    for i in range(10**6):
+        pairs = [
+            Pair("person", terms, f"device-{i}", (0.0, 0.0), sides, 1 + n) for n in range(CHECKINS)
+        ]
+        if all(pair.mechanism.role(pair.place) is Role.TRAIN for pair in pairs):
+            return pairs
+    raise AssertionError("most check-ins train.")
+
+
 def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iterator[Pair]:
     """Samples of which one is replaced, so that all that it moves moves as far as it can.
 
@@ -142,7 +172,11 @@ def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iter
 
 
 def _terms(
-    wanted: Wanted, mechanism: str, batch: int, labels: tuple[str, ...] = ("a", "b")
+    wanted: Wanted,
+    mechanism: str,
+    batch: int,
+    labels: tuple[str, ...] = ("a", "b"),
+    checkins: int = 1,
 ) -> Terms:
     kind = MECHANISMS[mechanism]
     evaluators, counters = (
@@ -165,7 +199,7 @@ def _terms(
             batch,
             buffer=10 * batch,
             heldout=0.5 if wanted.heldout else 0.0,
-            checkins=1 if "collection.checkins" in kind.options else None,
+            checkins=checkins if "collection.checkins" in kind.options else None,
             evaluators=evaluators,
             counters=counters,
         ),

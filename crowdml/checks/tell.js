@@ -12,13 +12,17 @@ const web = pathToFileURL(`${process.argv[2]}/index.js`);
 const { Agreement, Chance, Ledger, boundFeatures, checkTarget } =
   /** @type {typeof import("../web/index.js")} */ (await import(web.href));
 
-const { agreed, heldout, w, sides, trials } = JSON.parse(readFileSync(0, "utf8"));
+const { agreed, heldout, number, w, sides, trials } = JSON.parse(readFileSync(0, "utf8"));
 const agreement = await Agreement.of({
   ...agreed,
   limits: { perSample: Infinity, perDevice: Infinity },
 });
-const ledger = new Ledger();
-const approval = await agreement.approve(ledger, sides[0].length);
+let ledger = new Ledger();
+let approval = await agreement.approve(ledger, sides[0].length);
+while (approval.place.number < number) {
+  ledger = new Ledger([...ledger.events, approval.event]);
+  approval = await agreement.approve(ledger, sides[0].length);
+}
 const system = new Chance();
 /**
  * Where samples are set aside, the first are: only the noise is left to chance.

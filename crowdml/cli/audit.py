@@ -29,15 +29,17 @@ def audit(
         ),
     ] = None,
     language: Annotated[
-        Literal["python", "javascript"],
-        typer.Option(help="Whose device: javascript is the browser's, and needs node."),
+        Literal["python", "javascript", "one-file"],
+        typer.Option(
+            help="Whose device: javascript is the browser's, and needs node; one-file is device.py."
+        ),
     ] = "python",
     plot: Annotated[Path | None, typer.Option(help="Draw the bounds: .png, .svg or .pdf.")] = None,
     json: JSON = False,
 ) -> None:
     """Try to tell two data sets apart by what a device sends, and compare with the claim."""
     with needs("sim"):
-        from crowdml.checks import JavaScript, audit_mechanism, draw_audit
+        from crowdml.checks import JavaScript, OneFile, audit_mechanism, draw_audit
         from crowdml.simulation import check_format, save
     if plot is not None:
         check_format(plot)
@@ -52,7 +54,7 @@ def audit(
             mechanism,
             epsilon,
             trials,
-            JavaScript() if language == "javascript" else None,
+            {"javascript": JavaScript(), "one-file": OneFile()}.get(language),
             lambda share: progress.update(bar, completed=share),
         )
     if plot is not None:

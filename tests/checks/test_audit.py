@@ -15,11 +15,12 @@ from crowdml.checks.audit import (
     Finding,
     audit_mechanism,
     audit_pair,
+    audit_person,
     audit_retries,
 )
-from crowdml.checks.doors import LOST, Door, JavaScript, Python, WholeDevice
+from crowdml.checks.doors import LOST, Door, JavaScript, OneFile, Python, WholeDevice
 from crowdml.checks.evidence import lower_bound, most_provable, pure
-from crowdml.checks.pairs import Pair, opposites, replaced
+from crowdml.checks.pairs import Pair, opposites, person, replaced
 from crowdml.device import Outcome
 from crowdml.device.exchange import Exchange
 from crowdml.device.store import DeviceStore, WrittenCheckin
@@ -93,6 +94,7 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         return {pair.name: Finding(1.0, 0.5)}
 
     monkeypatch.setattr(audit, "audit_pair", counted)
+    monkeypatch.setattr(audit, "audit_person", lambda pairs, *rest: counted(pairs[0], *rest))
     for epsilon, low, high in ((4.0, 2e5, 2e5), (10.0, 6e5, 2e6), (20.0, 4e6, 4e6)):
         audit_mechanism("direction", epsilon, door=Python(Pseudo()))
         assert low <= asked[-1] <= high
@@ -108,7 +110,7 @@ def test_the_confidence_is_that_of_the_whole_audit() -> None:
     assert len(parts) == 5
     assert parts["checkin"].reach == pytest.approx(most_provable(300, pure, 1e-9 / 5))
     whole = audit_mechanism("direction", 1.0, 400, Python(Pseudo()))
-    assert whole.parts["evaluate"].reach == pytest.approx(most_provable(200, pure, 1e-9 / 3 / 2))
+    assert whole.parts["evaluate"].reach == pytest.approx(most_provable(200, pure, 1e-9 / 4 / 2))
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -116,7 +118,7 @@ def test_progress_ends_at_all(name: str) -> None:
     done: list[float] = []
     audit_mechanism(name, trials=250, door=Python(Pseudo()), progress=done.append)
     assert done == sorted(done)
-    assert len(done) == (8 if name == "direction" else 10)
+    assert len(done) == (12 if name == "direction" else 10)
     assert done[-1] == 1.0
 
 
@@ -155,8 +157,17 @@ def test_directions_pass() -> None:
         "direction": 4.0,
         "evaluate": 4.0,
         "count": 4.0,
+        "person": 4.0,
     }
     assert min(whole.parts[part].share for part in PARTS.values()) > 0.7
+
+
+def test_finds_that_each_check_in_spends_what_is_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = person("direction", 2.0, directions=16)
+    assert [pair.number for pair in pairs] == [1, 2, 3]
+    privacy: Any = pairs[0].terms.privacy
+    monkeypatch.setattr(Choice, "coin", Choice(16, privacy.closest, 2.0).coin)
+    assert audit_person(pairs, 4000, Python(Pseudo()))["person"].broken
 
 
 NUMBERS = {Role.EVALUATE: 2, Role.COUNT: 3}
@@ -572,3 +583,28 @@ def test_node_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(CrowdmlError, match="node stopped after 0 check-ins"):
         audit_pair(pair, 100, JavaScript(tmp_path))
     assert shutil.which("node")
+
+
+# The one-file device
+
+
+@ROLE
+def test_the_one_file_device_passes(role: Role) -> None:
+    """False-positive rate 3e-9: `FALSE_ALARM` for each role."""
+    finding = found(3.0, role, 2000, OneFile())
+    assert finding.passed
+    assert finding.share > 0.4
+
+
+@ROLE
+def test_finds_a_wrong_coin_in_the_one_file_device(role: Role, tmp_path: Path) -> None:
+    right = OneFile().file.read_text()
+    assert right.count("math.exp(epsilon))") == 1
+    file = tmp_path / "device.py"
+    file.write_text(right.replace("math.exp(epsilon))", "math.exp(1.5 * epsilon))"))
+    assert found(3.0, role, 12_000, OneFile(file)).broken
+
+
+def test_the_one_file_device_has_no_noise() -> None:
+    with pytest.raises(CrowdmlError, match="refuses: the task uses laplace noise"):
+        audit_mechanism("laplace", door=OneFile())

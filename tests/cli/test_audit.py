@@ -12,7 +12,7 @@ from crowdml.privacy import Choice
 from tests.cli.command import Here
 
 PARTS = {
-    "direction": {"direction", "evaluate", "count"},
+    "direction": {"direction", "evaluate", "count", "person"},
     "gaussian": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
     "laplace": {"gradient", "errors", "labels", "checkin", "heldout", "repeats"},
 }
@@ -50,10 +50,10 @@ def test_the_other_language_and_a_picture(quick: Here, tmp_path: Path) -> None:
 
 
 def test_a_table(quick: Here) -> None:
-    ran = quick("audit", "--trials", 2000).said()
+    ran = quick("audit", "--trials", 4000).said()
     assert "claimed ε " in ran
-    assert ran.count("│ 4  ") == 3, "the usual epsilon; retries are audited at a smaller one"
-    assert ran.count("within the claim") == 4
+    assert ran.count("│ 4  ") == 4, "the usual epsilon; retries are audited at a smaller one"
+    assert ran.count("within the claim") == 5
     assert "evaluate" in ran
     assert "count" in ran
     assert "BROKEN" not in ran
@@ -66,10 +66,10 @@ def test_undecided(quick: Here) -> None:
     """Not passed, since it could not have failed; and how many trials decide it."""
     ran = quick("audit", "--epsilon", 10, "--trials", 2000)
     assert ran.code == 1
-    assert ran.out.count("undecided: needs") == 3
+    assert ran.out.count("undecided: needs") == 4
     assert "BROKEN" not in ran.out
     (needed,) = re.findall(r"Use --trials (\d+) or more", ran.err)
-    assert 600_000 < int(needed) < 700_000
+    assert 1_200_000 < int(needed) < 1_300_000
 
 
 def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,12 +77,12 @@ def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Choice, "coin", 2**64)
     ran = quick("audit", "--epsilon", 1, "--trials", 2000)
     assert ran.code == 1
-    assert ran.out.count("BROKEN") == 4
+    assert ran.out.count("BROKEN") == 5
     ran = quick("audit", "--epsilon", 1, "--trials", 2000, "--json")
     assert ran.code == 1
     document = json.loads(ran.out)
     assert document["passed"] is False
-    for part in ("direction", "evaluate", "count"):
+    for part in PARTS["direction"]:
         assert document["parts"][part]["lower_bound"] > 1, part
 
 
