@@ -228,6 +228,8 @@ class Process(Portal):
                 "keep_payloads": True,
                 "poll_seconds": 0.1,
                 "events_seconds": 0.05,
+                # Some tests send as one device from many threads.
+                "most_checkins_per_device": 100,
             }
             | self.settings,
             "address": {"host": self.host, "port": self.port, "tls": self.tls},

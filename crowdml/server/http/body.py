@@ -6,8 +6,11 @@ import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
+from crowdml.errors import Rejected
 from crowdml.phrase import Phrase, joined
 from crowdml.protocol import Review, rejected
+from crowdml.server.http.visitor import visitor
+from crowdml.server.service import Bodies, IncomingBody
 
 T = TypeVar("T", bound=msgspec.Struct)
 FEW_PARTS, SMALL_PART = 64, 512
@@ -25,30 +28,47 @@ def header(scope: Scope, name: bytes) -> str:
     return ""
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    body: bytes = await scope["app"].state.service.patience.read(_read(scope, receive, limit))
-    return body
-
-
-async def _read(scope: Scope, receive: Receive, limit: int) -> bytes:
+def incoming(scope: Scope, limit: int) -> IncomingBody:
+    """Limit the body of a request, until the `with` block ends; `Rejected` if it is too large."""
     length = header(scope, b"content-length")
-    size, read, more = int(length) if length.isdecimal() else -1, 0, True
+    announced = int(length) if length.isdecimal() else None
+    if announced is not None and announced > limit:
+        raise _too_large(limit)
+    bodies: Bodies = scope["app"].state.service.bodies
+    return IncomingBody(bodies, limit, announced, visitor(scope))
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """All of a body that nobody keeps after its request."""
+    with incoming(scope, limit) as body:
+        return await read(receive, body)
+
+
+async def read(receive: Receive, body: IncomingBody) -> bytes:
+    """All of a body that is being limited."""
+    announced, limit, read, more = body.announced, body.limit, 0, True
     parts: list[bytes] = []
     most_parts = FEW_PARTS + limit // SMALL_PART
-    while more and max(size, read) <= limit and len(parts) < most_parts:
+    while more and read <= limit and len(parts) < most_parts:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         parts.append(message.get("body", b""))
         read += len(parts[-1])
+        body.received(len(parts[-1]))
         # All that was announced is here: waiting to hear so would cost another turn.
-        more = message.get("more_body", False) and read != size
-    if max(size, read) > limit:
-        raise rejected("too-large", Phrase("the body must be at most {n} bytes.", n=limit))
+        more = message.get("more_body", False) and read != announced
+    body.arrived()
+    if read > limit:
+        raise _too_large(limit)
     if more:
         words = Phrase("the body must come in at most {n} parts.", n=most_parts)
         raise rejected("too-large", words)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(limit: int) -> Rejected:
+    return rejected("too-large", Phrase("the body must be at most {n} bytes.", n=limit))
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from crowdml.errors import Rejected
-from crowdml.server.http.body import decode, header, read_body
+from crowdml.server.http.body import decode, header, incoming, read
 
 HEADERS = [(b"content-type", b"application/json")]
 Answering: TypeAlias = Callable[[Request, Exception], Awaitable[Response]]
@@ -62,10 +62,13 @@ class CheckIn:
         token = bearer_token(scope)
         device = registry.known(live.learner, token) or await registry.device(live.learner, token)
         live.learner.frequency.enter(device.number)
-        async with live.room:
-            body = await read_body(scope, receive, live.gate.largest_body)
-            checkin = decode(live.gate.decoder, body)
-            answer = msgspec.json.encode(await service.commits.checkin(live, device, checkin))
+        live.turns.begin(device.number)
+        try:
+            with incoming(scope, live.gate.largest_body) as body:
+                checkin = decode(live.gate.decoder, await read(receive, body))
+                answer = msgspec.json.encode(await service.commits.checkin(live, device, checkin))
+        finally:
+            live.turns.end(device.number)
         length = (b"content-length", str(len(answer)).encode())
         await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, length]})
         await send({"type": "http.response.body", "body": answer})

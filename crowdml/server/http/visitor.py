@@ -1,6 +1,7 @@
 """Where a request comes from: for limits, in memory alone."""
 
 import ipaddress
+from functools import lru_cache
 
 from starlette.types import Scope
 
@@ -8,7 +9,7 @@ from starlette.types import Scope
 def visitor(scope: Scope) -> str | None:
     """An IPv4 address, or the /64 network of an IPv6 one, which is one household's or more.
 
-    None for this machine, on which something may speak for everybody.
+    None for loopback: a local proxy forwards requests for many visitors.
 
     >>> visitor({"client": ("203.0.113.5", 1)}), visitor({"client": ("2001:db8:1:2:3::4", 1)})
     ('203.0.113.5', '2001:db8:1:2::')
@@ -16,14 +17,27 @@ def visitor(scope: Scope) -> str | None:
     (None, '203.0.113.5')
     """
     host, _ = scope.get("client") or ("", 0)
+    return _visitor(host)
+
+
+@lru_cache(maxsize=4096)
+def _visitor(host: str) -> str | None:
+    network = network_of(host)
+    return network if network and not ipaddress.ip_address(network).is_loopback else None
+
+
+def network_of(host: str) -> str | None:
+    """An IPv4 address, or the /64 network of an IPv6 one; None if `host` is no address.
+
+    >>> network_of("::ffff:203.0.113.5"), network_of("::1"), network_of("somewhere")
+    ('203.0.113.5', '::1', None)
+    """
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
         return None
     if isinstance(address, ipaddress.IPv6Address):
         address = address.ipv4_mapped or address
-    if address.is_loopback:
-        return None
-    if isinstance(address, ipaddress.IPv6Address):
+    if isinstance(address, ipaddress.IPv6Address) and not address.is_loopback:
         address = ipaddress.IPv6Address(int(address) >> 64 << 64)
     return str(address)

@@ -21,6 +21,7 @@ from crowdml.server.operation.certificate import (
     is_self_signed,
     self_signed,
 )
+from crowdml.server.operation.connections import Connections
 from crowdml.server.operation.logs import Announce, announcer, start_logging
 from crowdml.server.operation.workers import run_workers
 from crowdml.server.settings import Settings
@@ -160,17 +161,27 @@ async def _run(
             ssl_key=files[1] if files else None,
         )
 
+        serving = asyncio.create_task(server.serve())
+
         def end() -> None:
             app.state.service.close()
             server.stop()
+            # Somebody may read an answer slowly, or not at all.
+            loop.call_later(settings.stop_seconds, serving.cancel)
 
         for number in ENDING:
             loop.add_signal_handler(number, end)
-        announcing = asyncio.create_task(_announce_when_open(address, announce))
-        try:
-            await server.serve()
-        finally:
-            announcing.cancel()
+        most = min(settings.most_connections_per_address, connections // 2)
+        limited = Connections(address.port, most, address.front.trusts)
+        others = [
+            asyncio.create_task(_announce_when_open(address, announce)),
+            asyncio.create_task(limited.watch()),
+        ]
+        await asyncio.wait([serving])
+        for task in others:
+            task.cancel()
+        if not serving.cancelled():
+            serving.result()
 
 
 def _connections(wanted: int) -> int:

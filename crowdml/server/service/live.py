@@ -4,7 +4,8 @@ import asyncio
 from collections import deque
 from typing import NamedTuple
 
-from crowdml.protocol import CheckinAnswer
+from crowdml.phrase import Phrase
+from crowdml.protocol import CheckinAnswer, rejected
 from crowdml.server.log import Arrival, Gate, Learner
 
 
@@ -15,17 +16,44 @@ class PendingCheckin(NamedTuple):
     answer: "asyncio.Future[CheckinAnswer]"
 
 
+class Turns:
+    """The check-ins of each device that a node has not answered yet.
+
+    An honest device sends one, and the same one again if its connection broke meanwhile.
+
+    Args:
+        most: Check-ins of one device at once.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._busy: dict[int, int] = {}
+
+    def begin(self, device: int) -> None:
+        """Let this device have one check-in more; `Rejected` if it has too many."""
+        busy = self._busy.get(device, 0)
+        if busy >= self._most:
+            words = Phrase("at most {n} check-ins of a device may arrive at once.", n=self._most)
+            raise rejected("too-frequent", words, retry_after=5)
+        self._busy[device] = busy + 1
+
+    def end(self, device: int) -> None:
+        busy = self._busy.pop(device)
+        if busy > 1:
+            self._busy[device] = busy - 1
+
+
 class Live(NamedTuple):
     """A task with all that serves it.
 
     Args:
         learner: What decides.
         gate: What may be sent.
-        room: How many check-ins may be in memory at once; more wait unread.
+        turns: Which devices have check-ins that are not answered yet.
         waiting: Those that have arrived, and whose turn is to come.
     """
 
     learner: Learner
     gate: Gate
-    room: asyncio.Semaphore
+    turns: Turns
     waiting: deque[PendingCheckin]

@@ -1,6 +1,5 @@
 """Find tasks by name and devices by token, and follow what the database says of them."""
 
-import asyncio
 from collections import deque
 from functools import partial
 
@@ -8,7 +7,7 @@ from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Enrolled, rejected
 from crowdml.server.database import DeviceRow, Store, token_sha256
 from crowdml.server.log import Gate, Learner
-from crowdml.server.service.live import Live
+from crowdml.server.service.live import Live, Turns
 from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
 from crowdml.server.throttle import Throttle
@@ -128,7 +127,7 @@ class Registry:
             tasks[row.task.name] = Live(
                 learner,
                 gate,
-                asyncio.Semaphore(max(4, settings.most_waiting_bytes // gate.largest_body)),
+                Turns(settings.most_checkins_per_device),
                 deque(),
             )
         for live in tasks.values():

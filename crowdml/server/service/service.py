@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from crowdml.errors import Rejected
 from crowdml.server.database import Store
+from crowdml.server.service.bodies import Bodies
 from crowdml.server.service.commits import Commits
 from crowdml.server.service.heartbeat import Heartbeat
 from crowdml.server.service.listeners import Listeners
-from crowdml.server.service.patience import Patience
 from crowdml.server.service.registry import Registry
 from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
@@ -36,7 +36,7 @@ class Service:
         self.closing = asyncio.Event()
         self.heartbeat = Heartbeat(settings.heartbeat_seconds)
         self.counts = self.heartbeat.counts
-        self.patience = Patience(settings.body_seconds)
+        self.bodies = Bodies(settings)
         self.listeners = Listeners(settings.events_seconds)
         self.threads = Threads(settings.database, self.heartbeat.failed)
         self.registry = Registry(settings, self.threads)
@@ -54,7 +54,7 @@ class Service:
             asyncio.create_task(self._beat_on()),
             asyncio.create_task(self.commits.commit_groups()),
             asyncio.create_task(self._watch_store()),
-            asyncio.create_task(self.patience.watch()),
+            asyncio.create_task(self.bodies.watch()),
         ]
         # What is here now stays; the collector need not look at it again and again.
         gc.freeze()
@@ -74,9 +74,10 @@ class Service:
         log.info("node %s stopped", self.heartbeat.name)
 
     def close(self) -> None:
-        """Stop being ready, so that listeners leave and the server can end."""
+        """Stop being ready: listeners and unfinished bodies leave, and the server can end."""
         self.ready = False
         self.closing.set()
+        self.bodies.give_up_all()
         self.listeners.wake()
 
     async def in_store(self, function: Callable[[Store], T]) -> T:

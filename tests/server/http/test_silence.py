@@ -4,12 +4,22 @@ import resource
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from tests.servers import Process, Start, create, enrol, make_task
+from crowdml.server import Settings
+from tests.servers import (
+    PATIENCE,
+    Process,
+    Start,
+    checkin,
+    create,
+    enrol,
+    make_task,
+    problem_kind,
+)
 
 SECONDS = 2.0
 SLACK = 8.0
@@ -17,17 +27,26 @@ SLACK = 8.0
 
 
 @contextmanager
-def silent(server: Process, n: int) -> Iterator[list[socket.socket]]:
-    """So many connections on which nothing is said."""
+def silent(
+    server: Process, n: int, said: bytes = b"", whence: str = "127.0.0.1"
+) -> Iterator[list[socket.socket]]:
+    """`n` connections from an address of loopback, on each of which `said` is all that is said."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, n + 500)), hard))
     with ExitStack() as stack:
         opened = []
         for _ in range(n):
             made = stack.enter_context(socket.socket())
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made.bind((whence, 0))
             made.setblocking(False)
             made.connect_ex(("127.0.0.1", server.port))
             opened.append(made)
+        for made in opened if said else ():
+            made.settimeout(PATIENCE)
+            # The server may have closed it already.
+            with suppress(OSError):
+                made.sendall(said)
         yield opened
 
 
@@ -48,6 +67,55 @@ def test_thousands_who_say_nothing(start: Start, tls: str | None) -> None:
     server = start(make_task(), tls=tls, head_seconds=SECONDS, most_connections=1000)
     with silent(server, 2500):
         assert answers_within(server, 4 * SECONDS + SLACK)
+
+
+NEVER = 1e6
+BODY = b"POST /v1/tasks/activity/devices HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+
+
+@pytest.mark.parametrize("said", [b"", BODY])
+def test_one_address_does_not_take_all_connections(start: Start, said: bytes) -> None:
+    """Without a limit in time, all of them would stay: the surplus of the address is closed."""
+    server = start(make_task(), head_seconds=1000.0, body_seconds=NEVER, most_connections=200)
+    with silent(server, 300, said, whence="127.0.0.2"):
+        assert answers_within(server, PATIENCE)
+
+
+def test_unfinished_bodies_do_not_delay_the_end(start: Start) -> None:
+    server = start(make_task(), body_seconds=NEVER, stop_seconds=NEVER)
+    with silent(server, 20, BODY) as unfinished:
+        with server.connected() as wire:
+            assert enrol(wire), "the others have been read by now"
+        assert server.stop() == 0
+        assert all(one.recv(100).startswith(b"HTTP/1.1 503") for one in unfinished)
+
+
+def test_an_answer_that_nobody_reads_does_not_delay_the_end(start: Start) -> None:
+    task = make_task(features__count=100_000, target__labels=[*"abcdefghij"])
+    server = start(task, stop_seconds=1.0)
+    with server.connected() as wire:
+        token = enrol(wire)
+    get = f"GET /v1/tasks/activity/model HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}"
+    with silent(server, 1, f"{get}\r\n\r\n".encode()) as (deaf,):
+        assert deaf.recv(12) == b"HTTP/1.1 200"
+        assert server.stop() == 0
+
+
+def test_a_device_has_few_check_ins_at_once(start: Start) -> None:
+    """Whoever announces bodies and does not send them keeps no other device out."""
+    task = make_task()
+    few = Settings().most_checkins_per_device
+    server = start(task, body_seconds=NEVER, most_waiting_bytes=1, most_checkins_per_device=few)
+    with server.connected() as wire:
+        token, other = enrol(wire), enrol(wire)
+        path = "/v1/tasks/activity/checkins"
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        said = f"{head}Content-Length: 1000\r\n\r\n".encode()
+        with silent(server, 6, said):
+            assert wire.call("POST", path, checkin(task), other).status == 200
+            refused = wire.call("POST", path, checkin(task), token)
+    assert problem_kind(refused) == "too-frequent"
+    assert refused.json()["detail"] == "at most 2 check-ins of a device may arrive at once."
 
 
 def test_few_files_are_enough(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+"""Close connections of addresses that hold too many of them."""
+
+import asyncio
+import os
+import socket
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import closing, suppress
+from typing import NamedTuple
+
+from crowdml.server.http import network_of
+
+LOOK = 0.5
+"""Seconds between two looks at who is connected."""
+
+OPEN_FILES = "/dev/fd"
+"""One entry for each open file of this process, on Linux and on macOS."""
+
+
+class Peer(NamedTuple):
+    """Who is at the other end of a connection, and which of its ports."""
+
+    host: str
+    port: int
+
+
+class Connections:
+    """The connections to one port of this process.
+
+    The HTTP server accepts connections before any request is seen, and tells nobody of those on
+    which nothing is said. The system knows them all, as open files of this process.
+
+    Args:
+        port: The port that this server listens on.
+        most: Connections that one address may have; of IPv6, one /64 network.
+        exempt: Whether connections of an address are not limited, as those of a trusted proxy.
+    """
+
+    def __init__(self, port: int, most: int, exempt: Callable[[str], bool]) -> None:
+        self._port, self._most, self._exempt = port, most, exempt
+
+    async def watch(self) -> None:
+        """Close what is too much, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK)
+            self.close_surplus()
+
+    def close_surplus(self) -> int:
+        """Close the newest connections of every address that has too many; how many those were."""
+        files = os.listdir(OPEN_FILES)
+        if len(files) <= self._most:
+            return 0
+        by_network: dict[str, list[tuple[int, Peer]]] = defaultdict(list)
+        for file in map(int, files):
+            peer = self._peer(file)
+            network = network_of(peer.host) if peer else None
+            if peer and network and not self._exempt(peer.host):
+                by_network[network].append((file, peer))
+        # A new connection gets the lowest free number, so that the highest are mostly the newest.
+        surplus = [one for files in by_network.values() for one in sorted(files)[self._most :]]
+        return sum(self._close(file, peer) for file, peer in surplus)
+
+    def _peer(self, file: int) -> Peer | None:
+        """Who is at the other end of an open file; None if it is no connection to this server."""
+        try:
+            connection = socket.socket(fileno=file)
+        except OSError:
+            return None
+        try:
+            ours = connection.family in (socket.AF_INET, socket.AF_INET6)
+            if not ours or connection.getsockname()[1] != self._port:
+                return None
+            return Peer(*connection.getpeername()[:2])
+        except OSError:
+            return None
+        finally:
+            # The file is not ours to close.
+            connection.detach()
+
+    def _close(self, file: int, peer: Peer) -> bool:
+        """Shut a connection down, unless its file has become another's meanwhile."""
+        with suppress(OSError), closing(socket.socket(fileno=os.dup(file))) as connection:
+            if Peer(*connection.getpeername()[:2]) == peer:
+                connection.shutdown(socket.SHUT_RDWR)
+                return True
+        return False
