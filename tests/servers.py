@@ -6,9 +6,10 @@ import json
 import secrets
 import sqlite3
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ from crowdml.protocol import Task, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.fold import Fold
 from tests.checkins import DirectedCheckin, NoisyCheckin
-from tests.serving import Forked
+from tests.serving import Forked, run_breakable, run_command
 
 __all__ = [
     "PATIENCE",
@@ -178,8 +179,33 @@ def _any_certificate() -> ssl.SSLContext:
     return context
 
 
+def nothing() -> None:
+    """Begin as it is."""
+
+
 class Portal(ServerProcess):
-    """`crowdml serve`, and ways to look at it from outside."""
+    """`crowdml serve`, and ways to look at it from outside.
+
+    A server of one process is forked from one that has imported everything already.
+    """
+
+    @property
+    def begin(self) -> Callable[[], None]:
+        """What its process does first."""
+        return nothing
+
+    @property
+    def work(self) -> Callable[[], None]:
+        """What its process does."""
+        return partial(run_command, self.begin, self.arguments[2:])
+
+    def launch(self) -> Any:
+        if self.workers > 1:
+            return super().launch()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        forked: Any = Forked(self.work, self.folder, self._log)
+        self.process = forked
+        return forked
 
     def wire(self) -> Wire:
         return Wire(self.port, bool(self.tls))
@@ -216,12 +242,8 @@ class Process(Portal):
     def fail_writes(self) -> Path:
         return self.folder / "fail-writes"
 
-    @staticmethod
-    def begin() -> None:
-        """What its process does first."""
-
-    def launch(self) -> Any:
-        self.folder.mkdir(parents=True, exist_ok=True)
+    @property
+    def work(self) -> Callable[[], None]:
         options = {
             "settings": {
                 "database": self.database,
@@ -235,9 +257,7 @@ class Process(Portal):
             "address": {"host": self.host, "port": self.port, "tls": self.tls},
             "fail_writes": str(self.fail_writes),
         }
-        forked: Any = Forked(self.begin, options, self.folder, self._log)
-        self.process = forked
-        return forked
+        return partial(run_breakable, self.begin, options)
 
 
 class Start(Protocol):

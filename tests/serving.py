@@ -12,36 +12,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from crowdml.cli import main
 from crowdml.server import Address, Settings, Store
 from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.operation.serve import serve
 
-__all__ = ["Forked"]
+__all__ = ["Forked", "run_breakable", "run_command"]
 
 FULL = "no space left on device"
 
 
-PRELOADED = ["crowdml.server.operation.serve", "granian.server.embed", "uvloop"]
 NURSERY = multiprocessing.get_context("forkserver")
-NURSERY.set_forkserver_preload(PRELOADED)
+NURSERY.set_forkserver_preload(["tests.preloaded"])
 
 
 class Forked:
     """A process with the part of the interface of `subprocess.Popen` that `ServerProcess` uses.
 
     Args:
-        begin: What the process does first.
-        options: The arguments of `Settings` and `Address`, and `fail_writes`.
+        work: What the process does.
         folder: Where the process runs.
         output: The file to which it prints.
     """
 
-    def __init__(
-        self, begin: Callable[[], None], options: dict[str, Any], folder: Path, output: Path
-    ) -> None:
-        asked = begin, options, dict(os.environ), folder, output
-        self._process = NURSERY.Process(target=_serve, args=asked, daemon=True)
+    def __init__(self, work: Callable[[], None], folder: Path, output: Path) -> None:
+        asked = work, dict(os.environ), folder, output
+        self._process = NURSERY.Process(target=_run, args=asked, daemon=True)
         self._process.start()
         assert self._process.pid
         self.pid = self._process.pid
@@ -58,13 +55,7 @@ class Forked:
         return code
 
 
-def _serve(
-    begin: Callable[[], None],
-    options: dict[str, Any],
-    environment: dict[str, str],
-    folder: Path,
-    output: Path,
-) -> None:
+def _run(work: Callable[[], None], environment: dict[str, str], folder: Path, output: Path) -> None:
     os.setsid()
     os.chdir(folder)
     os.environ.clear()
@@ -72,6 +63,18 @@ def _serve(
     with output.open("ab") as file:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(file.fileno(), stream.fileno())
+    work()
+
+
+def run_command(begin: Callable[[], None], arguments: list[str]) -> None:
+    """Run `crowdml` as its command line would."""
+    begin()
+    sys.argv = ["crowdml", *arguments]
+    main()
+
+
+def run_breakable(begin: Callable[[], None], options: dict[str, Any]) -> None:
+    """Serve, with the arguments of `Settings` and `Address`; `fail_writes` names the flag."""
     begin()
     break_writes(Path(options["fail_writes"]))
     serve(Settings(**options["settings"]), Address(**options["address"]))

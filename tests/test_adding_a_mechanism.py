@@ -6,7 +6,7 @@ links with one more module.
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from html import unescape
 from pathlib import Path
@@ -63,7 +63,9 @@ def added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 class Adding(Process):
     """A server whose process adds the mechanism as it begins."""
 
-    begin = staticmethod(contributed.register)
+    @property
+    def begin(self) -> Callable[[], None]:
+        return contributed.register
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ print(json.dumps({"own": own, "own_verdict": "something", "better": None, "guess
 class BrowsedPortal(owner_browser.Portal):
     """A portal whose simulations take until `end_simulations`; others test what they find."""
 
-    simulating = repr((sys.executable, "-c", SIMULATE))
+    simulating = (sys.executable, "-c", SIMULATE)
 
     def end_simulations(self) -> None:
         (self.folder / "simulated").touch()

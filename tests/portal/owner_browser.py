@@ -1,39 +1,39 @@
 """The portal as its operator runs it, and an owner's browser without a browser in between."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
+from typing import ClassVar
 from urllib.parse import urlencode
 
+from crowdml.portal.pages import planner
 from tests import servers
 from tests.servers import PATIENCE, Reply, Wire
 
 __all__ = ["NAME", "PASSWORD", "Browser", "Portal", "fields_of", "text_of", "wrong_inputs"]
 
 NAME, PASSWORD = "ana", "correct horse battery"
-SERVE = """
-import os
-from crowdml.cli import main
-from crowdml.portal.pages import planner
-os.setpriority = lambda *given: None
-planner.Planner.__init__.__defaults__ = ({command}, {seconds}, 3)
-main()
-"""
-"""Simulations have as much time as a busy machine takes, and step back behind nobody."""
+
+
+def give_time(command: Sequence[str]) -> None:
+    """Give simulations as long as a busy machine takes, and let them step back behind nobody."""
+    setattr(os, "setpriority", lambda *given: None)  # noqa: B010
+    planner.Planner.__init__.__defaults__ = (command, PATIENCE, 3)
 
 
 class Portal(servers.Portal):
     """`crowdml serve`, with an owner who waits for simulations as long as a busy machine takes."""
 
-    simulating = "planner.COMMAND"
+    simulating: ClassVar[Sequence[str]] = planner.COMMAND
 
     @property
-    def arguments(self) -> list[str]:
-        program = SERVE.format(command=self.simulating, seconds=PATIENCE)
-        return ["-c", program, *super().arguments[2:]]
+    def begin(self) -> Callable[[], None]:
+        return partial(give_time, self.simulating)
 
     def add_owner(self, name: str = NAME, password: str = PASSWORD) -> None:
         with self.store() as store:

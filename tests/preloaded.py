@@ -1,0 +1,14 @@
+"""Everything that servers import and compute first, before they are forked."""
+
+import uvloop
+from granian.server import embed
+
+from crowdml.cli import commands, serve
+from crowdml.portal import routes
+from crowdml.portal.pages.static import STATIC
+
+__all__ = ["COMPRESSED", "MODULES"]
+
+MODULES = commands, embed, routes, serve, uvloop
+COMPRESSED = STATIC.files
+"""The files that pages load; to compress them takes longer than to start the server."""
