@@ -55,11 +55,16 @@ LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
 LOST = ("epsilon", "loss", "less")
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
 LEVELS = {0.1: "very strong", 1: "strong", 4: "moderate", 10: "weak", PRIVATE_UP_TO: "very weak"}
-SLOT = 0.05  # seconds: a check-in is sent a whole number of these after its check-out
+SLOT = 0.05  # seconds: a check-in is sent `Terms.slots` of these after its check-out
+STEPS_OF_SLOT, STEPS_OF_SAMPLE = 100_000, 20  # products in a slot; to read and delete a sample
+FINEST, SMALLEST = 2**16, 2.0**-500  # of whole numbers, and of a gradient that is not all zeros
+SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
+SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: of our own accord, and as the server says
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
 MINE = 0x63726F77  # marks the files of this program
-ONES = [bin(byte).count("1") - 4 for byte in range(256)]
+# As floats: products of small integers take less time than those of large ones.
+ONES = [bin(byte).count("1") - 4.0 for byte in range(256)]
 
 
 class Problem(Exception):
@@ -169,6 +174,8 @@ class Terms(SimpleNamespace):
         self.in_all = terms["privacy"]["epsilon"]
         self.epsilon = self.in_all / self.checkins
         self.S = 0.3 * terms["target"]["scale"] / self.batch
+        steps = self.d * self.k + 2 * self.buffer * (self.d + STEPS_OF_SAMPLE)
+        self.slots = -(-steps // STEPS_OF_SLOT)
         for holds, must in (
             (terms["task"] == task, f"be for the task {task}"),
             (self.C != 1 and len(set(self.labels)) == self.C, "have labels that differ"),
@@ -233,7 +240,7 @@ def role_of(terms: Terms, place: str) -> str:
     return "count" if draw < (terms.evaluators + terms.counters) * 2**32 else "train"
 
 
-def codebook(place: str, d: int, k: int) -> Iterator[list[int]]:
+def codebook(place: str, d: int, k: int) -> Iterator[list[float]]:
     """v_0 … v_{k−1}, d numbers each: how many of eight mixed bits are ones, less 4.
 
     The 32-bit words of a row are mixed all at once, as one long integer that has 64 bits for each
@@ -256,12 +263,28 @@ def codebook(place: str, d: int, k: int) -> Iterator[list[int]]:
         yield [ONES[byte] for byte in layout.unpack(x.to_bytes(8 * row, "little"))[:d]]
 
 
+def in_whole_numbers(u: list[float]) -> tuple[list[float], float]:
+    """⌊2¹⁶·u_j/max|u| + ½⌋, as floats, and the length of u.
+
+    Processors take many times as long for floats near 2⁻¹⁰⁷⁴, and a server could choose w so that
+    some samples make them and others do not. So what is small is dropped by comparisons alone.
+    """
+    top = max(map(abs, u))
+    sound = SMALLEST <= top < math.inf
+    least, top = (top / (4 * FINEST), top) if sound else (math.nan, 1.0)  # nothing reaches nan
+    kept = [value if abs(value) >= least else 0.0 for value in u]
+    whole = [float(math.floor(value / top * FINEST + 0.5)) for value in kept]
+    return whole, top / FINEST * math.sqrt(sum(map(mul, whole, whole)))
+
+
 def direction(terms: Terms, place: str, u: list[float]) -> int:
     """One of k directions, rather one that u points to."""
-    scores = [sum(map(mul, v, u)) for v in codebook(place, terms.d, terms.k)]
+    whole, length = in_whole_numbers(u)
+    scores = [sum(map(mul, v, whole)) for v in codebook(place, terms.d, terms.k)]
     # A short u is turned round with a chance that makes its length right on average.
-    short = 1 - min(1.0, math.sqrt(sum(map(mul, u, u))) / terms.S)
+    short = 1 - min(1.0, length / terms.S)
     turned = secrets.randbelow(2**53) < short / 2 * 2**53
+    # Of directions that are equally close the one with the lowest number comes first.
     order = sorted(range(terms.k), key=scores.__getitem__, reverse=not turned)
     return choose(order, terms.t, terms.epsilon)
 
@@ -301,8 +324,11 @@ def scores_of(terms: Terms, w: list[float], x: list[float]) -> list[float]:
 def slopes(terms: Terms, s: list[float], y: float) -> list[float]:
     """The derivative of the loss by each score."""
     if terms.kind == "softmax":
-        powers = [math.exp(score - max(s)) for score in s]
-        return [power / sum(powers) - (i == y) for i, power in enumerate(powers)]
+        top = max(s)
+        # Cut, so that no slope is so close to 0 that processors take longer for it.
+        powers = [math.exp(max(score - top, SMALLEST_EXPONENT)) for score in s]
+        total = sum(powers)
+        return [power / total - (i == y) for i, power in enumerate(powers)]
     if terms.kind == "hinge":
         rival = max((i for i in range(terms.C) if i != y), key=s.__getitem__)
         close = s[int(y)] - s[rival] < 1
@@ -377,7 +403,7 @@ class Layout:
         y = float(terms.labels.index(label) if label in terms.labels else self.decimal(label))
         if not (y in range(terms.C) if terms.C else abs(y) <= 1e12):
             raise ValueError("expected a label, or a target within ±1e12, at the end")
-        return x, y
+        return x, y if abs(y) >= SMALLEST_VALUE else 0.0
 
     def keys(self, found: list[str]) -> list[str]:
         """The names of the columns to read, in the order of the task, then the label's name."""
@@ -439,8 +465,8 @@ def features(terms: Terms, values: list[float | None]) -> list[float]:
         raise ValueError(f"expected {terms.D} finite numbers, found some that are too large")
     largest = max(map(abs, x))
     x = [value / largest for value in x] if largest > 1e150 else x
-    length = math.sqrt(sum(map(mul, x, x)))
-    return [value / length for value in x] if length > 1 else x
+    length = max(1.0, math.sqrt(sum(map(mul, x, x))))
+    return [0.0 if abs(value / length) < SMALLEST_VALUE else value / length for value in x]
 
 
 def read_lines(
@@ -773,7 +799,8 @@ class Device:
             with self.memory.change(self.name) as state:
                 taken = state["sources"]  # by other processes, too
                 if all(place[path][0] > taken.get(path, (0,))[0] for path in place):
-                    self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
+                    keep = "INSERT INTO buffer SELECT ? WHERE (SELECT count(*) FROM buffer) < ?"
+                    self.memory.db.execute(keep, (json.dumps(sample), self.terms.buffer))
                     taken.update(place)
             self.check_in(wait)
         if self.done():
@@ -803,7 +830,8 @@ class Device:
                     model, started = self.check_out(number), time.monotonic()
                     self.release(number, *model)
                     # How long it took must not tell what was drawn, or from which samples.
-                    time.sleep(SLOT - (time.monotonic() - started) % SLOT)
+                    slot = self.terms.slots * SLOT
+                    time.sleep(slot - (time.monotonic() - started) % slot)
                 self.deliver()
                 return
             except Problem as problem:

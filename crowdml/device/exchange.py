@@ -117,7 +117,7 @@ class Exchange:
             self._on_step("sanitised")
             return checkin
 
-        with self._waiting.whole_slots():
+        with self._waiting.whole_slots(agreement.terms.slots):
             checkin = self._store.release(approval.n_samples, approval.event, write)
             if checkin:
                 self._on_step("stored")

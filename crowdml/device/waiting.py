@@ -8,7 +8,7 @@ from crowdml.device.outcome import Outcome
 from crowdml.privacy import Below, SystemChance
 
 SLOT = 0.05
-"""Seconds: a check-in is sent a whole number of these after its check-out."""
+"""Seconds: a check-in is sent `Terms.slots` of these after its check-out."""
 
 STEPS = 1_000_000
 
@@ -21,8 +21,8 @@ class Waiting:
         longest: The most seconds, before chance.
         jitter: Up to so many random seconds pass between the moment a minibatch is full and its
             check-in, so that the one does not tell the other.
-        slot: A check-in is sent when a whole number of so many seconds has passed since its
-            check-out, so that the time which exact chance and the samples took does not show.
+        slot: The seconds of a slot. A check-in is sent `Terms.slots` of them after its check-out,
+            so that the time which exact chance and the samples took does not show.
         clock: Seconds that never go back.
 
     >>> now = [0.0]
@@ -85,12 +85,15 @@ class Waiting:
         self._batch_is_known = True
 
     @contextmanager
-    def whole_slots(self) -> Iterator[None]:
-        """What is done inside takes a whole number of slots, by a rest at the end."""
-        started = self._clock()
+    def whole_slots(self, slots: int = 1) -> Iterator[None]:
+        """What is done inside takes this many slots, by a rest at the end.
+
+        If it takes longer than that, it takes a whole multiple of them.
+        """
+        started, seconds = self._clock(), slots * self._slot
         yield
-        if self._slot:
-            self._sleep(self._slot - (self._clock() - started) % self._slot)
+        if seconds:
+            self._sleep(seconds - (self._clock() - started) % seconds)
 
     def clear(self) -> None:
         """An attempt has succeeded, or what it failed on has changed: wait for nothing."""

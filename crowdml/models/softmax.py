@@ -8,6 +8,11 @@ from crowdml.models.classifier import LinearClassifier
 from crowdml.types import Array
 
 
+SMALLEST_EXPONENT = -60.0
+"""Exponents are cut here. e⁻⁶⁰ is nothing beside 1, and with it no slope, and no product of a slope,
+is so close to 0 that processors take longer for it: time would tell which samples have such."""
+
+
 @dataclass(frozen=True)
 class Softmax(LinearClassifier):
     """Prediction argmax_k w_k'x; loss −w_y'x + log Σ_l exp(w_l'x).
@@ -37,7 +42,7 @@ class Softmax(LinearClassifier):
     @staticmethod
     def probabilities(s: Array) -> Array:
         """P(y=k|x), one row of C numbers per sample."""
-        e = np.exp(s - s.max(axis=1, keepdims=True))
+        e = np.exp(np.maximum(s - s.max(axis=1, keepdims=True), SMALLEST_EXPONENT))
         p: Array = e / e.sum(axis=1, keepdims=True)
         return p
 

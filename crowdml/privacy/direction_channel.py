@@ -13,7 +13,7 @@ import numpy as np
 from crowdml.errors import InvalidInput
 from crowdml.privacy.chance import Chance
 from crowdml.privacy.choice import Choice
-from crowdml.privacy.codebook import VARIANCE, Codebook, codewords
+from crowdml.privacy.codebook import VARIANCE, Codebook, codewords, in_whole_numbers
 from crowdml.privacy.direction_calibration import DirectionCalibration
 from crowdml.privacy.events import CheckinEvent, DirectionEvent, Role
 from crowdml.privacy.mechanism import Implausible, Reading
@@ -94,16 +94,18 @@ class DirectionChannel(DirectionCalibration):
         """
         everyone = np.ones(minibatch.n_samples, dtype=np.bool_)
         u = minibatch.mean_gradient(everyone, math.inf, self.norm)
-        u = u + self.regularization * minibatch.w
-        length = float(np.linalg.norm(u))
-        # Divided by its length, so that no w that a server may send makes it overflow.
-        scores = self._codebook(place).scores(u / (length or 1.0), self.directions)
+        whole, length = in_whole_numbers(u + self.regularization * minibatch.w)
+        scores = self._codebook(place).scores(whole, self.directions)
         return scores, (1 - min(1.0, length / self.length)) / 2
 
     def _ranked(self, scores: Array) -> Ints:
         """All directions, the closest first, and in both parts in the order of their numbers, so
-        that the same draws name the same direction in every language."""
-        closest, others = np.split(np.argpartition(-scores, self.closest - 1), [self.closest])
+        that the same draws name the same direction in every language.
+
+        Of directions that are equally close the one with the lowest number comes first.
+        """
+        keys = np.arange(self.directions) - self.directions * scores  # exact: all below 2⁵³
+        closest, others = np.split(np.argpartition(keys, self.closest - 1), [self.closest])
         return np.concatenate([np.sort(closest), np.sort(others)]).astype(np.int64)
 
     @staticmethod

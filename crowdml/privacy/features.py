@@ -15,6 +15,10 @@ LARGEST_TARGET = 1e12
 LARGEST_SQUARED = 1e150
 """Beyond this a square would not fit a float."""
 
+SMALLEST_VALUE = 2.0**-60
+"""What is smaller counts as 0: products of it could be so close to 0 that processors take longer
+for them, and time would tell who has such samples."""
+
 
 def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
     """x, rescaled to ‖x‖ = 1 if it is longer; refused if it is not D finite numbers.
@@ -44,6 +48,8 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
 def bound_rows(x: Array, norm: int) -> Array:
     """Each row rescaled to ‖x‖ = 1 if it is longer: the same rule for many samples.
 
+    What is smaller than `SMALLEST_VALUE` afterwards is 0.
+
     >>> bound_rows(np.array([[3.0, -1.0], [0.5, 0.25]]), norm=1)
     array([[ 0.75, -0.25],
            [ 0.5 ,  0.25]])
@@ -52,7 +58,7 @@ def bound_rows(x: Array, norm: int) -> Array:
     x = x / np.where(largest > LARGEST_SQUARED, largest, 1.0)
     length = np.abs(x).sum(axis=1) if norm == 1 else np.sqrt((x**2).sum(axis=1))
     bounded: Array = x / np.maximum(length, 1.0)[:, None]
-    return bounded
+    return np.where(np.abs(bounded) < SMALLEST_VALUE, 0.0, bounded)
 
 
 def check_target(y: object, n_classes: int) -> float:
@@ -74,4 +80,4 @@ def check_target(y: object, n_classes: int) -> float:
         rule, valid = f"a number within ±{LARGEST_TARGET:g}", abs(value) <= LARGEST_TARGET
     if not valid:
         raise InvalidSample(f"y must be {rule}, found {reprlib.repr(y)}.")
-    return value
+    return value if abs(value) >= SMALLEST_VALUE else 0.0

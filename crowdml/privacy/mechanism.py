@@ -169,7 +169,11 @@ class Mechanism(Protocol):
 
     @property
     def effort(self) -> int:
-        """About how many numbers a device computes to hide one gradient."""
+        """About how many steps a device takes to hide one gradient: a public number.
+
+        A step is one product of two numbers and its sum. The time slot of a check-in grows with it,
+        so that the device is ready within the slot, whatever its samples are.
+        """
 
     # For those who look at it
 

@@ -19,6 +19,9 @@ SMALLEST, LARGEST = 1e-9, 1e6
 """Beyond these, noise would drown everything, or would be no noise at all."""
 
 ONE_SAMPLE = 1
+STEPS_OF_NOISE = 100
+"""As long as one number of noise takes, with room: see `Mechanism.effort`."""
+
 IMPLAUSIBLE = 1e-9
 """An honest device exceeds a plausibility bound with at most this probability, per kind."""
 
@@ -207,4 +210,4 @@ class NoiseCalibration(Mechanism):
 
     @property
     def effort(self) -> int:
-        return self.size
+        return STEPS_OF_NOISE * self.numbers

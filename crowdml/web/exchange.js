@@ -113,7 +113,7 @@ export class Exchange extends Membership {
       this.#step("stored");
       this.changed();
       // So that the time which chance and the samples took does not show.
-      const slot = 1000 * SLOT;
+      const slot = 1000 * SLOT * this.terms.slots;
       const rest = slot - ((performance.now() - start) % slot);
       await new Promise((resolve) => setTimeout(resolve, rest));
     }

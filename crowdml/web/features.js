@@ -5,6 +5,12 @@ import { InvalidSample } from "./errors.js";
 /** Beyond this a real target is a unit mistake, and sums of floats would lose meaning. */
 const LARGEST_TARGET = 1e12;
 
+/**
+ * What is smaller counts as 0: products of it could be so close to 0 that processors take longer
+ * for them, and time would tell who has such samples.
+ */
+const SMALLEST_VALUE = 2 ** -60;
+
 /** @import { Norm } from "./types.js" */
 
 /**
@@ -26,8 +32,8 @@ export function boundFeatures(x, nFeatures, norm) {
   }
   const largest = features.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (largest > 1e150) features = features.map((value) => value / largest);
-  const length = lengthOf(features, norm);
-  return length > 1 ? features.map((value) => value / length) : features;
+  const length = Math.max(1, lengthOf(features, norm));
+  return features.map((value) => withoutTiny(value / length));
 }
 
 /**
@@ -41,12 +47,17 @@ export function checkTarget(y, nClasses) {
   const valid = nClasses
     ? Number.isInteger(value) && value >= 0 && value < nClasses
     : Math.abs(value) <= LARGEST_TARGET;
-  if (valid) return value;
+  if (valid) return withoutTiny(value);
   const most = nClasses ? nClasses - 1 : LARGEST_TARGET;
   const found = String(y).slice(0, 40);
   throw nClasses
     ? new InvalidSample("y must be a label 0 … {most}, found {found}.", { most, found })
     : new InvalidSample("y must be a number within ±{most}, found {found}.", { most, found });
+}
+
+/** @param {number} value */
+function withoutTiny(value) {
+  return Math.abs(value) < SMALLEST_VALUE ? 0 : value;
 }
 
 /**

@@ -22,6 +22,12 @@ const KINDS = /** @type {(keyof typeof MODELS)[]} */ (Object.keys(MODELS));
 const LARGEST_MODEL = 1_000_000;
 const MOST_CHECKINS = 1_000_000;
 
+/** Products with their sums in a slot of 0.05 seconds. */
+const STEPS_OF_SLOT = 100_000;
+
+/** To read a sample and delete it, beside its d numbers. */
+const STEPS_OF_SAMPLE = 20;
+
 const anyText = text(0, 2000);
 const line = text(1, 200);
 const positive = number(1e-9, 1e9);
@@ -132,6 +138,15 @@ export class Terms {
   /** K, the most check-ins of a device. */
   get mostCheckins() {
     return this.collection.checkins ?? MOST_CHECKINS;
+  }
+
+  /**
+   * The whole number of time slots that a check-in takes, however fast the device is. It follows
+   * from public numbers and covers the most work that any samples can make.
+   */
+  get slots() {
+    const samples = this.collection.buffer * (this.makeModel().size + STEPS_OF_SAMPLE);
+    return Math.ceil((this.mechanism().effort + 2 * samples) / STEPS_OF_SLOT);
   }
 
   /**

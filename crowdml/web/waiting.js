@@ -5,7 +5,7 @@ import { Outcome } from "./outcome.js";
 
 /** @import { OutcomeName, WaitingSettings } from "./types.js" */
 
-/** Seconds: a check-in is sent a whole number of these after its check-out. */
+/** Seconds: a check-in is sent `Terms.slots` of these after its check-out. */
 export const SLOT = 0.05;
 
 const PARTS = 1_000_000;

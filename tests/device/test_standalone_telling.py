@@ -172,7 +172,8 @@ def test_letters(
 def test_terms(case: dict[str, Any], expected: dict[str, Any]) -> None:
     task = json.loads(expected["text"])["task"]
     if '"mechanism": "direction"' in expected["text"]:
-        assert standalone.Terms(expected["text"], task).sha256 == expected["sha256"]
+        found = standalone.Terms(expected["text"], task)
+        assert (found.sha256, found.slots) == (expected["sha256"], expected["slots"])
     else:
         with pytest.raises(standalone.Problem, match="pip install crowdml"):
             standalone.Terms(expected["text"], task)

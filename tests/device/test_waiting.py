@@ -106,3 +106,17 @@ def test_what_is_done_takes_whole_slots() -> None:
         with waiting.whole_slots():
             now[0] += took
         assert now[0] == pytest.approx(100 + ends)
+
+
+@pytest.mark.parametrize(("took", "ends"), [(0.001, 0.75), (0.26, 0.75), (0.76, 1.5)])
+def test_more_work_has_more_slots(took: float, ends: float) -> None:
+    """By a public number: work that may take three slots is sent after three, or six."""
+    now = [0.0]
+    waiting = Waiting(slot=0.25, clock=lambda: now[0], sleep=lambda seconds: step(seconds))
+
+    def step(seconds: float) -> None:
+        now[0] += seconds
+
+    with waiting.whole_slots(3):
+        now[0] += took
+    assert now[0] == pytest.approx(ends)

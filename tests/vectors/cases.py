@@ -346,6 +346,73 @@ def codebooks() -> list[Case]:
     ]
 
 
+def rounding() -> list[Case]:
+    """Numbers of every size: also those that a server can make to see how long they take."""
+    rng = np.random.default_rng(51)
+    huge, tiny, least = 1e300, 5e-324, 2.0**-500
+    return [
+        {"u": u}
+        for u in (
+            [3.0, -4.0, 5e-324],
+            [0.0, -0.0],
+            [tiny, -tiny, 1e-310],
+            [least, -least / 2, least / 2**17, -least / 2**18],
+            [least * (1 - 2**-53), least / 4],
+            [1.0, 2**-17, -(2**-17), 2**-17 * (1 - 2**-53), 2**-18, -1.5 * 2**-16],
+            [huge, -huge, 1.0, tiny],
+            [-1e-30, 1.0, 1e-5, -7e-6],
+            [1e-300, tiny, -1e-305],
+            *(rng.normal(size=size).tolist() for size in (1, 5, 99)),
+            (rng.normal(size=40) * 2.0 ** rng.integers(-1074, 20, size=40)).tolist(),
+        )
+    ]
+
+
+def adversaries() -> list[Case]:
+    """Pairs of minibatches, and a w with which a server would tell them apart by their time.
+
+    Between scores that lie 708 to 745 apart a softmax has probabilities that processors take longer
+    for, and between others 0; w has the least and the largest floats of 32 bits.
+    """
+    up, down, none = [0.6, 0.1, -0.3], [-0.6, 0.1, -0.3], [0.0, 0.0, 0.0]
+    tiny, lost = [5e-324, 0.6, -1e-310], [1e-200, 0.6, 2.0**-60]
+    one, others = [0, 0, 0, 0, 0, 0], [0, 1, 2, 0, 1, 2]
+
+    def rows(score: float) -> list[float]:
+        """Score k is −k·score for x = (0.6, …), and no score is far from others without it."""
+        return [value for k in range(3) for value in (-k * score / 0.6, 0.0, 0.0)]
+
+    def pair(
+        name: str, sides: list[tuple[list[list[float]], list[Any]]], w: list[float], **more: Any
+    ) -> list[Case]:
+        model: Case = {
+            "kind": "softmax", "n_features": 3, "n_classes": 3, "intercept": False,
+            "tolerance": 1.0, "delta": 1.0, "regularization": 0.0,
+        }  # fmt: skip
+        return [{"pair": name, **model, **more, "w": w, "x": x, "y": y} for x, y in sides]
+
+    usual = [([up] * 6, one), ([none] * 6, one)]
+    real = {"n_classes": 0, "kind": "ridge"}
+    many = [([up, down] * n, (one + others)[: 2 * n]) for n in (2, 6)]
+    return [
+        case
+        for pairs in (
+            pair("subnormal slopes", usual, rows(730.0)),
+            pair("slopes next to them", [([up] * 6, others), ([down] * 6, others)], rows(707.0)),
+            pair("vanishing slopes", usual, rows(5000.0)),
+            pair("the largest w", usual, [3.4e38, -3.4e38, 3.4e38] * 3),
+            pair("the smallest w", [([up] * 6, one), ([tiny] * 6, one)], [1e-45] * 9),
+            pair("subnormal features", [([up] * 6, one), ([tiny, lost] * 3, one)], rows(1.0)),
+            pair("no violated margin", usual, rows(-9.0), kind="hinge"),
+            pair("a subnormal decay", usual, rows(50.0), kind="hinge", regularization=1e-310),
+            pair("residuals", [([up] * 2, [0.6, 5e-324]), ([up] * 2, [1e12, 3.0])],
+                 [1.0, 0.0, 0.0], **real),
+            pair("few samples or many", many, rows(1.5)),
+        )
+        for case in pairs
+    ]  # fmt: skip
+
+
 def roles() -> list[Case]:
     shares = ((0.0, 0.0), (0.15, 0.05), (0.3, 0.6), (0.9, 0.0), (0.0, 0.9))
     return [{**place, "evaluators": e, "counters": c} for place in PLACES for e, c in shares]

@@ -38,6 +38,7 @@ from crowdml.privacy import (
     quantize,
     sensitivity_steps,
 )
+from crowdml.privacy.codebook import in_whole_numbers
 from crowdml.protocol import (
     Checkout,
     Features,
@@ -55,6 +56,7 @@ from crowdml.types import Array, Flags, Ints
 
 __all__ = [
     "Case",
+    "adversaries",
     "checkouts",
     "choice",
     "codebooks",
@@ -68,6 +70,7 @@ __all__ = [
     "promise",
     "quantisation",
     "roles",
+    "rounding",
     "sensing",
     "sensitivity",
     "terms",
@@ -123,6 +126,19 @@ def codebooks(case: Case) -> Case:
         "codewords": [book.codeword(j).tolist() for j in case["which"]],
         "scores": book.scores(np.array(case["u"], dtype=float), case["directions"]).tolist(),
     }
+
+
+def rounding(case: Case) -> Case:
+    whole, length = in_whole_numbers(np.array(case["u"], dtype=float))
+    return {"whole": whole.astype(int).tolist(), "length": length}
+
+
+def adversaries(case: Case) -> Case:
+    w, _, y = _arrays(case)
+    x = np.array([bound_features(row, case["n_features"], 2) for row in case["x"]])
+    g = _model(case).mean_gradient(w, x, y, math.inf, 2)
+    whole, _ = in_whole_numbers(g + case["regularization"] * w)
+    return {"whole": whole.astype(int).tolist()}
 
 
 def numbers(case: Case) -> Case:
@@ -253,8 +269,8 @@ def sensing(case: Case) -> Case:
 
 
 def terms(case: Case) -> Case:
-    text = Task.from_toml(case["toml"]).terms.text
-    return {"text": text, "sha256": terms_hash(text)}
+    found = Task.from_toml(case["toml"]).terms
+    return {"text": found.text, "sha256": terms_hash(found.text), "slots": found.slots}
 
 
 class Given:

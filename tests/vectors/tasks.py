@@ -103,6 +103,14 @@ missing = "center\""""
 DIRECTION = LEAST.replace('mechanism = "laplace"\nepsilon = 1.0', "epsilon = 4.0")
 GAUSSIAN = LEAST.replace('"laplace"', '"gaussian"')
 
+ONE_NUMBER = (
+    DIRECTION.replace("count = 64", "count = 1")
+    .replace('labels = ["still", "on foot", "in a vehicle"]', "scale = 1.0")
+    .replace('"softmax"', '"ridge"')
+    .replace("epsilon = 4.0", "epsilon = 4.0\ndirections = {directions}")
+    .replace("buffer = 100", "buffer = 2380")
+)
+
 TASKS = [
     LEAST,
     MOST,
@@ -122,4 +130,10 @@ TASKS = [
     GAUSSIAN,
     GAUSSIAN.replace("epsilon = 1.0", "epsilon = inf"),
     MOST.replace('"laplace"', '"gaussian"').replace("epsilon = 2.5", "epsilon = 2.5\ndelta = 1e-9"),
+    # Many slots; and with d = 1 as many steps as a slot has, and one more.
+    LEAST.replace("count = 64", "count = 5000"),
+    DIRECTION.replace("count = 64", "count = 1000")
+    .replace("epsilon = 4.0", "epsilon = 4.0\ndirections = 4096")
+    .replace("buffer = 100", "buffer = 2000"),
+    *(ONE_NUMBER.format(directions=directions) for directions in (40, 41)),
 ]

@@ -3,18 +3,21 @@
 import assert from "node:assert/strict";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
+import { boundFeatures, checkTarget } from "../../crowdml/web/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import {
   Agreement,
+  Chance,
   InvalidSample,
   LimitReached,
   Ledger,
   Loss,
   MECHANISMS,
   MODELS,
+  Minibatch,
   Sensing,
   Terms,
   lossOf,
@@ -27,7 +30,7 @@ import {
 } from "../../crowdml/web/index.js";
 import { translator } from "../../crowdml/web/page/translate.js";
 import { Choice } from "../../crowdml/web/mechanisms/choice.js";
-import { Codebook } from "../../crowdml/web/mechanisms/codebook.js";
+import { Codebook, inWholeNumbers } from "../../crowdml/web/mechanisms/codebook.js";
 import { DirectionMechanism } from "../../crowdml/web/mechanisms/direction.js";
 import { GAUSSIAN, LAPLACE } from "../../crowdml/web/mechanisms/laws.js";
 import { NoiseMechanism } from "../../crowdml/web/mechanisms/noisy.js";
@@ -36,8 +39,8 @@ import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
-const CHECKS = { checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
-  numbers, promise, quantisation, roles, sensing, sensitivity, terms, zcdp }; // prettier-ignore
+const CHECKS = { adversaries, checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
+  numbers, promise, quantisation, roles, rounding, sensing, sensitivity, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
   vectors(name).forEach(({ input, output }, i) => {
@@ -129,6 +132,64 @@ async function codebooks(input, output) {
   });
   const scores = book.scores(Float64Array.from(input.u), input.directions);
   assert.deepEqual(Array.from(scores), output.scores);
+}
+
+/** @param {any} input @param {any} output */
+function adversaries(input, output) {
+  const { kind, n_features: D, n_classes: nClasses, regularization, ...settings } = input;
+  const model = MODELS[/** @type {keyof typeof MODELS} */ (kind)].make(settings, D, nClasses);
+  const x = input.x.map((/** @type {number[]} */ row) => boundFeatures(row, D, 2));
+  const y = input.y.map((/** @type {number} */ each) => checkTarget(each, nClasses));
+  const { size } = model;
+  const share = { evaluators: 0, counters: 0, epsilon: 1, closest: 1, scale: 1, batch: 1 };
+  const door = new DirectionMechanism({ ...share, directions: 2, size, nClasses, regularization });
+  const place = { number: 1, seed: /** @type {const} */ ([1, 2]), lot: 0 };
+  const slopes = watched(model, "slopes", (found) => found.forEach(assertQuick));
+  const scores = watched(Codebook.prototype, "scores", (_, whole) => {
+    assert.deepEqual(Array.from(whole), output.whole, "the loop reads whole numbers");
+  });
+  const minibatch = new Minibatch(model, Float64Array.from(input.w), x, y);
+  const event = { kind: "direction", number: 1, role: /** @type {const} */ ("train"), epsilon: 1 };
+  try {
+    door.makePayload(minibatch, event, place, new Chance());
+  } finally {
+    assert.deepEqual([slopes(), scores()], [x.length, 1]);
+  }
+}
+
+/**
+ * Look at what a method returns and is given, until the function that this returns is called: it
+ * says how often that was.
+ *
+ * @param {any} object
+ * @param {string} name
+ * @param {(found: any, ...given: any[]) => void} look
+ */
+function watched(object, name, look) {
+  const method = object[name];
+  let calls = 0;
+  object[name] = function (/** @type {any[]} */ ...given) {
+    const found = method.apply(this, given);
+    calls++;
+    look(found, ...given);
+    return found;
+  };
+  return () => {
+    object[name] = method;
+    return calls;
+  };
+}
+
+/** @param {number} value */
+function assertQuick(value) {
+  assert.ok(value === 0 || Math.abs(value) >= 2 ** -1022, `${value} takes processors longer`);
+}
+
+/** @param {any} input @param {any} output */
+function rounding(input, output) {
+  const { whole, length } = inWholeNumbers(Float64Array.from(input.u));
+  assert.deepEqual(Array.from(whole), output.whole);
+  assert.equal(length, output.length);
 }
 
 /** @param {any} input @param {any} output */
@@ -283,6 +344,7 @@ async function terms(_, output) {
   const parsed = Terms.parse(output.text);
   const { text, ...sections } = parsed;
   assert.equal(text, output.text);
+  assert.equal(parsed.slots, output.slots);
   assert.deepEqual(JSON.parse(JSON.stringify(sections)), JSON.parse(output.text));
 }
 

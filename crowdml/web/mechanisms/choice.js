@@ -1,6 +1,7 @@
 /** One number of k: the whole of the direction mechanism's chance, in integers. */
 
 import { asFraction } from "../exact.js";
+import { at } from "../features.js";
 import { phrase } from "../phrase.js";
 import { fail, integer } from "../schema.js";
 
@@ -81,4 +82,20 @@ function coinOf(best, others, epsilon) {
   // e is at most 5, for ε at most 40.
   const under = over + (others << (CAREFUL - BigInt(e)));
   return (COIN * over) / under;
+}
+
+/**
+ * The numbers of the t highest scores, then of the others: each number once, whatever the scores
+ * are, and both parts in ascending order, so that the same draws mean the same in every language.
+ * Of equal scores the one with the lowest number is the highest.
+ *
+ * @type {(scores: Float64Array, t: number) => number[]}
+ */
+export function closestFirst(scores, t) {
+  const k = scores.length;
+  const keys = scores.map((score, j) => k * score - j); // exact: all below 2⁵³
+  const least = at(Float64Array.from(keys).sort(), k - t);
+  const numbers = Array.from(keys, (_, j) => j);
+  const isBest = (/** @type {number} */ j) => at(keys, j) >= least;
+  return [...numbers.filter(isBest), ...numbers.filter((j) => !isBest(j))];
 }

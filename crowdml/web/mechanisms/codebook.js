@@ -7,6 +7,12 @@ import { at } from "../features.js";
 const MEAN = 4;
 const BYTES = 4;
 
+/** The largest whole number that a gradient is rounded to. */
+const FINEST = 2 ** 16;
+
+/** A gradient whose numbers are all smaller than this is rounded to zeros. */
+const SMALLEST = 2 ** -500;
+
 /**
  * k directions in d dimensions. A codeword is d small integers, each the number of ones in a
  * random byte, less 4. It need not be secret or hard to predict: privacy holds for every codebook.
@@ -24,11 +30,16 @@ export class Codebook {
     this.#seed = seed;
   }
 
-  /** @type {(u: Float64Array, k: number) => Float64Array<ArrayBuffer>} ⟨v_j, u⟩ for j < k. */
-  scores(u, k) {
+  /**
+   * ⟨v_j, whole⟩ for j < k, exact, in a time that depends on d and k alone.
+   *
+   * @param {Float64Array} whole d whole numbers of at most 2¹⁶, so that sums stay below 2⁵³.
+   * @param {number} k
+   */
+  scores(whole, k) {
     const padded = new Float64Array(BYTES * this.#row);
-    padded.set(u);
-    const mean = MEAN * u.reduce((sum, value) => sum + value, 0);
+    padded.set(whole);
+    const mean = MEAN * whole.reduce((sum, value) => sum + value, 0);
     const scores = new Float64Array(k);
     for (let j = 0; j < k; j++) scores[j] = this.#weigh(padded, j) - mean;
     return scores;
@@ -53,6 +64,29 @@ export class Codebook {
     }
     return sum;
   }
+}
+
+/**
+ * Round u to the whole numbers ⌊2¹⁶·u_j/max|u| + ½⌋, and say how long it is.
+ *
+ * Processors take many times as long for floats near 2⁻¹⁰⁷⁴ as for others. A server that chooses w
+ * could make the numbers of u such floats for some samples and not for others, and read from the
+ * time of a check-in which they were. So what is small is dropped by comparisons alone, before
+ * anything is computed with it.
+ *
+ * @param {Float64Array} u
+ */
+export function inWholeNumbers(u) {
+  const largest = u.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const sound = largest >= SMALLEST && largest < Infinity;
+  const top = sound ? largest : 1;
+  const least = sound ? top / (4 * FINEST) : NaN; // nothing reaches NaN
+  const whole = u.map((value) => {
+    const kept = Math.abs(value) >= least ? value : 0;
+    return Math.floor((kept / top) * FINEST + 0.5);
+  });
+  const squares = whole.reduce((sum, value) => sum + value * value, 0);
+  return { whole, length: (top / FINEST) * Math.sqrt(squares) };
 }
 
 /** @type {(counter: number, seed: Place["seed"]) => number} */

@@ -1,12 +1,11 @@
 /** A check-in that says one of k directions: privacy for everything in it at once. */
 
-import { lengthOf } from "../features.js";
 import { nearest, shown as rounded, times } from "../figures.js";
 import { Loss } from "../loss.js";
 import { phrase } from "../phrase.js";
 import { EPSILON, fail, integer, oneOf, section } from "../schema.js";
-import { Choice } from "./choice.js";
-import { Codebook } from "./codebook.js";
+import { Choice, closestFirst } from "./choice.js";
+import { Codebook, inWholeNumbers } from "./codebook.js";
 
 /**
  * @import {
@@ -50,6 +49,7 @@ export class DirectionMechanism {
     const { directions, closest, epsilon, nClasses } = settings;
     this.#settings = settings;
     this.directions = directions;
+    this.effort = directions * settings.size;
     this.choices = {
       train: new Choice(directions, closest, epsilon),
       evaluate: new Choice(2, 1, epsilon),
@@ -105,11 +105,11 @@ export class DirectionMechanism {
    */
   #direct(minibatch, { number, seed }, chance) {
     const { size, directions, closest } = this.#settings;
-    const u = this.#gradient(minibatch);
-    const scores = new Codebook(size, seed).scores(u, directions);
+    const { whole, length } = inWholeNumbers(this.#gradient(minibatch));
+    const scores = new Codebook(size, seed).scores(whole, directions);
     const ahead = closestFirst(scores, closest);
     const back = closestFirst(scores.map((score) => -score), closest);
-    const turning = this.#turning(u);
+    const turning = this.#turning(length);
     const turned = chance.below(FINE) < turning * FINE;
     const direction = this.choices.train.choose(turned ? back : ahead, chance);
     const fits = ahead.indexOf(direction) < closest;
@@ -129,11 +129,11 @@ export class DirectionMechanism {
   /**
    * A short u is turned round with a chance that makes its length right on average.
    *
-   * @param {Float64Array} u
+   * @param {number} length
    */
-  #turning(u) {
-    const length = (LENGTH * this.#settings.scale) / this.#settings.batch;
-    return (1 - Math.min(1, lengthOf(u, this.norm) / length)) / 2;
+  #turning(length) {
+    const longest = (LENGTH * this.#settings.scale) / this.#settings.batch;
+    return (1 - Math.min(1, length / longest)) / 2;
   }
 }
 
@@ -150,19 +150,6 @@ function respond(truths, choice, chance) {
   const sent = choice.choose([answer, ...numbers.filter((n) => n !== answer)], chance);
   const share = truths.filter((each) => each === sent).length / truths.length;
   return { sent, truth: { answer, ...choice.odds(share) } };
-}
-
-/**
- * The numbers of the t highest scores, then of the others: each number once, whatever the scores
- * are, and both parts in ascending order, so that the same draws mean the same in every language.
- *
- * @type {(scores: Float64Array, t: number) => number[]}
- */
-function closestFirst(scores, t) {
-  const numbers = Array.from(scores, (_, j) => j);
-  const ranked = [...numbers].sort((i, j) => (scores[j] ?? NaN) - (scores[i] ?? NaN));
-  const best = new Set(ranked.slice(0, t));
-  return [...best].sort((i, j) => i - j).concat(numbers.filter((j) => !best.has(j)));
 }
 
 /**

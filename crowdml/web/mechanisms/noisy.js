@@ -21,6 +21,9 @@ const INT32_MAX = 2 ** 31 - 1;
 
 const ONE_SAMPLE = 1;
 
+/** As long as one number of noise takes, with room. */
+const STEPS_OF_NOISE = 100;
+
 /**
  * Bound, quantise, add noise, and say what it cost. A replaced sample changes n_e by one, and
  * moves two label bins by one each.
@@ -45,6 +48,7 @@ export class NoiseMechanism {
     this.#settings = settings;
     this.norm = settings.law.norm;
     this.numbers = settings.size + 1 + settings.nClasses;
+    this.effort = STEPS_OF_NOISE * this.numbers;
   }
 
   /** @type {(nSamples: number) => NoiseEvent} */

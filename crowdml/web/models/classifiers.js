@@ -3,6 +3,12 @@
 import { at, root } from "../features.js";
 import { LinearModel } from "./linear.js";
 
+/**
+ * Exponents are cut here, so that no slope, and no product of a slope, is so close to 0 that
+ * processors take longer for it: time would tell which samples have such.
+ */
+const SMALLEST_EXPONENT = -60;
+
 /** Its loss has slopes with an L1 norm of at most 2, and an L2 norm of at most √2. */
 class Classifier extends LinearModel {
   /** @override @type {LinearModel["slopeBound"]} */
@@ -25,7 +31,7 @@ export class Softmax extends Classifier {
   /** @override @type {LinearModel["slopes"]} */
   slopes(s, y) {
     const top = at(s, best(s));
-    const e = Float64Array.from(s, (score) => Math.exp(score - top));
+    const e = Float64Array.from(s, (score) => Math.exp(Math.max(score - top, SMALLEST_EXPONENT)));
     const total = e.reduce((sum, value) => sum + value, 0);
     return e.map((value, k) => value / total - (k === y ? 1 : 0));
   }

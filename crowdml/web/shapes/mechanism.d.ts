@@ -50,6 +50,8 @@ export interface Mechanism {
   readonly norm: Norm;
   /** How many numbers a check-in carries. */
   readonly numbers: number;
+  /** About how many products of numbers it takes to hide one gradient: a public number. */
+  readonly effort: number;
   /** How many directions there are to choose from, where one is sent. */
   readonly directions?: number;
   /** The roles of check-ins, where not all of them send the same. */
