@@ -10,7 +10,9 @@ Where the task names its columns, the first line of a CSV names them, too; the l
 "label", or else the last. Lines of JSON have them by key.
 
 It follows docs/protocol.md, for tasks of the mechanism "direction": a check-in tells one small
-number. Privacy rests on `choose`, and on `Memory.release`, which tells nothing twice.
+number. Privacy rests on `choose`, and on `Device.release` and `Record`, which tell nothing twice.
+
+Beside the device's file lies crowdml.record: what was sent under which number. Move both together.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ import sys
 import time
 from base64 import b64decode
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from decimal import ROUND_HALF_UP, Context
 from fractions import Fraction
 from operator import mul
@@ -49,7 +51,7 @@ STATES |= dict.fromkeys(("reached", "exhausted", "stopped"), "task-finished")
 GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
 KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
 KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
-PERSON = {"", "task-finished", "terms-changed"}  # a person has to do something
+PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
 OTHERS = "this one file knows the mechanism direction only. Instead: pip install crowdml"
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
 LOST = ("epsilon", "loss", "less")
@@ -62,6 +64,11 @@ SMALLEST_VALUE = 2.0**-60  # what is smaller in a sample counts as 0
 SMALLEST_EXPONENT = -60.0
 LONGEST_PAUSE, LONGEST_WAIT = 300.0, 3600.0  # seconds: of our own accord, and as the server says
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+COPIED = (
+    "another copy of this device has sent check-ins that this one did not know. They are in the "
+    "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send "
+    "then adds to what you have lost."
+)
 MINE = 0x63726F77  # marks the files of this program
 # As floats: products of small integers take less time than those of large ones.
 ONES = [bin(byte).count("1") - 4.0 for byte in range(256)]
@@ -613,14 +620,80 @@ def figure(value: float) -> str:
 # Memory and output
 
 
+def private_database(path: str) -> sqlite3.Connection:
+    """Open an SQLite file that only its owner may read, whoever has widened that."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    if os.stat(path).st_mode & 0o077:
+        os.chmod(path, 0o600)
+    db = sqlite3.connect(path, timeout=30, isolation_level=None)
+    db.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
+    db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    return db
+
+
+class Record:
+    """What was sent under which number, in a file of its own, for all devices of a folder.
+
+    The device's file can be copied, or restored from a backup; then it forgets what was sent, and
+    would draw anew for the same number. A check-in is first in the device's file, then here, and
+    only then sent: so the device's file never knows less than its record, unless it is a copy.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.join(os.path.dirname(os.path.abspath(path)), "crowdml.record")
+
+    @contextmanager
+    def change(self) -> Iterator[sqlite3.Connection]:
+        with closing(private_database(self.path)) as db, db:
+            db.execute("BEGIN IMMEDIATE")
+            columns = "device, number, checkin, epsilon, PRIMARY KEY (device, number)"
+            db.execute(f"CREATE TABLE IF NOT EXISTS sent ({columns})")
+            yield db
+
+    def begin(self, device: str) -> None:
+        """Begin the record of a device that joins; without a record it sends nothing."""
+        with self.change() as db:
+            db.execute("INSERT INTO sent VALUES (?, 0, '', 0)", (device,))
+
+    def end(self, device: str) -> None:
+        """Remove the record of a device that leaves: a copy of its file sends nothing then."""
+        with self.change() as db:
+            db.execute("DELETE FROM sent WHERE device = ?", (device,))
+
+    def known(self, device: str) -> list[float]:
+        """Return the ε of each check-in, in order."""
+        rows: list[float] = []
+        if os.path.exists(self.path):
+            with self.change() as db:
+                query = "SELECT epsilon FROM sent WHERE device = ? ORDER BY number"
+                rows = [row[0] for row in db.execute(query, (device,))]
+        if not rows:
+            raise Problem(
+                f"{self.path} must have the record of what this device has sent, and has none. "
+                "Nothing is sent. If you have moved the device, move that file from its old "
+                "folder, too, and use the old copy no more. Otherwise leave and join again: what "
+                "you send then adds to what you have lost."
+            )
+        return rows[1:]
+
+    def claim(self, device: str, number: int, checkin: str, epsilon: float) -> bool:
+        """Write a check-in down before it is sent; False if another one has its number."""
+        newest = len(self.known(device))
+        with self.change() as db:
+            for n in range(newest + 1, number + 1):  # more than one after an old record came back
+                row = (device, n, checkin if n == number else "", epsilon)
+                db.execute("INSERT INTO sent VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
+            found = "SELECT checkin FROM sent WHERE device = ? AND number = ?"
+            known: str = db.execute(found, (device, number)).fetchone()[0]
+        return known == checkin
+
+
 class Memory:
     """One SQLite file that only its owner may read; processes that share it take turns."""
 
     def __init__(self, path: str) -> None:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self.db = sqlite3.connect(path, timeout=30, isolation_level=None)
-        self.db.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
-        self.db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+        self.record = Record(path)
+        self.db = private_database(path)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
             if self.one("PRAGMA application_id") != MINE:
@@ -641,6 +714,24 @@ class Memory:
 
     def n_samples(self) -> int:
         return int(self.one("SELECT count(*) FROM buffer"))
+
+    def overtaken(self, outbox: str = "", said: str = "") -> bool:
+        """Charge check-ins that only the record has, since another copy has sent them, and end.
+
+        The outbox, if given, is answered in the same transaction; it shows that there is a copy.
+        """
+        with self.change() as state:
+            known = self.record.known(state.get("record", ""))
+            if outbox and state["outbox"] == outbox:
+                state["outbox"], state["ledger"][-1]["answer"] = None, said
+            if outbox or len(known) > state["number"]:
+                state.update(ended="copied", why=COPIED)
+            for number in range(state["number"] + 1, len(known) + 1):
+                entry = {"task": state["task"], "number": number, "role": "unknown"}
+                entry |= {"epsilon": known[number - 1], "answer": "sent by another copy"}
+                state["ledger"].append(entry)
+                state["number"] = number
+        return bool(state.get("ended") == "copied")
 
     @contextmanager
     def change(self, device: str | None = None) -> Iterator[Any]:
@@ -742,6 +833,8 @@ The terms are: {terms.sha256}""")
     if not all(re.fullmatch("[!-~]{1,200}", value) for value in me.values()):
         raise Problem("the server gives no name and token that make sense.")
     me |= {"url": url, "task": task, "fingerprint": server.fingerprint, "terms": terms.text}
+    me["record"] = secrets.token_hex(16)
+    memory.record.begin(me["record"])
     with memory.change() as state:
         if "device" in state:
             raise Problem("another process has joined a task with this file.")
@@ -820,12 +913,14 @@ class Device:
         person can change is raised. tests/vectors/behaviour.json has it all.
         """
         deadline, failures, state = time.monotonic() + wait, 0, self.memory.read(self.name)
-        if state.get("ended") in GIVE_UP_ON:
+        if state.get("ended") in GIVE_UP_ON | {"copied"}:
             raise Problem(state["why"], state["ended"])
         while True:
             try:
                 self.deliver()
                 if self.memory.n_samples() >= self.terms.batch and not self.done():
+                    if self.memory.overtaken():
+                        raise Problem(COPIED, "copied")
                     number = self.memory.read(self.name)["number"] + 1
                     model, started = self.check_out(number), time.monotonic()
                     self.release(number, *model)
@@ -838,7 +933,7 @@ class Device:
                 if problem.kind in GIVE_UP_ON | {"too-many-checkins"}:
                     with self.memory.change(self.name) as state:
                         state.update(ended=problem.kind, why=str(problem))
-                if problem.kind not in {"", *GIVE_UP_ON} and self.done():
+                if problem.kind not in {"", "copied", *GIVE_UP_ON} and self.done():
                     print(visible(problem), file=sys.stderr)
                     return
                 pause = min(2.0 ** min(failures, 30), LONGEST_PAUSE)
@@ -905,9 +1000,14 @@ class Device:
 
         It is dropped, unless the same bytes may be accepted later.
         """
-        outbox, refusal = self.memory.read(self.name)["outbox"], None
+        state, refusal = self.memory.read(self.name), None
+        outbox, record, key = state["outbox"], self.memory.record, state.get("record", "")
         if not outbox:
             return
+        checkin, number = json.loads(outbox)["id"], state["number"]
+        if not record.claim(key, number, checkin, self.terms.epsilon):
+            self.memory.overtaken(outbox, "not sent: another copy has sent this number")
+            raise Problem(COPIED, "copied")
         try:
             said = texts(self.server.call("POST", "/checkins", outbox)[1], "status")["status"]
             if said not in ("applied", "duplicate"):
@@ -915,6 +1015,10 @@ class Device:
         except Problem as problem:
             if problem.kind in KEEP_AFTER:
                 raise
+            if problem.kind == "repeated-number":
+                record.claim(key, number + 1, f"{checkin}-copy", self.terms.epsilon)
+                self.memory.overtaken(outbox, f"refused, {problem.kind}")
+                raise Problem(COPIED, "copied") from problem
             said, refusal = f"refused, {problem.kind}", problem
         with self.memory.change(self.name) as state:
             if state["outbox"] == outbox:
@@ -929,6 +1033,8 @@ class Device:
                 self.server.call("DELETE", "/devices/me")
         except Problem as problem:
             print(visible(f"The server was not told: {problem}"), file=sys.stderr)
+        with suppress(OSError, sqlite3.Error):  # a damaged record keeps nobody from leaving
+            self.memory.record.end(self.memory.read(self.name).get("record", ""))
         with self.memory.change(self.name) as state:
             for key in state.keys() - {"ledger"}:
                 del state[key]
@@ -960,6 +1066,9 @@ def main() -> int:
             naked = args.accept_no_privacy
             print(join(memory, args.link, args.fingerprint, args.invite, args.yes, naked))
         elif args.command == "ledger":
+            with suppress(Problem):  # without a record, or a device, the file is all there is
+                if "device" in memory.read():
+                    memory.overtaken()
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
             print(f"ε = {spent(memory):g} in all")

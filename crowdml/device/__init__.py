@@ -5,12 +5,13 @@ from crowdml.device.agreement import Agreement, Parameters
 from crowdml.device.certificate import fingerprint_of, trust_only
 from crowdml.device.device import Device
 from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms
+from crowdml.device.identity import Identity
 from crowdml.device.link import read_link
 from crowdml.device.loading import load_model
 from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import Fed, SourcePlace, features_of, feed, read_inputs, read_source
-from crowdml.device.store import DeviceStore, Identity, default_file
+from crowdml.device.store import DeviceStore, default_file
 from crowdml.device.transport import CheckedOut, HttpTransport, Transport
 from crowdml.device.waiting import Waiting
 

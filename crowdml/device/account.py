@@ -2,6 +2,9 @@
 
 It survives leaving and joining again, so that what a person loses is added up over tasks. It holds
 no sample and no name of a file: lines that were taken are known by a hash with a key of its own.
+
+It also has the record of each device: which check-in was sent under which number. A device's file
+that was copied, or restored from a backup, knows less than its record, and sends nothing.
 """
 
 import hmac
@@ -34,7 +37,15 @@ CREATE TRIGGER told_is_append_only_1 BEFORE UPDATE ON told
 CREATE TRIGGER told_is_append_only_2 BEFORE DELETE ON told
     BEGIN SELECT RAISE(ABORT, 'the account is append-only'); END;
 CREATE TABLE taken (mark BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE record (
+    device TEXT NOT NULL, number INTEGER NOT NULL, checkin TEXT NOT NULL,
+    PRIMARY KEY (device, number)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
+    BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 """
+BOOK = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
+ENTER = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
 
 
 class AccountEntry(NamedTuple):
@@ -133,19 +144,56 @@ class Account:
         return self._opened is not None or self.file.exists()
 
     def book(self, checkin: str, entry: AccountEntry) -> None:
-        """On disk before the check-in is: a crash between the two costs ε that nobody was told."""
-        row = (
-            checkin,
-            entry.server,
-            entry.task,
-            entry.followed,
-            msgspec.msgpack.encode(entry.event),
-        )
+        """Add a check-in, on disk when this returns."""
         with self._database.transaction(durable=True):
-            self._database.execute(
-                "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)",
-                row,
-            )
+            self._book(checkin, entry)
+
+    def _book(self, checkin: str, entry: AccountEntry) -> None:
+        event = msgspec.msgpack.encode(entry.event)
+        row = (checkin, entry.server, entry.task, entry.followed, event)
+        self._database.execute(BOOK, row)
+
+    # The record of each device
+
+    def begin_record(self, device: str) -> None:
+        """Begin the record of a device that joins; without a record it sends nothing."""
+        with self._database.transaction(durable=True):
+            self._database.execute(ENTER, (device, 0, ""))
+
+    def end_record(self, device: str) -> None:
+        """Remove the record of a device that leaves: a copy of its file sends nothing then."""
+        if self.exists:
+            with self._database.transaction():
+                self._database.execute("DELETE FROM record WHERE device = ?", (device,))
+
+    def newest(self, device: str) -> int | None:
+        """The number of the device's last recorded check-in; None without a record."""
+        if not self.exists:
+            return None
+        query = "SELECT max(number) FROM record WHERE device = ?"
+        number = self._database.execute(query, (device,)).fetchone()[0]
+        return None if number is None else int(number)
+
+    def claim(self, device: str, number: int, checkin: str, entry: AccountEntry) -> bool:
+        """Book a check-in under its number, on disk, before it is sent.
+
+        False if another check-in has this number: a copy of the device's file has sent it.
+        """
+        with self._database.transaction(durable=True):
+            query = "SELECT checkin FROM record WHERE device = ? AND number = ?"
+            known = self._database.execute(query, (device, number)).fetchone()
+            if known is None:
+                self._book(checkin, entry)
+                self._database.execute(ENTER, (device, number, checkin))
+        return known is None or bool(known[0] == checkin)
+
+    def recorded_after(self, device: str, number: int) -> list[tuple[str, bool, bytes]]:
+        """Check-ins with higher numbers, in order: id, whether followed, and the event."""
+        query = (
+            "SELECT checkin, followed, event FROM record JOIN told USING (checkin) "
+            "WHERE device = ? AND number > ? ORDER BY number"
+        )
+        return self._database.execute(query, (device, number)).fetchall()
 
     def take(self, mark: bytes) -> bool:
         """Whether nobody had taken this sample; from now on somebody has."""

@@ -7,8 +7,9 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy.typing as npt
 
+from crowdml.device.identity import Identity
 from crowdml.device.routines import write_checkin
-from crowdml.device.store import Identity, WrittenCheckin
+from crowdml.device.store import WrittenCheckin
 from crowdml.device.transport import CheckedOut
 from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, NotPrivate, TermsChanged, Unreachable

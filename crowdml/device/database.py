@@ -1,6 +1,7 @@
 """A SQLite file, private to its owner, that forgets what it is told to forget."""
 
 import sqlite3
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -8,8 +9,19 @@ from typing import Any
 
 from crowdml.errors import DeviceError
 
-VERSION = 5
+VERSION = 6
 """The version of the tables in every file."""
+
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""The files that SQLite keeps for one database."""
+
+REMEDIES = {
+    "full": "Make room on the disk and start again: nothing is lost.",
+    "disk I/O error": "Make room on the disk, or see to the disk, and start again.",
+    "malformed": "It is damaged: put it aside, and join again with another file.",
+    "not a database": "It is damaged: put it aside, and join again with another file.",
+}
+"""What to do, by words of SQLite's message."""
 
 
 class PrivateDatabase:
@@ -22,9 +34,11 @@ class PrivateDatabase:
 
     def __init__(self, file: Path, schema: str, kind: str) -> None:
         self.file = file
+        self._kind = kind
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch(mode=0o600)
+            _narrow(file)
             self._db = sqlite3.connect(
                 file, isolation_level=None, timeout=10.0, check_same_thread=False
             )
@@ -46,10 +60,26 @@ class PrivateDatabase:
                         self.execute(statement)
                     self.execute(f"PRAGMA user_version = {VERSION}")
         except (OSError, sqlite3.Error) as error:
-            raise DeviceError(f"cannot use the {kind} {file}: {error}.") from error
+            raise self._unusable(error) from error
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        return self._db.execute(query, values)
+        try:
+            return self._db.execute(query, values)
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+            raise
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run a statement to its end: that is when SQLite commits one outside a transaction."""
+        try:
+            return self.execute(query, values).fetchall()
+        except sqlite3.OperationalError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> DeviceError:
+        remedy = next((words for found, words in REMEDIES.items() if found in str(error)), "")
+        return DeviceError(f"cannot use the {self._kind} {self.file}: {error}. {remedy}".rstrip())
 
     @contextmanager
     def transaction(self, durable: bool = False) -> Iterator[None]:
@@ -61,7 +91,8 @@ class PrivateDatabase:
             try:
                 yield
             except BaseException:
-                self.execute("ROLLBACK")
+                if self._db.in_transaction:  # SQLite ends it by itself where the disk is full
+                    self.execute("ROLLBACK")
                 raise
             self.execute("COMMIT")
         finally:
@@ -73,7 +104,7 @@ class PrivateDatabase:
 
         While somebody reads, another process or another thread, the log stays until the next time.
         """
-        with suppress(sqlite3.OperationalError):
+        with suppress(DeviceError, sqlite3.OperationalError):
             self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
@@ -81,8 +112,16 @@ class PrivateDatabase:
 
     def remove(self) -> None:
         self._db.close()
-        for suffix in ("", "-wal", "-shm", "-journal"):
+        for suffix in SUFFIXES:
             Path(f"{self.file}{suffix}").unlink(missing_ok=True)
+
+
+def _narrow(file: Path) -> None:
+    """Let the owner alone read and write the database's files, whoever has widened them."""
+    for path in (Path(f"{file}{suffix}") for suffix in SUFFIXES):
+        with suppress(FileNotFoundError):
+            if stat.S_IMODE(path.stat().st_mode) & 0o077:
+                path.chmod(0o600)
 
 
 def _statements(script: str) -> list[str]:

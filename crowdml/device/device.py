@@ -11,10 +11,11 @@ from crowdml.device.account import Account, Trail
 from crowdml.device.current_model import CurrentModel
 from crowdml.device.enrolment import JoinOptions, Offer, enrol, joined_again, moved
 from crowdml.device.exchange import Exchange
+from crowdml.device.identity import Identity
 from crowdml.device.membership import Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
-from crowdml.device.store import DeviceStore, Identity, Position, TakenBefore, default_file
+from crowdml.device.store import DeviceStore, Position, TakenBefore, default_file
 from crowdml.device.transport import Transport
 from crowdml.device.waiting import Waiting
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
@@ -88,11 +89,10 @@ class Device:
         store = DeviceStore(path)
         try:
             known = store.identity
-            store.identity = (
-                joined_again(known, store.file, url, task, **join_options)
-                if known
-                else enrol(url, task, transport, **join_options)
-            )
+            if known:
+                store.identity = joined_again(known, store.file, url, task, **join_options)
+            else:
+                store.join(enrol(url, task, transport, **join_options))
             return cls(store, transport, chance, waiting, on_step)
         except BaseException:
             refused = created and store.identity is None

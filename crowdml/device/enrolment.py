@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
 from crowdml.device.certificate import fetch_pinned
+from crowdml.device.identity import Identity
 from crowdml.device.link import split_root
-from crowdml.device.store import Identity
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.privacy import Limits

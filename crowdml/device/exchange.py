@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from crowdml.device.membership import ALL_MADE, Membership
+from crowdml.device.membership import ALL_MADE, COPIED, Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import DeviceStore, StoreSummary, WrittenCheckin
@@ -22,6 +22,10 @@ KEEP_AFTER = {
 """Refusals after which the same bytes may still be accepted later."""
 
 LONGEST_WAIT = 3600.0
+
+
+class CopyFound(Exception):
+    """Another copy of the device's file has sent check-ins; they are in the ledger."""
 
 
 class Exchange:
@@ -69,6 +73,10 @@ class Exchange:
         except LimitReached as error:
             self._say(str(error))
             return Outcome.LIMIT
+        except CopyFound:
+            self._say(COPIED)
+            self._membership.end(COPIED)
+            return Outcome.ENDED
         except TermsChanged as error:
             self._say(str(error))
             return self._await_consent()
@@ -102,6 +110,8 @@ class Exchange:
     def _release(self) -> WrittenCheckin | None:
         """Check out w and turn the buffer into one sanitised check-in."""
         membership, agreement = self._membership, self._membership.agreement
+        if self._store.overtaken(COPIED):
+            raise CopyFound
         # Before the check-out, so that a spent budget costs no traffic.
         approval = agreement.approve(self._store.ledger, self._store.n_samples)
         token, role = membership.identity.token, agreement.role(approval.place)
@@ -125,9 +135,17 @@ class Exchange:
 
     def _send(self, checkin: WrittenCheckin) -> Outcome:
         membership = self._membership
+        if not self._store.claim(checkin):
+            self._store.answered(checkin, "not sent: another copy has sent this number")
+            self._store.overtaken(COPIED)
+            raise CopyFound
+        self._on_step("booked")
         try:
             answer = membership.transport.checkin(membership.identity.token, checkin.body)
         except Rejected as error:
+            if error.kind == "repeated-number":
+                self._store.repeated(checkin, f"refused: {error.kind}", COPIED)
+                raise CopyFound from error
             if error.kind not in KEEP_AFTER:
                 self._store.answered(checkin, f"refused: {error.kind}")
             raise

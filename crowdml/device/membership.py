@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from crowdml.device.agreement import Agreement, require_successor
 from crowdml.device.enrolment import Offer, read_terms
+from crowdml.device.identity import Identity
 from crowdml.device.notices import Notices
-from crowdml.device.store import DeviceStore, Identity
+from crowdml.device.store import DeviceStore
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.device.waiting import Waiting
 from crowdml.errors import CrowdmlError, DeviceError, TermsChanged
@@ -13,6 +14,11 @@ from crowdml.protocol import Terms
 
 LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
+COPIED = (
+    "another copy of this device has sent check-ins that this one did not know. They are in the "
+    "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send "
+    "then adds to what you have lost."
+)
 
 
 class Membership:
@@ -96,7 +102,7 @@ class Membership:
         self.refresh()
         try:
             # Not to a server that has ended this device itself, or was told before.
-            if self.identity.ended in (None, ALL_MADE):
+            if self.identity.ended in (None, ALL_MADE, COPIED):
                 self.transport.leave(self.identity.token)
         except CrowdmlError as error:
             notices.say(f"left without telling the server: {error}")

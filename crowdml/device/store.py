@@ -14,17 +14,21 @@ check-in is sent.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from crowdml.device.account import Account, AccountEntry, SampleMark
+from crowdml.device.account import Account, SampleMark
 from crowdml.device.database import PrivateDatabase
+from crowdml.device.identity import Identity
+from crowdml.device.record import Record
 from crowdml.device.schema import SCHEMA
-from crowdml.privacy import CheckinEvent, Ledger, Limits
+from crowdml.errors import DeviceError
+from crowdml.privacy import CheckinEvent, Ledger
 from crowdml.protocol import check_name, read_event
 from crowdml.types import Array
 
@@ -34,21 +38,6 @@ N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer
 SUMMARY = f"{N_SAMPLES}, EXISTS (SELECT 1 FROM outbox)"
 ADD = f"""INSERT INTO buffer (x, y, followed) SELECT ?, ?, ? WHERE {N_SAMPLES} < ?
     RETURNING {SUMMARY}"""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Who the device is, where it takes part and what it agreed to."""
-
-    url: str
-    task: str
-    device: str
-    token: str
-    terms: str
-    limits: Limits
-    certificate: str | None = None
-    insecure_http: bool = False
-    ended: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +79,7 @@ class DeviceStore:
         self.file = file
         self.account = Account(file.parent)
         self._db = PrivateDatabase(file, SCHEMA, "device file")
+        self._record = Record(self._db, self.account)
         self._version = self._external_version()
         self._charged = 0
         self._ledger = Ledger()
@@ -113,6 +103,8 @@ class DeviceStore:
                 self._db.execute(f"DELETE FROM {table}")
             self._write(identity)
         self._db.forget()
+        with suppress(DeviceError):  # an account that cannot be used keeps nobody from leaving
+            self.account.end_record(identity.record)
 
     def remove(self) -> None:
         """Remove the file; the account stays."""
@@ -120,6 +112,11 @@ class DeviceStore:
         self.account.close()
 
     # Identity
+
+    def join(self, identity: Identity) -> None:
+        """Remember a new identity, and begin its record in the account first."""
+        self.account.begin_record(identity.record)
+        self.identity = identity
 
     @property
     def identity(self) -> Identity | None:
@@ -169,8 +166,7 @@ class DeviceStore:
             return self._add(*row, self._take(position), most)
 
     def _add(self, x: bytes, y: float, followed: bool, most: int) -> StoreSummary | None:
-        # Fetched to the end: that is when SQLite commits a statement outside a transaction.
-        found = self._db.execute(ADD, (x, y, followed, most)).fetchall()
+        found = self._db.rows(ADD, (x, y, followed, most))
         return StoreSummary(*found[0]) if found else None
 
     def _take(self, position: Position) -> bool:
@@ -216,20 +212,45 @@ class DeviceStore:
             checkin = sanitize(x, y, self.ledger)
             if checkin is None:
                 return None
-            self._book(checkin, event, all(row[3] for row in rows))
             self._db.execute("INSERT INTO outbox VALUES (?, ?)", (checkin.id, checkin.body))
-            self._db.execute(
-                "INSERT INTO ledger (checkin, event) VALUES (?, ?)",
-                (checkin.id, msgspec.msgpack.encode(event)),
-            )
+            followed = all(row[3] for row in rows)
+            self._record.charge(checkin.id, followed, msgspec.msgpack.encode(event))
             self._db.execute("DELETE FROM buffer WHERE id <= ?", (rows[-1][0],))
         self._db.forget()
         return checkin
 
-    def _book(self, checkin: WrittenCheckin, event: CheckinEvent, followed: bool) -> None:
+    def claim(self, checkin: WrittenCheckin) -> bool:
+        """Whether a check-in may be sent: the account has it, on disk, and no other in its place.
+
+        The file has the check-in by now, so a crash in between only sends it later.
+        """
+        return self._record.claim(self._me, checkin.id)
+
+    def overtaken(self, why: str) -> bool:
+        """Whether the account has check-ins of this device that its file does not know.
+
+        A copy of the file has sent them. They are charged, and the device ends, in one transaction.
+        """
+        if not self._record.is_ahead(self._me):
+            return False
+        with self._db.transaction(durable=True):
+            self._record.charge_unknown(self._me)
+            self._write(replace(self._me, ended=why))
+        return True
+
+    def repeated(self, checkin: WrittenCheckin, answer: str, why: str) -> None:
+        """Charge the check-in that a copy of the file has sent under this number, and end."""
+        self._record.claim_copy(self._me, checkin.id)
+        with self._db.transaction(durable=True):
+            self._record.charge_unknown(self._me)
+            self._answer(checkin, answer)
+            self._write(replace(self._me, ended=why))
+
+    @property
+    def _me(self) -> Identity:
         identity = self.identity
         assert identity is not None, "who has joined no task has no check-ins"
-        self.account.book(checkin.id, AccountEntry(identity.url, identity.task, followed, event))
+        return identity
 
     @property
     def pending(self) -> WrittenCheckin | None:
@@ -240,8 +261,11 @@ class DeviceStore:
     def answered(self, checkin: WrittenCheckin, answer: str) -> None:
         """The server's word on a check-in: it never needs to be sent again."""
         with self._db.transaction():
-            self._db.execute("DELETE FROM outbox WHERE id = ?", (checkin.id,))
-            self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (checkin.id, answer))
+            self._answer(checkin, answer)
+
+    def _answer(self, checkin: WrittenCheckin, answer: str) -> None:
+        self._db.execute("DELETE FROM outbox WHERE id = ?", (checkin.id,))
+        self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (checkin.id, answer))
 
     @property
     def ledger(self) -> Ledger:

@@ -45,7 +45,7 @@ export class Device extends Exchange {
         if (known) return known;
         const transport = options.transport ?? new HttpTransport(url, task, options);
         const identity = await enrol(transport, url, task, options);
-        return store.update((other) => other ?? identity);
+        return store.join(identity);
       }),
     );
     // Without this a browser short of space may forget the device. It is asked, not waited for.

@@ -1,5 +1,6 @@
 /** Joining a task: read the terms, decide, pin them, get a token. */
 
+import { Chance } from "./chance.js";
 import { NotPrivate, TermsChanged, Unreachable } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { Terms, termsHash } from "./terms.js";
@@ -61,5 +62,6 @@ export async function enrol(transport, url, task, joinOptions) {
   if (![device, token].every((text) => /^[!-~]{1,200}$/.test(text))) {
     throw new Unreachable("the server gives no name and token that make sense.");
   }
-  return { url, task, device, token, terms: terms.text, limits: chosen, ended: null };
+  const record = new Chance().token();
+  return { url, task, device, token, terms: terms.text, limits: chosen, ended: null, record };
 }

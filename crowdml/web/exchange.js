@@ -21,6 +21,16 @@ const LONGEST_WAIT = 3600;
 
 const ALL_MADE = phrase("all check-ins that you agreed to are made. Thank you.");
 
+const COPIED = phrase(
+  "another copy of this device has sent check-ins that this one did not know. They are in the " +
+    "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send " +
+    "then adds to what you have lost.",
+);
+const COPY_END = { code: "copied", phrase: COPIED };
+
+/** Another copy of the device has sent check-ins; they are in the ledger. */
+class CopyFound extends Error {}
+
 export class Exchange extends Membership {
   /** Whether terms and limits have no room for another minibatch. */
   async limited() {
@@ -96,6 +106,7 @@ export class Exchange extends Membership {
   async #release() {
     const agreement = this.agreement;
     const mine = this.identity;
+    if (await this.store.overtaken(COPY_END)) throw new CopyFound();
     // Before the check-out, so that a spent budget costs no traffic.
     const approval = await this.#approve(await this.store.nSamples());
     const checkedOut = await this.transport.checkout(mine.token, approval.event.role);
@@ -133,11 +144,21 @@ export class Exchange extends Membership {
 
   /** @param {WrittenCheckin} checkin */
   async #send(checkin) {
+    if (!(await this.store.claim(checkin))) {
+      await this.store.answered(checkin, "refused: repeated-number");
+      await this.store.overtaken(COPY_END);
+      throw new CopyFound();
+    }
+    this.#step("booked");
     try {
       const { status } = await this.transport.checkin(this.identity.token, checkin.body);
       this.#step("sent");
       await this.store.answered(checkin, status);
     } catch (error) {
+      if (error instanceof Rejected && error.kind === "repeated-number") {
+        await this.store.repeated(checkin, `refused: ${error.kind}`, COPY_END);
+        throw new CopyFound();
+      }
       if (error instanceof Rejected && !KEEP_AFTER.includes(error.kind)) {
         await this.store.answered(checkin, `refused: ${error.kind}`);
         this.changed();
@@ -152,6 +173,11 @@ export class Exchange extends Membership {
   /** @param {unknown} error */
   async #failed(error) {
     if (error instanceof Rejected) return this.#refused(error);
+    if (error instanceof CopyFound) {
+      this.say(COPIED);
+      await this.end(COPY_END.code, COPY_END.phrase);
+      return Outcome.ENDED;
+    }
     if (error instanceof LimitReached) {
       this.say(error.phrase);
       return Outcome.LIMIT;

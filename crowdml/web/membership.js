@@ -129,7 +129,7 @@ export class Membership extends EventTarget {
       const { token, ended } = this.#identity;
       try {
         // Not to a server that has ended this device itself, or knows already.
-        if (!ended || ended.code === "fulfilled") await this.transport.leave(token);
+        if (!ended || ["copied", "fulfilled"].includes(ended.code)) await this.transport.leave(token);
       } catch (error) {
         if (!(error instanceof CrowdmlError)) throw error;
         this.say(phrase("left without telling the server: {why}", { why: error.phrase }));

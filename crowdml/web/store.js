@@ -5,10 +5,11 @@
  * `erase` removes the device as a whole.
  */
 
-import { CrowdmlError, DeviceError } from "./errors.js";
+import { asked, openDatabase, transact } from "./database.js";
 import { Ledger } from "./ledger.js";
+import { DeviceRecord } from "./record.js";
 
-/** @import { CheckinEvent, Identity, WrittenCheckin, Sanitize, Sent } from "./types.js" */
+/** @import { CheckinEvent, End, Identity, LedgerLine, WrittenCheckin, Sanitize, Sent } from "./types.js" */
 
 const SCHEMA = Object.entries({
   identity: {},
@@ -20,14 +21,19 @@ const SCHEMA = Object.entries({
 });
 const ALL = SCHEMA.map(([name]) => name);
 const ME = "me";
+const COPY = "copy";
 
 export class DeviceStore {
   #db;
+  #record;
   #erased = false;
+  /** What check-ins of this session were made from. It is never written to the disk. */
+  #truths = /** @type {Map<string, object>} */ (new Map());
 
-  /** @param {IDBDatabase} db */
-  constructor(db) {
+  /** @param {IDBDatabase} db @param {DeviceRecord} record */
+  constructor(db, record) {
     this.#db = db;
+    this.#record = record;
     this.name = db.name;
     // Another tab erases the device: holding on would keep its data alive.
     db.onversionchange = () => {
@@ -41,19 +47,25 @@ export class DeviceStore {
    * @param {string} task
    */
   static async open(url, task) {
-    try {
-      const request = indexedDB.open(`crowdml ${task} at ${url}`, 1);
-      request.onupgradeneeded = () => {
-        for (const [name, options] of SCHEMA) request.result.createObjectStore(name, options);
-      };
-      return new DeviceStore(await asked(request));
-    } catch (error) {
-      throw unusable(error);
-    }
+    const db = await openDatabase(`crowdml ${task} at ${url}`, 1, ({ result }) => {
+      for (const [name, options] of SCHEMA) result.createObjectStore(name, options);
+    });
+    return new DeviceStore(db, await DeviceRecord.open(db.name));
   }
 
   close() {
     this.#db.close();
+    this.#record.close();
+  }
+
+  /**
+   * Remember a new identity, unless another tab has joined, and begin its record first.
+   *
+   * @param {Identity} identity
+   */
+  async join(identity) {
+    await this.#record.begin(identity.record);
+    return this.update((other) => other ?? identity);
   }
 
   /**
@@ -61,9 +73,11 @@ export class DeviceStore {
    *
    * @param {Identity} me
    */
-  keepLedger(me) {
+  async keepLedger(me) {
     const names = /** @type {const} */ (["identity", "buffer", "outbox", "sent"]);
-    return this.#transaction(names, "readwrite", async ({ identity, buffer, outbox, sent }) => {
+    await this.#record.end(me.record ?? "");
+    this.#truths.clear();
+    await this.#transaction(names, "readwrite", async ({ identity, buffer, outbox, sent }) => {
       await Promise.all([buffer, outbox, sent].map((store) => asked(store.clear())));
       await asked(identity.put(me, ME));
     });
@@ -77,6 +91,7 @@ export class DeviceStore {
     );
     this.#db.close();
     await asked(indexedDB.deleteDatabase(this.name));
+    await this.#record.erase();
   }
 
   /** @returns {Promise<Identity | undefined>} */
@@ -147,11 +162,79 @@ export class DeviceStore {
       await Promise.all([
         asked(outbox.add(checkin)),
         asked(ledger.add({ checkin: checkin.id, event })),
-        asked(sent.add({ id: checkin.id, time: Date.now(), body: checkin.body, truth })),
+        asked(sent.add({ id: checkin.id, time: Date.now(), body: checkin.body })),
         asked(buffer.delete(IDBKeyRange.upperBound(keys.at(-1)))),
       ]);
+      this.#truths.set(checkin.id, truth);
       return checkin;
     });
+  }
+
+  /**
+   * Whether a check-in may be sent: the record has it, on disk, and no other in its place.
+   *
+   * @param {WrittenCheckin} checkin
+   */
+  async claim({ id }) {
+    return this.#record.claim((await this.#me()).record, await this.#lines(), id);
+  }
+
+  /**
+   * Whether the record has check-ins that the ledger does not: another copy of the device has sent
+   * them. They are charged, and the device ends, in one transaction.
+   *
+   * @param {End} why
+   */
+  async overtaken(why) {
+    // The record first: another tab may send a check-in between the two.
+    const known = await this.#record.known((await this.#me()).record);
+    if (known.length <= (await this.#lines()).length) return false;
+    await this.#chargeUnknown(known, why);
+    return true;
+  }
+
+  /**
+   * Charge the check-in that another copy of the device has sent under this number, and end.
+   *
+   * @type {(checkin: WrittenCheckin, answer: string, why: End) => Promise<void>}
+   */
+  async repeated(checkin, answer, why) {
+    const { record } = await this.#me();
+    const lines = await this.#lines();
+    const mine = lines.filter((line) => line.checkin === checkin.id);
+    const copies = mine.map(({ event }) => ({ checkin: `${checkin.id}-copy`, event }));
+    await this.#record.claim(record, [...lines, ...copies], checkin.id);
+    await this.#chargeUnknown(await this.#record.known(record), why, checkin.id, answer);
+  }
+
+  /** @type {(known: LedgerLine[], why: End, checkin?: string, answer?: string) => Promise<void>} */
+  #chargeUnknown(known, why, checkin, answer) {
+    const names = /** @type {const} */ (["identity", "ledger", "sent", "answers", "outbox"]);
+    return this.#transaction(names, "readwrite", async (stores) => {
+      const { identity, ledger, sent, answers, outbox } = stores;
+      const lines = await asked(ledger.getAll());
+      for (const line of known.slice(lines.length)) {
+        await asked(ledger.add({ checkin: line.checkin, event: line.event }));
+        await asked(sent.add({ id: line.checkin, time: Date.now(), body: new Uint8Array() }));
+        await asked(answers.put(COPY, line.checkin));
+      }
+      if (checkin) {
+        await asked(outbox.delete(checkin));
+        await asked(answers.put(answer, checkin));
+      }
+      const me = await asked(identity.get(ME));
+      await asked(identity.put({ ...me, ended: why }, ME));
+    });
+  }
+
+  /** @returns {Promise<Identity>} */
+  async #me() {
+    return /** @type {Identity} */ ({ record: "", ...(await this.identity()) });
+  }
+
+  /** @returns {Promise<LedgerLine[]>} */
+  #lines() {
+    return this.#transaction(["ledger"], "readonly", ({ ledger }) => asked(ledger.getAll()));
   }
 
   /** @returns {Promise<WrittenCheckin | undefined>} The checkin that still has to be answered. */
@@ -191,71 +274,20 @@ export class DeviceStore {
           asked(sent.get(checkin)),
           asked(answers.get(checkin)),
         ]);
-        return { ...record, event, answer: answer ?? "waiting" };
+        const truth = this.#truths.get(checkin) ?? null;
+        return { ...record, truth, event, answer: answer ?? "waiting" };
       });
       return Promise.all(joined);
     });
   }
 
-  /**
-   * All or nothing; "strict" is on the disk, not in a cache, when it is done.
-   *
-   * @template {string} N
-   * @template T
-   * @param {readonly N[]} names
-   * @param {IDBTransactionMode} mode
-   * @param {(stores: Record<N, IDBObjectStore>) => Promise<T>} action
-   * @returns {Promise<T>}
-   */
-  async #transaction(names, mode, action) {
-    try {
-      const transaction = this.#db.transaction(names, mode, { durability: "strict" });
-      const finished = new Promise((resolve, reject) => {
-        transaction.oncomplete = resolve;
-        transaction.onabort = () => reject(transaction.error);
-      });
-      const entries = names.map((name) => [name, transaction.objectStore(name)]);
-      const [result] = await Promise.all([
-        action(Object.fromEntries(entries)).catch((error) => {
-          abort(transaction);
-          throw error;
-        }),
-        finished,
-      ]);
-      return result;
-    } catch (error) {
-      throw error instanceof CrowdmlError ? error : unusable(error);
-    }
-  }
-}
-
-/** @param {IDBTransaction} transaction */
-function abort(transaction) {
-  try {
-    transaction.abort();
-  } catch {
-    // It has ended by itself, without a trace, because a request in it failed.
+  /** @type {<N extends string, T>(names: readonly N[], mode: IDBTransactionMode, action: (stores: Record<N, IDBObjectStore>) => Promise<T>) => Promise<T>} */
+  #transaction(names, mode, action) {
+    return transact(this.#db, names, mode, action);
   }
 }
 
 /** @param {readonly {event: CheckinEvent}[]} lines */
 function ledgerOf(lines) {
   return new Ledger(lines.map((line) => line.event));
-}
-
-/** @param {unknown} error */
-function unusable(error) {
-  return new DeviceError(
-    "cannot use the device's memory in this browser: {why}.",
-    { why: String(error) },
-    { cause: error },
-  );
-}
-
-/** @type {<T>(request: IDBRequest<T>) => Promise<T>} */
-function asked(request) {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
 }

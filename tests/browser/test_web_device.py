@@ -101,7 +101,14 @@ def test_from_joining_to_a_check_in(profile: Tabs, page: Page, server: Portal) -
         return seen;
     """)  # fmt: skip
     assert steps["outcomes"] == ["collected", "collected", "checked in", "collected"]
-    assert steps["steps"] == ["checked out", "sanitised", "stored", "sent", "acknowledged"]
+    assert steps["steps"] == [
+        "checked out",
+        "sanitised",
+        "stored",
+        "booked",
+        "sent",
+        "acknowledged",
+    ]
     assert steps["times"][3] - steps["times"][0] >= 49, "it is sent at the end of a slot"
     assert steps["changes"] >= 5
     assert look(page) == {
@@ -375,7 +382,7 @@ def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) 
     """)  # fmt: skip
     assert calls == [
         "answers.add", "buffer.add", "buffer.delete", "identity.put", "ledger.add", "outbox.add",
-        "outbox.delete", "sent.add",
+        "outbox.delete", "record.add", "sent.add",
     ]  # fmt: skip
 
 

@@ -94,9 +94,55 @@ SUBJECT = """async ([batch, cost]) => {
             const ledger = (await device.ledger()).events.length;
             return { state: await this.state(samples), samples, outbox, ledger };
         },
+        async memory(mode, action) {
+            const open = indexedDB.open(`crowdml ${this.task} at ${location.origin}`);
+            await new Promise((resolve) => (open.onsuccess = resolve));
+            const names = [...open.result.objectStoreNames];
+            const transaction = open.result.transaction(names, mode);
+            const done = new Promise((resolve) => (transaction.oncomplete = resolve));
+            for (const name of names) await action(transaction.objectStore(name), name);
+            await done;
+            open.result.close();
+        },
+        got: (request) =>
+            new Promise((resolve) => (request.onsuccess = () => resolve(request.result))),
+        async backUp() {
+            this.copy = {};
+            await this.memory("readonly", async (store, name) => {
+                const found = [await this.got(store.getAllKeys()), await this.got(store.getAll())];
+                this.copy[name] = found;
+            });
+        },
+        async restore() {
+            await this.memory("readwrite", async (store, name) => {
+                const [keys, values] = this.copy[name];
+                await this.got(store.clear());
+                for (const [i, value] of values.entries()) {
+                    await this.got(store.keyPath ? store.put(value) : store.put(value, keys[i]));
+                }
+            });
+            await this.start();
+        },
+        async loseRecord() {
+            this.device.close();
+            await this.got(indexedDB.deleteDatabase(
+                `record of crowdml ${this.task} at ${location.origin}`));
+            this.device = await web.Device.open(this.task, this.options());
+        },
+        async dieAtTheRecord(written) {
+            const { DeviceRecord } = await import("/web/record.js");
+            const { claim } = DeviceRecord.prototype;
+            DeviceRecord.prototype.claim = async function (...given) {
+                if (written) await claim.apply(this, given);
+                throw new Error("killed");
+            };
+            await this.feed(batch).catch(() => undefined);
+            DeviceRecord.prototype.claim = claim;
+        },
         async state(samples) {
             const { device } = this;
             if (device.ended?.code === "fulfilled") return "all check-ins made";
+            if (device.ended?.code === "copied") return "copied";
             if (device.ended !== null) return device.identity.ended ? "revoked" : "task finished";
             if (device.wait) return HELD[device.waitsFor];
             if (samples >= batch && (await device.limited())) return "at the limit";
@@ -160,6 +206,18 @@ class BrowserDevice:
         found = self._call("look")
         outbox = found["outbox"]
         return Seen(found["state"], found["samples"], outbox and outbox.encode(), found["ledger"])
+
+    def back_up(self) -> None:
+        self._call("backUp")
+
+    def restore(self) -> None:
+        self._call("restore")
+
+    def lose_record(self) -> None:
+        self._call("loseRecord")
+
+    def die_at_the_record(self, written: bool) -> None:
+        self._call("dieAtTheRecord", written)
 
     def again(self) -> str:
         self.scene.heard.clear()

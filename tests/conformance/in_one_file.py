@@ -7,6 +7,7 @@ process does, and how long it would have slept is known.
 import io
 import itertools
 import json
+import shutil
 import sqlite3
 import sys
 from contextlib import ExitStack, closing, redirect_stderr, redirect_stdout
@@ -32,6 +33,7 @@ class OneFileDevice:
     def __init__(self, url: str, scene: Scene, folder: Path) -> None:
         self.scene, self.url = scene, url
         self.file, self.source = folder / "device.sqlite", folder / "samples.csv"
+        self.copy = folder / "copy"
         self.slept: float | None = None
         self.took, self.rests = 0.0, list[float]()
         self.code, self.said = 0, ""
@@ -136,6 +138,7 @@ class OneFileDevice:
                 ("the task is reached", "task finished"),
                 ("the task is exhausted", "task finished"),
                 ("the task is stopped", "task finished"),
+                ("another copy of this device has sent", "copied"),
                 ("it is revoked", "revoked"),
                 ("it is unauthorized", "revoked"),
                 ("samples wait for a check-in", "collecting"),
@@ -147,6 +150,28 @@ class OneFileDevice:
         expected = 0 if found[0] in ("all check-ins made", "collecting") else 1
         assert self.code == expected
         return found[0]
+
+    def back_up(self) -> None:
+        shutil.copyfile(self.file, self.copy)
+
+    def restore(self) -> None:
+        shutil.copyfile(self.copy, self.file)
+        self.start()
+
+    def lose_record(self) -> None:
+        (self.file.parent / "crowdml.record").unlink()
+
+    def die_at_the_record(self, written: bool) -> None:
+        claim = standalone.Record.claim
+
+        def dying(record: standalone.Record, *given: Any) -> bool:
+            if written:
+                claim(record, *given)
+            raise Killed
+
+        with patch.object(standalone.Record, "claim", dying):
+            self.feed(3)
+        assert self.code == -9
 
     def again(self) -> str:
         if self.slept is not None:

@@ -1,10 +1,15 @@
 """The device of the package, in this process."""
 
-from contextlib import suppress
+import shutil
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-from crowdml.device import Device, DeviceStore, Outcome, Waiting
-from crowdml.device.membership import ALL_MADE, LEFT
+from crowdml.device import Account, Device, DeviceStore, Outcome, Waiting
+from crowdml.device.account import FILE
+from crowdml.device.membership import ALL_MADE, COPIED, LEFT
 from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene
@@ -22,6 +27,7 @@ class PythonDevice:
 
     def __init__(self, url: str, scene: Scene, folder: Path) -> None:
         self.scene, self.url, self.file = scene, url, folder / "device"
+        self.copy = folder / "copy"
         self.now = 0.0
         self._device: Device | None = None
 
@@ -91,7 +97,7 @@ class PythonDevice:
     def _state(self) -> str:
         device = self.device
         if device.ended:
-            kept = {ALL_MADE: "all check-ins made", None: "task finished"}
+            kept = {ALL_MADE: "all check-ins made", COPIED: "copied", None: "task finished"}
             return kept.get(device.identity.ended, "revoked")
         if self.waiting.seconds:
             return HELD[self.waiting.why]
@@ -99,6 +105,32 @@ class PythonDevice:
         if device.n_samples >= BATCH and room < COST:
             return "at the limit"
         return "waiting" if device.pending else "collecting"
+
+    def back_up(self) -> None:
+        with closing(sqlite3.connect(self.file)) as live, closing(sqlite3.connect(self.copy)) as to:
+            live.backup(to)
+
+    def restore(self) -> None:
+        self.device.close()
+        shutil.copyfile(self.copy, self.file)
+        self.start()
+
+    def lose_record(self) -> None:
+        self.device.close()
+        (self.file.parent / FILE).unlink()
+        self.waiting = self._waiting()
+        self._device = Device(DeviceStore(self.file), waiting=self.waiting)
+
+    def die_at_the_record(self, written: bool) -> None:
+        claim = Account.claim
+
+        def dying(account: Account, *given: Any) -> bool:
+            if written:
+                claim(account, *given)
+            raise KeyboardInterrupt
+
+        with patch.object(Account, "claim", dying), suppress(KeyboardInterrupt):
+            self.feed(BATCH)
 
     def again(self) -> str:
         self.scene.heard.clear()

@@ -42,6 +42,18 @@ class Subject(Protocol):
 
     def look(self) -> Seen: ...
 
+    def back_up(self) -> None:
+        """Keep a copy of its memory, without the record that lies outside of it."""
+
+    def restore(self) -> None:
+        """Put the copy in place of its memory, and start it again."""
+
+    def lose_record(self) -> None:
+        """Remove the record of what was sent."""
+
+    def die_at_the_record(self, written: bool) -> None:
+        """Give it a minibatch, and kill it just before or after its check-in is recorded."""
+
     def again(self) -> str:
         """When it tries again, in the words of the table; this ends the scene."""
 

@@ -78,7 +78,12 @@ def expected(device: str, row: str, before: Seen, fed: int, new: bytes | None) -
             own["samples"]
         ],
         {"kept": before.outbox, "new": new, "empty": None}[own["outbox"]],
-        {"kept": before.ledger, "charged": before.ledger + 1, "erased": 0}[own["ledger"]],
+        {
+            "kept": before.ledger,
+            "charged": before.ledger + 1,
+            "charged twice": before.ledger + 2,
+            "erased": 0,
+        }[own["ledger"]],
     )
     again = STATES[before.state]["again"] if own["again"] == "as before" else own["again"]
     return Expected(seen, own["sent"], again)

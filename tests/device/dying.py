@@ -12,6 +12,7 @@ STEPS = {
     "checked out": ("Device", "check_out"),
     "written": ("", "make_payload"),
     "stored": ("Device", "release"),
+    "booked": ("Record", "claim"),
     "sent": ("Server", "call"),
     "answered": ("Device", "deliver"),
 }

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from crowdml.device.account import Account, AccountEntry, Statement, Trail
-from crowdml.device.store import DeviceStore, Identity, WrittenCheckin
+from crowdml.device.identity import Identity
+from crowdml.device.store import DeviceStore, WrittenCheckin
 from crowdml.errors import InvalidInput
 from crowdml.privacy import (
     DirectionEvent,
@@ -81,28 +82,42 @@ def test_what_was_told_adds_up() -> None:
     assert found.epsilon_per_person == pytest.approx(4.5 + epsilon_of(0.4, 1e-6) + 4)
 
 
-def test_a_crash_costs_and_never_tells_for_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the two commits: the account has the cost, and the device no check-in."""
+def test_a_check_in_is_in_the_file_then_in_the_account_then_sent(tmp_path: Path) -> None:
+    """So a crash between two of these neither locks the device nor tells for nothing."""
 
     def sanitize(x: Array, y: Array, ledger: Ledger) -> WrittenCheckin:
         return WrittenCheckin("a", b"told")
 
     with closing(DeviceStore(tmp_path / "device")) as store:
-        store.identity = Identity("u", "steps", "ana", "token", "{}", Limits(1.0, 1.0))
+        store.join(Identity("u", "steps", "ana", "token", "{}", Limits(1.0, 1.0)))
         store.add(np.zeros(2), 0.0, most=9)
-        book = store.account.book
+        checkin = store.release(1, NOISE, sanitize)
+        assert checkin is not None
+        assert (store.pending, store.ledger.events) == (checkin, (NOISE,))
+        assert not store.account.statement.entries
+        assert not store.overtaken("copied"), "the file may know more than the record"
+        for _ in range(2):
+            assert store.claim(checkin)
+            assert store.account.statement.entries == (AccountEntry("u", "steps", False, NOISE),)
 
-        def crash(checkin: str, told: AccountEntry) -> None:
-            book(checkin, told)
-            raise KeyboardInterrupt
 
-        monkeypatch.setattr(store.account, "book", crash)
-        with pytest.raises(KeyboardInterrupt):
-            store.release(1, NOISE, sanitize)
-        assert (store.pending, store.n_samples, store.ledger.events) == (None, 1, ())
-        assert len(store.account.statement.entries) == 1
+def test_one_number_is_for_one_check_in(account: Account) -> None:
+    """Two copies that wrote at the same time: the second one is not sent."""
+    entry = AccountEntry("u", "steps", True, NOISE)
+    account.begin_record("ana")
+    assert account.newest("ana") == 0
+    assert account.newest("eve") is None
+    assert account.claim("ana", 1, "a", entry)
+    assert not account.claim("ana", 1, "b", entry)
+    assert account.claim("ana", 1, "a", entry)
+    assert len(account.statement.entries) == 1
+    with (
+        closing(sqlite3.connect(account.file)) as database,
+        pytest.raises(sqlite3.IntegrityError, match="append-only"),
+    ):
+        database.execute("UPDATE record SET number = 2")
+    account.end_record("ana")
+    assert account.newest("ana") is None
 
 
 @pytest.mark.parametrize("tag", [{}, {"type": "unheard-of"}])

@@ -551,7 +551,7 @@ def test_steps_come_in_order(file: Path, transport: MemoryTransport) -> None:
     steps: list[str] = []
     with join(file, transport, on_step=steps.append) as device:
         fill(device, 3)
-    assert steps == ["checked out", "sanitised", "stored", "sent", "acknowledged"]
+    assert steps == ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
 
 
 def test_what_leaves_is_the_message_and_nothing_else(

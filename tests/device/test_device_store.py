@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from crowdml.device.database import VERSION
-from crowdml.device.store import DeviceStore, Identity, Position, WrittenCheckin
+from crowdml.device.identity import Identity
+from crowdml.device.store import DeviceStore, Position, WrittenCheckin
 from crowdml.errors import DeviceError, InvalidInput, LimitReached
 from crowdml.privacy import (
     CheckinEvent,

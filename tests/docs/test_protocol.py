@@ -48,6 +48,7 @@ WORDS = {
     "kept as long as the server says": "tries again after `retry_after` seconds, at most an hour",
     "kept for the pause": "tries again later",
     "dropped": "goes on with the next minibatch, after a while",
+    "dropped as a copy": "charges the other check-in and stops",
     "dropped for other terms": "sends nothing until the participant agrees",
     "dropped as one too many": "stops for good",
     "dropped at the task's end": "stops until it is started again",

@@ -43,7 +43,7 @@ from tests.servers import create
 RUNS = int(os.environ.get("RUNS", "15"))
 BATCH = 3
 DEVICES = 2
-STEPS = ["checked out", "sanitised", "stored", "sent", "acknowledged"]
+STEPS = ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
 FAULTS = ["drop the request", "drop the answer", "double it", "delay it"]
 
 T = TypeVar("T", bound=msgspec.Struct)

@@ -1,4 +1,4 @@
-/** What was sent: every check-in, byte for byte, beside the truth that stayed here. */
+/** What was sent: every check-in, byte for byte, beside the truth while the session lasts. */
 
 import { eventKindOf } from "../index.js";
 import { any, count, make, number, put, row } from "./elements.js";
@@ -11,6 +11,7 @@ const ANSWERS = /** @type {Record<string, string>} */ ({
   applied: say("applied"),
   duplicate: say("applied (sent twice, counted once)"),
   waiting: say("waits to be sent"),
+  copy: say("sent by another copy of this device"),
 });
 
 export class SentList {
@@ -53,15 +54,24 @@ export class SentList {
   /** @param {Sent} sent */
   #contents({ event, body, truth }) {
     const text = new TextDecoder().decode(body);
+    if (!text) {
+      const why = say("Another copy of this device has sent it: what it was is not known here.");
+      return [make("p", why)];
+    }
+    const pre = make("pre", text);
+    pre.tabIndex = 0;
+    const whole = [make("h4", say("The whole message, as it was sent")), pre];
+    if (!truth) {
+      const why = say("What it was made from is not kept: it was here only while that page was open.");
+      return [make("p", why), ...whole];
+    }
     const { labels } = this.#device.terms.target;
     const { rows, chance } = eventKindOf(event).shown(JSON.parse(text), truth, labels);
     const head = make("tr", make("td"), make("th", say("true")), make("th", say("sent")));
     const table = make("table", make("caption", say("What stayed here, and what was sent instead")));
     table.append(make("thead", head), make("tbody", ...rows.map(([what, ...cells]) => row(cell(what), ...cells.map(cell)))));
-    const pre = make("pre", text);
-    pre.tabIndex = 0;
     const likely = chance ? [make("p", chanceOf(chance))] : [];
-    return [table, ...likely, make("h4", say("The whole message, as it was sent")), pre];
+    return [table, ...likely, ...whole];
   }
 }
 

@@ -28,12 +28,20 @@ export interface Identity extends Agreed {
   task: string;
   token: string;
   ended: End | null;
+  /** A random name, known to this browser alone, for what the device has sent: see `record.js`. */
+  record: string;
 }
 
 /** A sanitised check-in that waits to be sent, with the exact bytes of its body. */
 export interface WrittenCheckin {
   readonly id: string;
   readonly body: Uint8Array<ArrayBuffer>;
+}
+
+/** A check-in of the ledger. */
+export interface LedgerLine {
+  readonly checkin: string;
+  readonly event: CheckinEvent;
 }
 
 /** A check-in that the ledger has approved, made once and spent exactly as it is. */
@@ -76,10 +84,10 @@ export interface Sent {
   /** When it was written, in milliseconds since 1970. */
   time: number;
   event: CheckinEvent;
-  /** What was sent, byte for byte. */
+  /** What was sent, byte for byte; nothing if another copy of the device has sent it. */
   body: Uint8Array<ArrayBuffer>;
-  /** What is hidden. It never leaves the device. */
-  truth: object;
-  /** `waiting`, `applied`, `duplicate` or `refused: KIND`. */
+  /** What is hidden, while the session lasts in which it was sent. It never leaves the device. */
+  truth: object | null;
+  /** `waiting`, `applied`, `duplicate`, `copy` or `refused: KIND`. */
   answer: string;
 }

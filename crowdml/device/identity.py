@@ -1,0 +1,26 @@
+"""Who a device is."""
+
+import secrets
+from dataclasses import dataclass, field
+
+from crowdml.privacy import Limits
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the device is, where it takes part and what it agreed to.
+
+    Args:
+        record: A random name, known to this machine alone, for the device's record in the account.
+    """
+
+    url: str
+    task: str
+    device: str
+    token: str
+    terms: str
+    limits: Limits
+    certificate: str | None = None
+    insecure_http: bool = False
+    ended: str | None = None
+    record: str = field(default_factory=lambda: secrets.token_hex(16))
