@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from crowdml.bench.server import session_cpu_seconds
-from tests.cli.command import Command, Here
+from crowdml.bench.server import MECHANISMS, session_cpu_seconds
+from tests.cli.command import Here
 from tests.postgres import running_postgres
 
 
-def test_device(tmp_path: Path) -> None:
-    figures = Command(tmp_path)("bench", "device", "--json").json()
+@pytest.fixture
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(tmp_path, capsys=capsys)
+
+
+def test_device(here: Here) -> None:
+    figures = here("bench", "device", "--json").json()
     assert set(figures) >= {"cpu_ms", "bytes", "import_s", "rss_mb"}
     for name, value in figures.items():
         assert math.isfinite(value), name
@@ -35,50 +40,52 @@ LISTENED = {
 SHORT = ("bench", "server", "--json", "--seconds", 0.3, "--clients", 8, "--listeners", 0)
 
 
-def _check(both: dict[str, dict[str, float]], more: set[str] | None = None) -> None:
-    """Every figure of both mechanisms is there, and one that there can be."""
-    assert set(both) == {"direction", "laplace"}
-    for figures in both.values():
-        assert set(figures) == SERVER | (more or set())
-        for name, value in figures.items():
-            assert math.isfinite(value), name
-            assert value > 0 or name.startswith("generator_queued"), name
-        assert figures["generator_cpu"] < 1.1, "one process has one core at most"
+def _check(figures: dict[str, float], more: set[str] | None = None) -> None:
+    """Every figure of a mechanism is there, and one that there can be."""
+    assert set(figures) == SERVER | (more or set())
+    for name, value in figures.items():
+        assert math.isfinite(value), name
+        assert value > 0 or name.startswith("generator_queued"), name
+    assert figures["generator_cpu"] < 1.1, "one process has one core at most"
 
 
-def test_server_with_tls_check_outs_and_listeners(tmp_path: Path) -> None:
+def test_server_with_tls_check_outs_and_listeners(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each listener has an event a second, and one that the load begins with."""
+    monkeypatch.setattr("crowdml.bench.server.MECHANISMS", ["direction"])
     options = ("--tls", "--checkouts", 0.5, "--generators", 2, "--seconds", 1)
-    both = Command(tmp_path)(*SHORT[:-1], 20, *options).json()
-    _check(both, LISTENED | {"checkouts_per_s", "checkout_p50_ms", "checkout_p99_ms"})
-    for figures in both.values():
-        asked, told = figures["checkouts_per_s"], figures["checkins_per_s"]
-        assert figures["ratio"] == pytest.approx((asked + told) / figures["empty_per_s"])
-        assert 1 / 20 < asked / told < 20, "one is as likely as the other"
-        assert figures["listeners"] == 20
-        assert 0 < figures["events_per_s"] < 200, "not one for each check-in"
+    (figures,) = here(*SHORT[:-1], 20, *options).json().values()
+    _check(figures, LISTENED | {"checkouts_per_s", "checkout_p50_ms", "checkout_p99_ms"})
+    asked, told = figures["checkouts_per_s"], figures["checkins_per_s"]
+    assert figures["ratio"] == pytest.approx((asked + told) / figures["empty_per_s"])
+    assert 1 / 20 < asked / told < 20, "one is as likely as the other"
+    assert figures["listeners"] == 20
+    assert 0 < figures["events_per_s"] < 200, "not one for each check-in"
 
 
-def test_server_with_several_workers(tmp_path: Path) -> None:
+def test_server_with_several_workers(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MECHANISMS == ("direction", "laplace")
+    monkeypatch.setattr("crowdml.bench.server.MECHANISMS", ["laplace"])
     with running_postgres() as postgres:
         database = ("--database", postgres.make("bench"))
-        ran = Command(tmp_path)(*SHORT, *database, "--workers", "1,2")
-        again = Command(tmp_path)(*SHORT, *database)
-    settings = ran.json()["settings"]
-    assert [setting.pop("workers") for setting in settings] == [1, 2]
-    for workers, both in enumerate(settings, start=1):
-        _check(both)
-        for figures in both.values():
-            assert (figures["clients"], figures["workers"]) == (8, workers)
-            assert figures["p50_ms"] <= figures["p99_ms"]
-            rates = figures["checkins_per_s"], figures["empty_per_s"]
-            assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
+        ran = here(*SHORT, *database, "--workers", "1,2")
+        again = here(*SHORT, *database)
+    one, two = ran.json()["settings"]
+    for workers, setting in ((1, one), (2, two)):
+        assert setting["workers"] == workers
+        figures = setting["laplace"]
+        _check(figures)
+        assert (figures["clients"], figures["workers"]) == (8, workers)
+        assert figures["p50_ms"] <= figures["p99_ms"]
+        rates = figures["checkins_per_s"], figures["empty_per_s"]
+        assert figures["ratio"] == pytest.approx(rates[0] / rates[1])
     assert "must be empty" in again.error()
-    assert not list(tmp_path.iterdir()), "nothing is left behind"
+    assert not list(here.folder.iterdir()), "nothing is left behind"
 
 
 def test_the_cpu_of_all_workers_counts() -> None:
-    busy = "sum(range(10**7))"
+    busy = "sum(range(4 * 10**6))"
     program = f"import os, sys; os.fork(); {busy}; os.write(1, b'done\\n'); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", program],
@@ -96,9 +103,9 @@ def test_the_cpu_of_all_workers_counts() -> None:
     assert both > 1.3 * one
 
 
-def test_portal(tmp_path: Path) -> None:
-    ran = Command(tmp_path)("bench", "portal", "--json", "--tasks", 20, "--checkins", 300)
-    figures = ran.json()
+def test_portal(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crowdml.bench.portal.REQUESTS", 10)
+    figures = here("bench", "portal", "--json", "--tasks", 20, "--checkins", 300).json()
     for page in ("list", "search", "task", "picture"):
         assert 0 < figures[f"{page}_p50_ms"] <= figures[f"{page}_p99_ms"]
         assert figures[f"{page}_ratio"] > 0
@@ -113,10 +120,8 @@ def test_portal(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_nothing_to_measure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
-    sentence = Here(tmp_path, capsys=capsys)("bench", "server", "--json", *arguments).error()
+def test_nothing_to_measure(here: Here, arguments: list[str]) -> None:
+    sentence = here("bench", "server", "--json", *arguments).error()
     assert arguments[0].strip("-") in sentence
 
 

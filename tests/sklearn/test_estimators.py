@@ -224,18 +224,23 @@ def test_a_crowd_goes_on_from_a_fitted_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "match"),
+    ("samples", "match"),
     [
-        (LogisticRegression(), "must be a fitted linear model with coef_ and intercept_"),
-        ("model.npz", "found str"),
-        (
-            LogisticRegression(max_iter=1000).fit(*TWO),
-            r"coef_ of the shape \(3, 4\).*found \(1, 4\)",
-        ),
-        (LogisticRegression(max_iter=1000).fit(IRIS[0], IRIS[1] + 1), "the classes of y"),
-        (LogisticRegression(max_iter=1000).fit(IRIS[0][:, :2], IRIS[1]), r"found \(3, 2\)"),
+        (None, "must be a fitted linear model with coef_ and intercept_"),
+        (TWO, r"coef_ of the shape \(3, 4\).*found \(1, 4\)"),
+        ((IRIS[0], IRIS[1] + 1), "the classes of y"),
+        ((IRIS[0][:, :2], IRIS[1]), r"found \(3, 2\)"),
     ],
+    ids=["not fitted", "two classes", "other classes", "other features"],
 )
-def test_a_start_must_fit(start: Any, match: str) -> None:
+def test_a_start_must_fit(samples: tuple[Array, Any] | None, match: str) -> None:
+    start = LogisticRegression(max_iter=1000)
+    if samples:
+        start.fit(*samples)
     with pytest.raises(InvalidInput, match=match):
         CrowdClassifier(start=start, bounds=(0, 8)).fit(*IRIS)
+
+
+def test_a_start_is_a_model() -> None:
+    with pytest.raises(InvalidInput, match="found str"):
+        CrowdClassifier(start="model.npz", bounds=(0, 8)).fit(*IRIS)
