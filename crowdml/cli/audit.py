@@ -15,7 +15,7 @@ from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 if TYPE_CHECKING:
-    from crowdml.checks import Finding
+    from crowdml.checks import Door, Finding
 
 
 def audit(
@@ -47,6 +47,7 @@ def audit(
         raise InvalidInput(f"epsilon must be positive and finite, found {epsilon}.")
     if trials is not None and trials < 100:
         raise InvalidInput(f"trials must be at least 100, found {trials}.")
+    doors: dict[str, Door] = {"javascript": JavaScript(), "one-file": OneFile()}
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("checking in", total=1.0)
@@ -54,7 +55,7 @@ def audit(
             mechanism,
             epsilon,
             trials,
-            {"javascript": JavaScript(), "one-file": OneFile()}.get(language),
+            doors.get(language),
             lambda share: progress.update(bar, completed=share),
         )
     if plot is not None:
