@@ -136,11 +136,11 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(
 ) -> None:
     whole = archive.read_bytes()
     home, other = url(tmp_path / "home"), url(tmp_path / "other")
-    with full_disk(largest), pytest.raises(CrowdmlError, match="^cannot (write|use) "):
+    with full_disk(largest), pytest.raises(CrowdmlError, match=r"^cannot (write|use) "):
         back_up(home, archive)
     assert archive.read_bytes() == whole
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup", "home", "other"]
-    with full_disk(largest), pytest.raises(CrowdmlError, match="^cannot (write|use) "):
+    with full_disk(largest), pytest.raises(CrowdmlError, match=r"^cannot (write|use) "):
         restore(other, archive)
     assert not (tmp_path / "other" / KEY).exists()
     assert restore(other, archive) == Contents(1, 0, 0)
