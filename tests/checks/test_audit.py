@@ -537,7 +537,7 @@ DIVISOR = (
 """Of all samples, where half of them are held out."""
 
 ONE_BIN = ("mechanisms/laws.js", "twoBins: 2,", "twoBins: 1,")
-LONG = ("features.js", "length > 1 ?", "length > 9 ?")
+LONG = ("features.js", "withoutTiny(value / length)", "withoutTiny(value)")
 UNCLIPPED = ("models/linear.js", "length > target ? target / length : 1", "target")
 COIN_OFF = ("mechanisms/choice.js", "Math.exp(epsilon)", "Math.exp(1.3 * epsilon)")
 FLOAT = (
