@@ -24,7 +24,9 @@ def write_model(model: LearntModel, format: str) -> bytes:
     about = msgspec.structs.asdict(model.about)
     match format:
         case "json":
-            numbers = {"weights": model.weights.tolist(), "intercepts": model.intercepts.tolist()}
+            # Row by row, so that other threads may run in between.
+            rows = [msgspec.Raw(msgspec.json.encode(row.tolist())) for row in model.weights]
+            numbers = {"weights": rows, "intercepts": model.intercepts.tolist()}
             return msgspec.json.encode(about | numbers)
         case "onnx":
             from crowdml.learnt.graph import onnx_model

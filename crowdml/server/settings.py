@@ -24,6 +24,7 @@ class Settings:
             address may have a quarter of it.
         most_checkins_per_device: Check-ins of one device that may arrive at once.
         most_bodies_per_address: Bodies that may arrive from one address at once.
+        most_export_bytes: Exported models that are kept in memory, so that each is made once.
         most_listeners: Event streams open at once; more are told to ask for the statistics.
         most_connections: Connections open at once; more have to wait.
         most_connections_per_address: Connections open at once from one address that is no trusted
@@ -50,6 +51,7 @@ class Settings:
     most_waiting_bytes: int = 2**28
     most_checkins_per_device: int = 2
     most_bodies_per_address: int = 64
+    most_export_bytes: int = 2**26
     most_listeners: int = 256
     most_connections: int = 4096
     most_connections_per_address: int = 512

@@ -119,7 +119,9 @@ async def join_code(request: Request) -> Response:
 
 async def card(request: Request) -> Response:
     """The model card: a file for hubs, in English."""
-    return Response(model_card(learner_of(request)), media_type="text/markdown", headers=HEADERS)
+    learner, builds = learner_of(request), request.app.state.builds
+    text = await builds.once((learner.id, "card"), lambda: model_card(learner))
+    return Response(text, media_type="text/markdown", headers=HEADERS)
 
 
 async def privacy(request: Request) -> Response:

@@ -1,13 +1,10 @@
 """The routes under /v1, as one list, and the handlers behind them."""
 
-import asyncio
 import logging
-import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TypeAlias
 
 import msgspec
 from starlette.applications import Starlette
@@ -19,35 +16,38 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from crowdml.errors import Rejected
-from crowdml.learnt import FORMATS, write_model
+from crowdml.learnt import FORMATS
 from crowdml.phrase import Phrase
 from crowdml.privacy import Role
 from crowdml.protocol import (
-    MEDIA_TYPE,
     TERMS_HEADER,
     Enrol,
     TaskList,
     openapi,
-    problem_document,
     rejected,
 )
 from crowdml.server.compression import best_coding
 from crowdml.server.http.body import decode, read_body
+from crowdml.server.http.builds import Builds, Exports
 from crowdml.server.http.checkin import CheckIn, Dispatcher, bearer_token
 from crowdml.server.http.compression import Compression
 from crowdml.server.http.event_stream import EventStream
+from crowdml.server.http.large_response import LargeResponse
 from crowdml.server.http.metrics import MEDIA_TYPE as METRICS_TYPE
 from crowdml.server.http.metrics import metrics
 from crowdml.server.http.proxies import Facing, Front
+from crowdml.server.http.refusals import ErrorPage, fail, refuse, refuse_http
 from crowdml.server.http.visitor import visitor
 from crowdml.server.http.watching import may_watch
-from crowdml.server.results import learnt_model, statistics, view
+from crowdml.server.results import statistics, view
 from crowdml.server.service import Live, Service
 from crowdml.server.settings import Settings
 
-ErrorPage: TypeAlias = Callable[[Request, Rejected], Response]
-
 SMALL_BODY = 4096
+FEW = 2**14
+"""Parameters whose check-out is made in less time than handing it to another thread takes."""
+
+BUILDS_AT_ONCE = 2
 log = logging.getLogger("crowdml.server")
 NO_FRONT = Front()
 ROLES = frozenset(role.value for role in Role)
@@ -90,7 +90,13 @@ async def check_out(request: Request) -> Response:
     coding = best_coding(request.headers.get("accept-encoding", ""))
     if coding:
         headers |= {"Content-Encoding": coding, "Vary": "Accept-Encoding"}
-    return Response(now.body(role, coding), media_type="application/json", headers=headers)
+    if now.learnt.size <= FEW or now.has_body(role, coding):
+        body = now.body(role, coding)
+    else:
+        builds: Builds = request.app.state.builds
+        key = live.learner.id, etag, coding
+        body = await builds.once(key, lambda: now.body(role, coding))
+    return LargeResponse(body, media_type="application/json", headers=headers)
 
 
 def _role(request: Request) -> Role:
@@ -137,11 +143,17 @@ async def export(request: Request) -> Response:
     if kind not in FORMATS:
         words = Phrase("format must be npz, json or onnx, found {found}.", found=f"{kind[:40]!r}")
         raise rejected("invalid-parameter", words)
-    now = learner.published
-    body = await asyncio.to_thread(lambda: write_model(learnt_model(now), kind))
-    name = f"{now.task.name}-{now.version}.{kind}"
+    # Other formats are packed already, or numbers that hardly become smaller.
+    coding = best_coding(request.headers.get("accept-encoding", "")) if kind == "json" else ""
+    exports: Exports = request.app.state.exports
+    file = await exports.file(learner, kind, coding)
+    name = f"{learner.task.name}-{file.version}.{kind}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(body, media_type=FORMATS[kind], headers=headers)
+    if kind == "json":
+        headers |= {"Vary": "Accept-Encoding"}
+    if file.coding:
+        headers |= {"Content-Encoding": file.coding}
+    return LargeResponse(file.body, media_type=FORMATS[kind], headers=headers)
 
 
 async def describe_api(request: Request) -> Response:
@@ -194,7 +206,7 @@ class Application(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         front: Front = self.state.front
-        app = Dispatcher(super().build_middleware_stack(), CHECKINS, _refuse, _fail)
+        app = Dispatcher(super().build_middleware_stack(), CHECKINS, refuse, fail)
         return Facing(app, front) if front.prefix or front.proxies else app
 
 
@@ -212,17 +224,18 @@ def create_app(
         error_page: Shows an error to a person; programs get problem documents.
         state: What the extra routes need.
     """
-    service = Service(settings)
+    service, builds = Service(settings), Builds(BUILDS_AT_ONCE)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.start()
         yield
+        builds.close()
         await service.stop()
 
     app = Application(
         routes=[*ROUTES, *extra_routes],
-        exception_handlers={Rejected: _refuse, HTTPException: _refuse_http, Exception: _fail},
+        exception_handlers={Rejected: refuse, HTTPException: refuse_http, Exception: fail},
         lifespan=lifespan,
         middleware=[Middleware(Compression)],
     )
@@ -230,52 +243,12 @@ def create_app(
     app.state.settings = settings
     app.state.service = service
     app.state.front = front
+    app.state.builds = builds
+    app.state.exports = Exports(builds, settings.most_export_bytes)
     app.state.error_page = error_page
     for name, value in (state or {}).items():
         setattr(app.state, name, value)
     return app
-
-
-async def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Rejected)
-    _service(request).counts.refusals[error.kind] += 1
-    page: ErrorPage | None = request.app.state.error_page
-    if page and _is_for_people(request):
-        return page(request, error)
-    headers = {}
-    if "retry_after" in error.extra:
-        headers["Retry-After"] = str(math.ceil(error.extra["retry_after"]))
-    if error.status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return Response(problem_document(error), error.status, headers, MEDIA_TYPE)
-
-
-async def _refuse_http(request: Request, error: Exception) -> Response:
-    """What the framework refuses by itself: unknown addresses and methods."""
-    assert isinstance(error, HTTPException)
-    kind = "method-not-allowed" if error.status_code == 405 else "not-found"
-    detail = Phrase(
-        "{method} {path} is not part of the protocol.",
-        method=request.method,
-        path=request.url.path[:200],
-    )
-    answer = await _refuse(request, rejected(kind, detail))
-    answer.headers.update(error.headers or {})
-    return answer
-
-
-async def _fail(request: Request, error: Exception) -> Response:
-    """A fault of the server itself: the log says which, the answer only that there is one."""
-    route = getattr(request.scope.get("route"), "path", "an address without a route")
-    log.error("%s %s failed", request.method, route, exc_info=error)
-    detail = Phrase("the server has a fault. Try again later.")
-    return await _refuse(request, rejected("fault", detail))
-
-
-def _is_for_people(request: Request) -> bool:
-    """A browser asks for text/html; the protocol's own addresses always answer in JSON."""
-    accepts = request.headers.get("accept", "")
-    return "text/html" in accepts and not request.url.path.startswith("/v1/")
 
 
 def _service(request: Request) -> Service:

@@ -77,6 +77,10 @@ class Published:
             self._bodies[key] = known
         return known
 
+    def has_body(self, role: Role, coding: str) -> bool:
+        """Whether `body` has nothing to make."""
+        return (role is Role.EVALUATE, coding) in self._bodies
+
     def _body(self, role: Role) -> bytes:
         exported = None
         if role is not Role.EVALUATE and self._tells_both:

@@ -64,12 +64,15 @@ class Registry:
         key = token_sha256(token)
         device = self._devices.get(key)
         if device is None:
-            device = await self._threads.in_store(lambda store: store.device(key))
-            if len(self._devices) >= MOST_DEVICES:
-                self._devices.clear()
+            devices = self._devices
+            device = await self._threads.in_reader(lambda store: store.device(key))
+            if len(devices) >= MOST_DEVICES:
+                devices.clear()
+            if device is not None:
+                # Not into a newer dictionary: this row may be from before a change.
+                devices[key] = device
         if device is None or device.task != learner.id:
             raise rejected("unauthorized", Phrase("the token is unknown to this task. Join again."))
-        self._devices[key] = device
         if device.status != "active":
             raise rejected("revoked", ENDED[device.status])
         return device
@@ -99,7 +102,7 @@ class Registry:
 
     async def leave(self, device: DeviceRow) -> None:
         await self._threads.in_store(lambda store: store.set_device_status(device.name, "left"))
-        self._devices.clear()
+        self._devices = {}
 
     def take_in(self, store: Store) -> bool:
         """Take in what other processes wrote, and say whether there was anything."""
@@ -135,4 +138,4 @@ class Registry:
             live.learner.devices = store.count_devices(live.learner.id)
         # Last and at once: other threads read it meanwhile.
         self._tasks = tasks
-        self._devices.clear()
+        self._devices = {}

@@ -22,7 +22,8 @@ from starlette.requests import Request
 
 from crowdml.protocol import Task, rejected
 from crowdml.server import Settings
-from crowdml.server.http.routes import _refuse, create_app
+from crowdml.server.http.refusals import refuse
+from crowdml.server.http.routes import create_app
 from crowdml.server.log.fold import Fold
 from tests.servers import (
     PATIENCE,
@@ -420,7 +421,7 @@ def test_whoever_comes_back_when_told_is_not_too_early(wait: float, told: str) -
     """The header has whole seconds only, so they must be rounded up."""
     request = Request({"type": "http", "app": create_app(Settings(database="sqlite://"))})
     refusal = rejected("too-frequent", "slowly", retry_after=wait)
-    response = asyncio.run(_refuse(request, refusal))
+    response = asyncio.run(refuse(request, refusal))
     assert response.headers["retry-after"] == told
 
 

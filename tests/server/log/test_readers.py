@@ -110,7 +110,7 @@ def test_readers_do_not_wait_for_writers(tmp_path: Path) -> None:
     create(portal.database, task)
     answers: list[int] = []
     with portal, portal.connected() as device, portal.connected() as reader:
-        token = enrol(device)
+        token, unseen = enrol(device), [enrol(device) for _ in range(3)]
         assert device.call("POST", f"{API}/checkins", checkin(task, 1), token).status == 200
         with closing(sqlite3.connect(portal.file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
@@ -121,7 +121,7 @@ def test_readers_do_not_wait_for_writers(tmp_path: Path) -> None:
 
             writer = threading.Thread(target=write)
             writer.start()
-            for _ in range(3):
+            for stranger in unseen:
                 for path in (
                     "/", "/tasks/activity", "/tasks/activity/spark.svg", "/tasks/activity/card.md",
                     "/tasks/activity/charts/error.csv", "/v1/tasks", API, f"{API}/stats",
@@ -129,6 +129,8 @@ def test_readers_do_not_wait_for_writers(tmp_path: Path) -> None:
                 ):  # fmt: skip
                     assert reader.get(path).status == 200, path
                 assert reader.get(f"{API}/model", token).status == 200
+                assert reader.get(f"{API}/model", stranger).status == 200
+                assert reader.get(f"{API}/model", "nobody's").status == 401
                 assert _first_event(portal)["version"] == 1
             assert not answers, "no read had to wait until the commit had failed"
             other.execute("ROLLBACK")

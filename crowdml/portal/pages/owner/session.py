@@ -134,7 +134,7 @@ async def _owner(request: Request) -> Owner | None:
     token = session_token(request)
     if not token:
         return None
-    name = await service_of(request).in_store(lambda store: store.accounts.session(token))
+    name = await service_of(request).in_reader(lambda store: store.accounts.session(token))
     if name is None:
         return None
     owner = Owner(name, csrf_token(token))

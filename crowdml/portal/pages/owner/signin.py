@@ -60,7 +60,7 @@ async def sign_in(request: Request) -> Response:
 async def _open_session(request: Request, name: str, password: str) -> str | None:
     """The same work whether the name is unknown or the password wrong."""
     service = service_of(request)
-    hashed = await service.in_store(lambda store: store.accounts.password(name))
+    hashed = await service.in_reader(lambda store: store.accounts.password(name))
     if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
         return None
     old = session_token(request)
@@ -85,7 +85,7 @@ async def sign_out(request: Request, posted: Posted) -> Response:
 
 
 async def _page(request: Request, posted: Posted, wrong: str = "", status: int = 200) -> Response:
-    names = await service_of(request).in_store(lambda store: store.accounts.names())
+    names = await service_of(request).in_reader(lambda store: store.accounts.names())
     return render(
         request,
         "owner/sign-in.html",

@@ -1,0 +1,89 @@
+"""Make large answers outside of the event loop and of the thread that writes, each of them once."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+from crowdml.learnt import write_model
+from crowdml.server.compression import compress
+from crowdml.server.http.compression import WORTH
+from crowdml.server.log import Learner
+from crowdml.server.results import learnt_model
+
+T = TypeVar("T")
+
+
+class Builds:
+    """Answers that are being made, at most `at_once` of them at a time.
+
+    Args:
+        at_once: The number of threads.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="build")
+        self._running: dict[Hashable, asyncio.Future[Any]] = {}
+
+    async def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result of `make`, or of the build with the same key that is under way."""
+        running = self._running.get(key)
+        if running is None:
+            running = asyncio.get_running_loop().run_in_executor(self._threads, make)
+            self._running[key] = running
+            running.add_done_callback(lambda _: self._running.pop(key))
+        # Somebody who leaves does not take the answer away from the others.
+        result: T = await asyncio.shield(running)
+        return result
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class ExportedFile(NamedTuple):
+    """A learnt model as a file, in a content coding if that is worth it."""
+
+    version: int
+    body: bytes
+    coding: str
+
+
+class Exports:
+    """The newest file of each task in each format and coding.
+
+    Args:
+        most_bytes: The memory for files; the one that nobody has asked for longest goes first.
+    """
+
+    def __init__(self, builds: Builds, most_bytes: int) -> None:
+        self._builds, self._most_bytes = builds, most_bytes
+        self._files: OrderedDict[Hashable, ExportedFile] = OrderedDict()
+
+    async def file(self, learner: Learner, format: str, coding: str) -> ExportedFile:
+        """The model as of now or later; `Rejected` while nothing is learnt."""
+        key, asked = (learner.id, format, coding), learner.published.version
+        file = self._files.get(key)
+        while file is None or file.version < asked:
+            # A build that began before the request may be of an older version: then once more.
+            file = await self._builds.once(key, lambda: _export(learner, format, coding))
+        self._keep(key, file)
+        return file
+
+    def _keep(self, key: Hashable, file: ExportedFile) -> None:
+        self._files[key] = file
+        self._files.move_to_end(key)
+        while len(self._files) > 1 and self._bytes > self._most_bytes:
+            self._files.popitem(last=False)
+
+    @property
+    def _bytes(self) -> int:
+        return sum(len(file.body) for file in self._files.values())
+
+
+def _export(learner: Learner, format: str, coding: str) -> ExportedFile:
+    now = learner.published
+    body = write_model(learnt_model(now), format)
+    if len(body) < WORTH:
+        coding = ""
+    return ExportedFile(now.version, compress(body, coding), coding)

@@ -1,0 +1,23 @@
+"""An answer of many megabytes, handed over in pieces."""
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+PIECE = 2**18
+"""Bytes; a piece is copied while nothing else happens, and waits until the reader took others."""
+
+
+class LargeResponse(Response):
+    """A response in pieces: each reader takes memory for a few of them, not for the whole body."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start = {
+            "type": "http.response.start",
+            "status": self.status_code,
+            "headers": self.raw_headers,
+        }
+        await send(start)
+        body, size = self.body, len(self.body)
+        for first in range(0, max(size, 1), PIECE):
+            piece, more = bytes(body[first : first + PIECE]), first + PIECE < size
+            await send({"type": "http.response.body", "body": piece, "more_body": more})
