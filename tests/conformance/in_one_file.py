@@ -23,6 +23,10 @@ from tests.conformance.table import Seen
 __all__ = ["OneFileDevice"]
 
 
+LONGEST_REST = 0.2
+"""Seconds: of the rest before a check-in is sent. Pauses between attempts are longer."""
+
+
 class Killed(BaseException):
     """As by a signal, which nothing in the program catches."""
 
@@ -48,7 +52,7 @@ class OneFileDevice:
                 opened.append(self)
 
         def sleep(seconds: float) -> None:
-            if seconds > standalone.SLOT:
+            if seconds > LONGEST_REST:
                 self.slept = seconds
                 raise Killed
             self.rests.append(seconds)

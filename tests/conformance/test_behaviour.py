@@ -178,21 +178,28 @@ def test_one_slot_and_one_list_of_refusals_for_all(page: Page) -> None:
     assert KEEP_AFTER == standalone.KEEP_AFTER == set(lists[1])
 
 
+@pytest.mark.parametrize(("steps", "slot"), [(standalone.STEPS_OF_SLOT, SLOT), (1500, 2 * SLOT)])
 @pytest.mark.parametrize("took", [0.001, 0.03, 0.12])
-def test_the_one_file_sends_at_the_end_of_a_slot(
-    perform: Perform, stage: Stage, took: float
+def test_the_one_file_sends_at_the_end_of_its_slots(
+    perform: Perform,
+    stage: Stage,
+    took: float,
+    steps: int,
+    slot: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As the other two do, which have tests of their own."""
+    monkeypatch.setattr(standalone, "STEPS_OF_SLOT", steps)
     subject = perform("standalone", stage.scene())
     assert isinstance(subject, OneFileDevice)
     subject.join()
     subject.took = took
     subject.feed(BATCH)
     (rest,) = subject.rests
-    assert (took + rest) % SLOT == pytest.approx(0, abs=1e-9) or (
+    assert (took + rest) % slot == pytest.approx(0, abs=1e-9) or (
         took + rest
-    ) % SLOT == pytest.approx(SLOT)
-    assert 0 < rest <= SLOT
+    ) % slot == pytest.approx(slot)
+    assert 0 < rest <= slot
 
 
 def test_who_keeps_the_ledger_keeps_nothing_else(perform: Perform, stage: Stage) -> None:

@@ -702,10 +702,13 @@ def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:
         assert np.linalg.norm(np.frombuffer(x), length) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("buffer", "slots"), [(30, 1), (5000, 4)])
 @pytest.mark.parametrize("took", [0.001, 0.03, 0.049])
 def test_when_it_is_sent_does_not_tell_how_long_it_took(
-    file: Path, transport: MemoryTransport, took: float
+    file: Path, took: float, buffer: int, slots: int
 ) -> None:
+    """Nor how many of the samples that a device may keep there were."""
+    transport = MemoryTransport(make_task(collection__buffer=buffer))
     now, steps = [0.0], dict[str, float]()
 
     def step(name: str) -> None:
@@ -719,7 +722,7 @@ def test_when_it_is_sent_does_not_tell_how_long_it_took(
     with join(file, transport, on_step=step, waiting=waiting) as device:
         fill(device, 3)
     assert steps["stored"] - steps["checked out"] == pytest.approx(took)
-    assert steps["sent"] - steps["checked out"] == pytest.approx(0.05)
+    assert steps["sent"] - steps["checked out"] == pytest.approx(slots * 0.05)
 
 
 # Predicting
