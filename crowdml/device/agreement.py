@@ -117,7 +117,7 @@ class Agreement:
     def accept_learnt(self, data: bytes) -> LearntModel:
         """The model that a server says it has learnt, if that was on the agreed terms."""
         try:
-            model = read_model(data, "the server's answer")
+            model = read_model(data, "the server's answer", self._largest_model)
             expected, found = self.terms.features.count, model.n_features_in_
             if found != expected:
                 raise InvalidInput(f"the server's answer must be of {expected} features: {found}.")
@@ -125,6 +125,12 @@ class Agreement:
             raise Unreachable(str(error)) from error
         self._require_terms(model.about.terms_sha256)
         return model
+
+    @property
+    def _largest_model(self) -> int:
+        """The most bytes of a model with the agreed numbers and names, as npz or as JSON."""
+        n_names = self.terms.features.count + len(self.terms.target.labels)
+        return 100_000 + 32 * self._model.size + 600 * n_names
 
     def _decoded(self, checkout: Checkout, parameters: bytes) -> Array:
         """Version 0 of a task with a start must be the start that was agreed to."""

@@ -18,6 +18,9 @@ FORMATS = {
 }
 """Each with its media type."""
 
+LARGEST_FILE = 2**26
+"""Bytes: twice what a model of the most parameters needs, with a long name for each column."""
+
 
 def write_model(model: LearntModel, format: str) -> bytes:
     """The file's bytes, in one of `FORMATS`."""
@@ -44,10 +47,18 @@ def _array(value: object) -> Any:
     return np.array(value, dtype=np.str_ if texts else None)
 
 
-def read_model(data: bytes, name: str) -> LearntModel:
-    """The model in an npz or JSON file, which errors call `name`."""
+def read_model(data: bytes, name: str, most: int = LARGEST_FILE) -> LearntModel:
+    """The model in an npz or JSON file, which errors call `name`.
+
+    Args:
+        data: What is in the file.
+        name: What errors call it.
+        most: The most bytes that it may have, once unpacked.
+    """
+    if len(data) > most:
+        raise InvalidInput(f"{name} must have at most {most:,} bytes, found {len(data):,}.")
     if data.startswith(b"PK"):
-        arrays = read_arrays(data, name)
+        arrays = read_arrays(data, name, most)
         return _model({key: array.tolist() for key, array in arrays.items()}, name)
     if data.lstrip().startswith(b"{"):
         try:

@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdml.errors import InvalidInput
 from crowdml.learnt.estimator import LearntModel
-from crowdml.learnt.file import read_model
+from crowdml.learnt.file import LARGEST_FILE, read_model
 from crowdml.models import MODELS
 from crowdml.tables import read_arrays
 from crowdml.types import Array
@@ -149,7 +149,7 @@ def read_start(data: bytes, name: str) -> Start:
     """Read a start, or a model that crowdml has exported; errors call the file `name`."""
     if not data.startswith(b"PK"):
         return start_of(read_model(data, name))
-    arrays = read_arrays(data, name)
+    arrays = read_arrays(data, name, LARGEST_FILE)
     if "format" in arrays and arrays["format"].tolist() != FORMAT:
         return start_of(read_model(data, name))
     said = {key: array.tolist() for key, array in arrays.items()}

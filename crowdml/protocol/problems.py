@@ -64,6 +64,10 @@ def problem_document(error: Rejected) -> bytes:
     return msgspec.json.encode(document)
 
 
+LARGEST_PROBLEM = 2**16
+"""Bytes of a problem document that devices read."""
+
+
 def read_problem(status: int, body: bytes) -> Rejected:
     """The error in an answer; of kind `unknown` if it is not a problem document of this protocol.
 
@@ -72,7 +76,9 @@ def read_problem(status: int, body: bytes) -> Rejected:
     not be able to show one thing in English and another in German.
     """
     try:
-        document: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
+        # What is longer is no problem of this protocol, and could be large once it is decoded.
+        read = body if len(body) <= LARGEST_PROBLEM else b"{}"
+        document: dict[str, Any] = msgspec.json.decode(read, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         document = {}
     type_ = document.pop("type", None)

@@ -12,6 +12,9 @@ const LARGEST_ANSWER = 32 * 2 ** 20;
 /** Of a longer problem only its `detail` is shown. */
 const LONGEST_PROBLEM = 4096;
 
+/** Characters: what is longer is no problem document of this protocol, and is not parsed. */
+const LARGEST_PROBLEM = 2 ** 16;
+
 const anyText = text(0, Infinity);
 const version = integer(0, Number.MAX_SAFE_INTEGER);
 const state = oneOf("running", "paused", "reached", "exhausted", "stopped");
@@ -181,7 +184,7 @@ function readProblem(status, body) {
   /** @type {any} */
   let document = {};
   try {
-    const parsed = JSON.parse(body);
+    const parsed = JSON.parse(body.length <= LARGEST_PROBLEM ? body : "{}");
     if (typeof parsed === "object" && parsed !== null) document = parsed;
   } catch {
     // A proxy in between answers in its own way.

@@ -79,6 +79,14 @@ def test_a_template_that_does_not_make_the_detail_is_ignored(
     assert not found.extra.keys() & {"template", "values"}
 
 
+def test_a_long_answer_is_no_problem_document() -> None:
+    """It is not decoded: a server could make it large."""
+    problem = {"type": "urn:crowdml:problem:revoked", "detail": "no", "more": [[]] * 30_000}
+    assert read_problem(403, json.dumps(problem | {"more": []}).encode()).kind == "revoked"
+    found = read_problem(403, json.dumps(problem).encode())
+    assert (found.kind, found.extra) == ("unknown", {})
+
+
 def test_nothing_in_a_phrase_steers_a_terminal() -> None:
     sent = rejected("fault", Phrase("found {found}.", found="\x1b[8m\n"))
     found = read_problem(500, problem_document(sent))

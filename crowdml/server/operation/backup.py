@@ -7,6 +7,7 @@ kinds of database, and one that is older than this version is migrated when it i
 
 import errno
 import os
+import shutil
 import zipfile
 import zlib
 from contextlib import closing
@@ -121,7 +122,9 @@ def _unpack(file: Path, folder: Path) -> None:
     """Known names only, each against its checksum."""
     try:
         with zipfile.ZipFile(file) as archive:
-            for name in {TABLES, *archive.namelist()} & {TABLES, CERTIFICATE, KEY}:
+            names = {TABLES, *archive.namelist()} & {TABLES, CERTIFICATE, KEY}
+            _require_room(file, folder, sum(archive.getinfo(name).file_size for name in names))
+            for name in names:
                 archive.extract(name, folder)
     except (OSError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -130,6 +133,16 @@ def _unpack(file: Path, folder: Path) -> None:
                 "Make room, or set TMPDIR to a folder that has it."
             ) from error
         raise InvalidInput(f"{file} must be a whole backup, found a fault: {error}.") from error
+
+
+def _require_room(file: Path, folder: Path, n_bytes: int) -> None:
+    """Refuse an archive that would fill the disk, before a byte of it is unpacked."""
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free // 2:  # half of it for the database that it goes into
+        raise InvalidInput(
+            f"{file} needs {2 * n_bytes:,} bytes on the disk of {folder}, found {free:,} free. "
+            "Make room, or set TMPDIR to another disk."
+        )
 
 
 def _put_certificate(source: Path, home: Path) -> None:

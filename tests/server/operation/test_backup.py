@@ -1,6 +1,7 @@
 """Backups that are whole and private, and what is refused as one."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import zipfile
@@ -86,6 +87,16 @@ def test_a_damaged_backup_is_refused(archive: Path, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="must be a whole backup"):
             restore(url(tmp_path / str(number)), archive)
         assert list((tmp_path / str(number)).iterdir()) == []
+
+
+def test_a_backup_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path) -> None:
+    """Its directory says how much it needs: here more than there is, in an archive of 300 bytes."""
+    free = shutil.disk_usage(tmp_path).free
+    with zipfile.ZipFile(tmp_path / "backup", "w") as archive:
+        archive.writestr(TABLES, b"")
+        archive.infolist()[0].file_size = free
+    with pytest.raises(InvalidInput, match=r"backup needs [\d,]+ bytes .*found [\d,]+ free"):
+        restore(url(tmp_path / "new"), tmp_path / "backup")
 
 
 def test_another_archive_is_refused(tmp_path: Path) -> None:
