@@ -301,10 +301,10 @@ def test_exact_noise_passes() -> None:
 @pytest.mark.parametrize(
     ("name", "part", "epsilon", "trials", "share"),
     [
-        ("laplace", "checkin", 3.0, 18_000, 0.65),
-        ("laplace", "heldout", 3.0, 8000, 0.7),
-        ("gaussian", "checkin", 4.0, 20_000, 0.6),
-        ("gaussian", "heldout", 20.0, 6000, 0.7),
+        ("laplace", "checkin", 3.0, 5000, 0.5),
+        ("laplace", "heldout", 3.0, 4000, 0.65),
+        ("gaussian", "checkin", 10.0, 6000, 0.6),
+        ("gaussian", "heldout", 20.0, 3000, 0.65),
     ],
 )
 def test_most_of_the_claim_is_proved_of_whole_checkins(
@@ -364,12 +364,9 @@ def test_finds_halved_noise(name: str, fault: type[Pseudo], wrong: set[str]) -> 
     assert failed(pair, 3000, Python(fault())) - {"checkin"} == wrong
 
 
-@pytest.mark.parametrize(
-    ("name", "epsilon", "part"), [("laplace", 1.0, "heldout"), ("gaussian", 10.0, "gradient")]
-)
-def test_finds_a_scale_that_is_off_by_root_two(name: str, epsilon: float, part: str) -> None:
-    for pair in noise_of(name, part, epsilon):
-        assert part in failed(pair, 12_000, Python(OffByRootTwo()))
+def test_finds_a_scale_that_is_off_by_root_two() -> None:
+    trained, _ = noise_of("laplace", "heldout", 2.0)
+    assert "heldout" in failed(trained, 4000, Python(OffByRootTwo()))
 
 
 @NOISE
