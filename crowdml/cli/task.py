@@ -139,9 +139,10 @@ def delete(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 @app.command()
 def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
-    """Go on with a task that ended at its target error, if you do not believe that error.
+    """Go on with a task that ended by itself, if you do not believe its error or its check-ins.
 
-    What was reported before counts no more; devices that stopped can be started again.
+    The target error is judged by new reports alone, and after the last check-in as many follow once
+    more; devices that stopped can be started again.
     """
     from crowdml.server.database import COMMAND_LINE
 
@@ -227,8 +228,9 @@ def _set_state(database: str, name: str, state: str) -> None:
     with open_store(database) as store:
         now = _learner(store, store.task(name)).state
         if now in ("reached", "exhausted"):
-            remedy = "`crowdml task reopen` goes on." if now == "reached" else "Create a new one."
-            raise InvalidInput(f"the task {name!r} has ended: {now}. {remedy}")
+            raise InvalidInput(
+                f"the task {name!r} has ended: {now}. `crowdml task reopen` goes on."
+            )
         store.set_task_state(name, state)
     say(f"{name} is {state}")
 

@@ -13,6 +13,7 @@ from crowdml.server.database import schema
 from crowdml.server.database.accounts import record
 from crowdml.server.database.connection import Database
 from crowdml.server.database.entry import LogEntry
+from crowdml.server.database.joins import JoinRow, Joins
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.database.shares import NEWEST
 
@@ -156,6 +157,19 @@ class Log:
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.seq.desc()).limit(NEWEST)).all()
         return [(device, at) for device, at in reversed(rows)]
+
+    def joins(self, device: int) -> list[JoinRow]:
+        """The joins within a day of devices with higher numbers than this one, in their order."""
+        return Joins(self._database).after(self._task, device)
+
+    def removed(self, devices: Collection[int]) -> set[int]:
+        """Which of these devices left, or were revoked."""
+        c = schema.devices.c
+        query = sa.select(c.number).where(
+            c.task == self._task, c.number.in_(devices), c.status != "active"
+        )
+        with self._database.reading() as connection:
+            return set(connection.execute(query).scalars())
 
     def numbers(self, seq: int) -> list[tuple[int, int, int]]:
         """Of each device with numbered check-ins up to this one: the device, its highest number and

@@ -6,19 +6,20 @@ from typing import Any, NamedTuple
 from crowdml.phrase import Phrase
 from crowdml.protocol import rejected
 
-ASK = "SELECT state, reopened, edited FROM tasks WHERE id = {}"
+ASK = "SELECT state, reopened, edited, removed FROM tasks WHERE id = {}"
 
 DELETED = "deleted"
 """The state of a task that is gone. Its row stays, so that no other task gets its number."""
 
 
 class OwnerSettings(NamedTuple):
-    """What the owner wants of a task: its state, after which check-ins it was reopened, and how
-    often its title, objective or end were edited."""
+    """What the owner wants of a task: its state, after which check-ins it was reopened, how often
+    its title, objective or end were edited, and how many devices left or were revoked."""
 
     state: str = "running"
     reopened: str = ""
     edited: int = 0
+    removed: int = 0
 
 
 def owner_settings_of(row: Sequence[Any]) -> OwnerSettings:

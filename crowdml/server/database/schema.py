@@ -21,11 +21,13 @@ tasks = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("reopened", sa.Text, nullable=False, server_default=""),
     sa.Column("edited", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("removed", sa.Integer, nullable=False, server_default="0"),
 )
 """`document` is the whole task as JSON; `state` is the owner's settings: running, paused, stopped.
 `reopened` has the numbers of the check-ins after which the owner reopened it, with blanks between
-them: every node forgets at these places of the log that the target was reached. `edited` counts
-changes of the document, so that every node knows when to read it again. Of a task that was deleted
+them: every node forgets at these places of the log that the task had ended. `edited` counts
+changes of the document, so that every node knows when to read it again. `removed` counts devices
+that left or were revoked, so that every node asks again who takes part. Of a task that was deleted
 an empty row stays, so that its number is never another's."""
 
 devices = sa.Table(
@@ -38,6 +40,26 @@ devices = sa.Table(
     sa.Column("status", sa.String(16), nullable=False),
 )
 """Numbers 0, 1, … within a task. No address, no time, nothing about the person."""
+
+joins = sa.Table(
+    "joins",
+    metadata,
+    sa.Column("task", sa.ForeignKey("tasks.id"), primary_key=True),
+    sa.Column("device", sa.Integer, primary_key=True),
+    sa.Column("network", sa.BigInteger, nullable=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+)
+"""Joins of the last day. `network` is a keyed hash, by which joins from one network can be counted;
+neither the address nor the hash is kept longer."""
+
+network_keys = sa.Table(
+    "network_keys",
+    metadata,
+    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("key", sa.LargeBinary(32), nullable=False),
+)
+"""The key of each day's hashes, by days since 1970. Whoever has it can try out all addresses, so
+it is deleted with them."""
 
 invites = sa.Table(
     "invites",

@@ -22,24 +22,60 @@ class Shares:
     ...     shares.add(device, at=0)
     >>> shares.used_up(7), shares.used_up(8)
     (True, False)
+
+    Devices that joined from one network within a day, and have sent one check-in each, count as one
+    device: whoever joins again and again has the share of one.
+
+    >>> for device in range(200, 250):
+    ...     shares.add(device, at=0, network=1)
+    >>> shares.used_up(250, network=1), shares.used_up(250, network=2)
+    (True, False)
+    >>> shares.used_up(200, network=1)
+    False
     """
 
     def __init__(self, newest: Iterable[tuple[int, int]] = ()) -> None:
         self._newest: deque[tuple[int, int]] = deque()
         self._of: Counter[int] = Counter()
+        self._network: dict[int, int] = {}
+        self._once: Counter[int] = Counter()
         for device, at in newest:
             self.add(device, at)
 
-    def add(self, device: int, at: int) -> None:
+    def add(self, device: int, at: int, network: int | None = None) -> None:
+        """Count a check-in of a device, which joined from `network` within a day, or earlier."""
         self._newest.append((device, at))
-        self._of[device] += 1
+        if network is not None and device not in self._of:
+            self._network[device] = network
+        self._change(device, 1)
         while len(self._newest) > NEWEST or self._newest[0][1] < at - LONG_AGO:
             gone, _ = self._newest.popleft()
-            self._of[gone] -= 1
-            if not self._of[gone]:
-                del self._of[gone]
+            self._change(gone, -1)
 
-    def used_up(self, device: int) -> bool:
-        """Whether it has its share: a twentieth, or twice an even one if that is more."""
+    def _change(self, device: int, by: int) -> None:
+        network = self._network.get(device)
+        if network is not None:
+            self._once[network] -= self._of[device] == 1
+        self._of[device] += by
+        if network is not None:
+            self._once[network] += self._of[device] == 1
+            if not self._once[network]:
+                del self._once[network]
+        if not self._of[device]:
+            del self._of[device]
+            self._network.pop(device, None)
+
+    def used_up(self, device: int, network: int | None = None) -> bool:
+        """Whether it has its share: a twentieth, or twice an even one if that is more.
+
+        The first check-in of a device that joined from `network` within a day needs a part of the
+        share that all such devices of that network have together.
+        """
         mine = self._of.get(device, 0)
-        return mine >= NEWEST // MOST and mine * len(self._of) >= 2 * NEWEST
+        if network is not None and not mine:
+            mine = self._once.get(network, 0)
+        return mine >= NEWEST // MOST and mine * self._parties >= 2 * NEWEST
+
+    @property
+    def _parties(self) -> int:
+        return len(self._of) - self._once.total() + len(self._once)

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from crowdml.errors import InvalidInput, InvalidTask, Mistake
+from crowdml.errors import InvalidInput, InvalidTask, Mistake, Rejected
 from crowdml.phrase import Phrase, joined
 from crowdml.protocol import EDITABLE, Task, edited, name_is_taken, rejected
 from crowdml.server.database import schema
 from crowdml.server.database.accounts import COMMAND_LINE, Accounts, record
+from crowdml.server.database.joins import Joins
 from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
 from crowdml.server.database.opening import open_database
@@ -48,6 +49,7 @@ class Store:
         self._database = open_database(url)
         self.accounts = Accounts(self._database)
         self.nodes = Nodes(self._database)
+        self.joins = Joins(self._database)
         self.wait = self._database.wait
         self.news = self._database.news
         self.news()
@@ -86,7 +88,7 @@ class Store:
     def owner_settings(self) -> dict[int, OwnerSettings]:
         """The owner's settings of every task, by its number."""
         c = schema.tasks.c
-        query = sa.select(c.id, c.state, c.reopened, c.edited).where(c.state != DELETED)
+        query = sa.select(c.id, c.state, c.reopened, c.edited, c.removed).where(c.state != DELETED)
         with self._database.reading() as connection:
             return {
                 task: OwnerSettings(*owner_settings)
@@ -95,7 +97,7 @@ class Store:
 
     def _tasks(self, which: "sa.ColumnElement[bool]") -> list[TaskRow]:
         c = schema.tasks.c
-        query = sa.select(c.id, c.document, c.terms, c.state, c.reopened, c.edited)
+        query = sa.select(c.id, c.document, c.terms, c.state, c.reopened, c.edited, c.removed)
         query = query.where(which, c.state != DELETED)
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(c.id)).all()
@@ -159,7 +161,7 @@ class Store:
                     f"only a task without check-ins can be deleted, and {name!r} has some. Stop it."
                 )
             devices = self.count_devices(task)
-            for table in (schema.devices, schema.invites, schema.snapshots):
+            for table in (schema.devices, schema.invites, schema.joins, schema.snapshots):
                 connection.execute(sa.delete(table).where(table.c.task == task))
             # No task's name has such a sign.
             gone = {"name": f"#{task}", "document": "", "terms": "", "state": DELETED}
@@ -172,8 +174,14 @@ class Store:
 
     # Devices and invites
 
-    def enrol(self, task: int, invite: str | None, invite_required: bool) -> tuple[DeviceRow, str]:
-        """A new device and its token, of which only the hash is stored."""
+    def enrol(
+        self, task: int, invite: str | None, invite_required: bool, visitor: str | None = None
+    ) -> tuple[DeviceRow, str]:
+        """A new device and its token, of which only the hash is stored.
+
+        Args:
+            visitor: The network that it joins from, of which a keyed hash is kept for a day.
+        """
         token = new_token()
         with self._database.writing() as connection:
             if invite_required:
@@ -183,8 +191,16 @@ class Store:
             device = DeviceRow(task, number, secrets.token_hex(16), "active")
             row = device._asdict() | {"token_sha256": token_sha256(token)}
             connection.execute(sa.insert(schema.devices), row)
+            if visitor is not None:
+                self.joins.note(task, number, visitor)
             self._database.notify(task)
         return device, token
+
+    def takes_invite(self, task: int, invite: str | None) -> bool:
+        """Whether a device may join with this invite."""
+        with self._database.reading() as connection:
+            found = sa.select(schema.invites.c.task).where(_matches(task, invite))
+            return connection.execute(found).first() is not None
 
     def device(self, token: bytes) -> DeviceRow | None:
         """The device with this token hash."""
@@ -205,13 +221,16 @@ class Store:
     def set_device_status(self, name: str, status: str, by: str = COMMAND_LINE) -> None:
         """A device has left, or its owner's task has revoked it; only the latter is an action."""
         c = schema.devices.c
-        query = sa.select(schema.tasks.c.name).join(schema.devices).where(c.name == name)
+        query = sa.select(schema.tasks.c.name, schema.tasks.c.id).join(schema.devices)
         with self._database.writing() as connection:
-            task = connection.execute(query).scalar()
+            task, number = connection.execute(query.where(c.name == name)).first() or (None, None)
             if task is None:
                 raise InvalidInput(f"there is no device {name!r}. `crowdml task show` lists them.")
             change = sa.update(schema.devices).where(c.name == name).values(status=status)
             connection.execute(change)
+            t = schema.tasks.c
+            more = sa.update(schema.tasks).where(t.id == number).values(removed=t.removed + 1)
+            connection.execute(more)
             if status == "revoked":
                 which = Phrase("device {name}", name=name)
                 record(connection, by, Phrase("revoked"), task, which)
@@ -254,10 +273,19 @@ def _edit(place: str, before: Any, after: Any) -> Phrase:
 
 
 def _use_invite(connection: sa.Connection, task: int, invite: str | None) -> None:
-    c = schema.invites.c
-    match = (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
-    spend = sa.update(schema.invites).where(match).values(uses_left=c.uses_left - 1)
+    left = schema.invites.c.uses_left
+    spend = sa.update(schema.invites).where(_matches(task, invite)).values(uses_left=left - 1)
     if not connection.execute(spend).rowcount:
-        found = Phrase("none" if invite is None else "one that is unknown or used up")
-        words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
-        raise rejected("invite-required", words)
+        raise invite_required(invite)
+
+
+def _matches(task: int, invite: str | None) -> "sa.ColumnElement[bool]":
+    c = schema.invites.c
+    return (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
+
+
+def invite_required(invite: str | None) -> Rejected:
+    """Reject whoever wants to join with this invite, or with none."""
+    found = Phrase("none" if invite is None else "one that is unknown or used up")
+    words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
+    return rejected("invite-required", words)

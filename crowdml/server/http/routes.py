@@ -71,7 +71,7 @@ async def enrol(request: Request) -> Response:
 
 async def leave(request: Request) -> Response:
     registry, learner = _service(request).registry, _live(request).learner
-    await registry.leave(await registry.device(learner, bearer_token(request.scope)))
+    await registry.leave(learner, await registry.device(learner, bearer_token(request.scope)))
     return Response(status_code=204)
 
 

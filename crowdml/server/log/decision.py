@@ -1,5 +1,6 @@
 """Decide which check-ins of a group may enter the log, in the order of their arrival."""
 
+from collections.abc import Set
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -13,6 +14,7 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.sent_numbers import SentNumbers
 
+GONE = rejected("revoked", Phrase("this device takes part no longer. Join again."))
 CheckinDecision: TypeAlias = CheckinAnswer | Rejected
 
 
@@ -31,6 +33,7 @@ def decide(
     sent: SentNumbers,
     arrivals: list[Arrival],
     seen: dict[CheckinMark, int],
+    removed: Set[int] = frozenset(),
 ) -> tuple[list[CheckinDecision], list[LogEntry]]:
     """Answer each arrival, and list what is to be appended, unless one of them ends the task.
 
@@ -41,6 +44,7 @@ def decide(
         frequency: Where check-ins that may be appended are counted.
         sent: The numbers that devices have in the log.
         seen: Where ids and numbers are in the log; those of this group are added.
+        removed: Devices that left or were revoked since they were authenticated.
     """
     answers: list[CheckinDecision] = []
     entries: list[LogEntry] = []
@@ -53,6 +57,7 @@ def decide(
         known = granted.get(device.number) or sent.of(device.number)
         answer = (
             _repeated(device, checkin, seen)
+            or (GONE if device.number in removed else None)
             or refusal
             or _version_problem(checkin, version, cap)
             or _number_problem(fold, device, checkin, known)

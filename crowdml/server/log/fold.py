@@ -38,6 +38,7 @@ class Fold:
         self.active = ActiveDevices()
         self.history = History()
         self._reopened: frozenset[int] = frozenset()
+        self.end = task.t_max
         self._payload_decoder = msgspec.msgpack.Decoder(self.mechanism.payload_type)
         self.terms_sha256 = terms_sha256
 
@@ -46,11 +47,11 @@ class Fold:
 
         Those that follow the end of the task are left out.
         """
-        first, t_max = self.version, self.task.t_max
+        first = self.version
         payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
         places = [Place(self.terms_sha256, entry.name, entry.number or 0) for entry in entries]
         for entry, reading in zip(entries, self.mechanism.read_all(payload, places), strict=True):
-            if self.learning.reached or self.version >= t_max:
+            if self.learning.reached or self.version >= self.end:
                 break
             self.learning = self.step(
                 self.learning, reading, entry.device, entry.samples, entry.staleness
@@ -86,7 +87,7 @@ class Fold:
         """What the log alone says; the owner may have paused or stopped the task besides."""
         if self.learning.reached:
             return State.REACHED
-        return State.EXHAUSTED if self.version >= self.task.t_max else State.RUNNING
+        return State.EXHAUSTED if self.version >= self.end else State.RUNNING
 
     @property
     def learnt(self) -> Array:
@@ -94,8 +95,15 @@ class Fold:
         return self.step.optimizer.model(self.learning.optimizer, self.w)
 
     def reopen_at(self, places: str) -> None:
-        """After these check-ins the owner did not believe that the target was reached."""
+        """After these check-ins the owner reopened the task, which had ended there.
+
+        One that had ended by T_max goes on for T_max check-ins more.
+        """
         self._reopened = frozenset(map(int, places.split()))
+        self.end = self.task.t_max
+        for place in sorted(self._reopened):
+            if place >= self.end:
+                self.end = place + self.task.t_max
         self._reopen()
 
     def _reopen(self) -> None:

@@ -2,13 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from crowdml.errors import Rejected
 from crowdml.phrase import Phrase
 from crowdml.protocol import Task, rejected
 from crowdml.server.database import Shares
 from crowdml.server.throttle import BURST, Throttle
+
+NetworkOf: TypeAlias = Callable[[int], int | None]
+"""From a device to the network that it joined from, if that was within a day."""
 
 
 class Frequency:
@@ -18,12 +22,15 @@ class Frequency:
     a device can cost one node, so that rejected check-ins count, too. In its turn, a check-in is
     held against the log, which has those that any node applied: its device may have the task's
     number of check-ins and a burst in this minute, and, unless the owner has chosen that number,
-    its share of the newest check-ins.
+    its share of the newest check-ins. Devices that joined from one network within a day have the
+    check-ins of one device in a minute together, so that whoever joins often is not faster.
 
     `enter` runs in the event loop and the rest in the store's thread; they share no counts.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, network_of: NetworkOf = lambda _: None) -> None:
+        self._network_of = network_of
+        self._from_network: Counter[int] = Counter()
         self._per_minute = task.checkins_per_minute
         self._shared = task.enrolment.checkins_per_minute is None
         self._buckets = Throttle(self._per_minute)
@@ -45,7 +52,16 @@ class Frequency:
                 n=self._per_minute,
             )
             return rejected("too-frequent", words, retry_after=60 - time.time() % 60)
-        if self._shared and self._shares.used_up(device):
+        network = self._network_of(device) if self._shared else None
+        sent = self._from_network.get(network, 0) if network and at == self._minute else 0
+        if sent >= self._per_minute + BURST:
+            words = Phrase(
+                "devices that joined from one network within a day may send {n} check-ins a minute "
+                "together, and this minute has them.",
+                n=self._per_minute,
+            )
+            return rejected("too-frequent", words, retry_after=60 - time.time() % 60)
+        if self._shared and self._shares.used_up(device, network):
             words = Phrase(
                 "this device has sent its share of the newest check-ins. Let others send some."
             )
@@ -57,10 +73,14 @@ class Frequency:
         if at != self._minute:
             self._minute = at
             self._this_minute.clear()
+            self._from_network.clear()
             self._granted.clear()
         self._this_minute[device] += 1
         if self._shared:
-            self._shares.add(device, at)
+            network = self._network_of(device)
+            self._shares.add(device, at, network)
+            if network is not None:
+                self._from_network[network] += 1
 
     def grant(self, device: int, at: int) -> None:
         """Count a check-in that is about to be appended: `commit` or `take_back` follows."""
@@ -76,13 +96,20 @@ class Frequency:
     def take_back(self, newest: Iterable[tuple[int, int]]) -> None:
         """The check-ins that were granted are not in the log, whose newest are these."""
         self._this_minute.subtract(self._granted)
+        for device in self._granted:
+            network = self._network_of(device)
+            if network is not None:
+                self._from_network[network] -= 1
         self.commit()
-        self._shares = Shares(newest if self._shared else ())
+        self._shares = Shares()
+        for device, at in newest if self._shared else ():
+            self._shares.add(device, at, self._network_of(device))
 
     def recall(self, newest: Iterable[tuple[int, int]]) -> None:
         """Forget what was counted in the log, and count its newest check-ins, the oldest first."""
         self._minute, self._shares = 0, Shares()
         self._this_minute.clear()
+        self._from_network.clear()
         self.commit()
         for device, at in newest:
             self.count(device, at)

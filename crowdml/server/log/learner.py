@@ -1,7 +1,7 @@
 """Own the fold of one task: append to its log, follow it, and publish what it says."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 import sqlalchemy as sa
 
@@ -11,6 +11,7 @@ from crowdml.server.database import NOTHING, CheckinMark, Log, LogEntry, OwnerSe
 from crowdml.server.log.decision import Arrival, CheckinDecision, closed, decide
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
+from crowdml.server.log.newcomers import Newcomers
 from crowdml.server.log.published import Published
 from crowdml.server.log.sent_numbers import SentNumbers
 from crowdml.server.log.snapshots import Snapshots
@@ -39,14 +40,18 @@ class Learner:
         self._owner_state = State(row.owner_settings.state)
         self._log = entries
         self._snapshots = Snapshots(entries, snapshot_every, keep_payloads, self._about)
-        self.frequency = Frequency(row.task)
+        self._newcomers = Newcomers(entries)
+        self.frequency = Frequency(row.task, self._newcomers.network_of)
+        self._removed = row.owner_settings.removed
         self.recover()
 
     def recover(self) -> None:
         """Rebuild the fold: the newest snapshot, then the rest of the log."""
         self._restore()
         self._fold_is_ahead = False
-        self.frequency.recall(self._log.newest(self._fold.version))
+        newest = self._log.newest(self._fold.version)
+        self._newcomers.look_up_to(max((device for device, _ in newest), default=-1))
+        self.frequency.recall(newest)
         self._catch_up(self._log.after(self._fold.version))
         self._publish()
 
@@ -91,6 +96,7 @@ class Learner:
         """Take in what other processes wrote."""
         if owner_settings is not None:
             self._apply_owner_settings(owner_settings)
+            self._removed = owner_settings.removed
         self.committed_fold()
         self._catch_up(self._log.after(self._fold.version))
         self._publish()
@@ -125,11 +131,17 @@ class Learner:
                 news = self._log.after(self._fold.version)
             self._catch_up(news)
             group += arrivals
-            answers, entries = self._decide(group, {})
+            if group:
+                self._newcomers.look_up_to(max(arrival.device.number for arrival in group))
+            removed: set[int] = set()
+            if owner_settings.removed != self._removed:
+                # Whoever knows the devices by their tokens has not heard of it yet.
+                removed = self._log.removed({arrival.device.number for arrival in group})
+            answers, entries = self._decide(group, {}, removed)
             if look or any(isinstance(answer, Rejected) for answer in answers):
                 # What is repeated gets its first answer again, not a refusal.
                 keys = [(device.number, c.id, c.number) for device, c in group]
-                answers, entries = self._decide(group, self._log.seen(keys))
+                answers, entries = self._decide(group, self._log.seen(keys), removed)
             self._log.append(entries)
             before = self._fold.version
             self._fold_is_ahead = True
@@ -142,12 +154,14 @@ class Learner:
         return answers
 
     def _decide(
-        self, arrivals: list[Arrival], seen: dict[CheckinMark, int]
+        self, arrivals: list[Arrival], seen: dict[CheckinMark, int], removed: Set[int]
     ) -> tuple[list[CheckinDecision], list[LogEntry]]:
         if self.frequency.uncommitted:
             self.frequency.take_back(self._log.newest(self._fold.version))
         state = self._state_of(self._fold)
-        return decide(self.id, self._fold, state, self.frequency, self._sent, arrivals, seen)
+        return decide(
+            self.id, self._fold, state, self.frequency, self._sent, arrivals, seen, removed
+        )
 
     def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
         """The task ended within the group: what follows the end does not belong to the log."""
@@ -171,11 +185,13 @@ class Learner:
                 return
             self._fold.apply(*entries)
             self._sent.add_all(entries)
+            self._newcomers.look_up_to(max(entry.device for entry in entries))
             for entry in entries:
                 self.frequency.count(entry.device, entry.at)
 
     def reopen(self, by: str) -> None:
-        """The owner does not believe that the target was reached: go on until it is again.
+        """The owner does not believe that the target was reached, or that the check-ins were
+        honest: go on until the target is reached again, or for as many check-ins once more.
 
         The decision has its place in the log, so that whoever folds that comes to the same.
         """
@@ -183,10 +199,10 @@ class Learner:
         with self._log.appending(self._fold.version) as (owner_settings, _):
             self._apply_owner_settings(owner_settings)
             self._catch_up(self._log.after(self._fold.version))
-            if not self._fold.learning.reached:
+            if not self._fold.state.final:
                 raise InvalidInput(
-                    f"only a task that has reached its target error can be reopened, and "
-                    f"{self.task.name} is {self._state_of(self._fold)}."
+                    f"only a task that has reached its target error, or made all its check-ins, "
+                    f"can be reopened, and {self.task.name} is {self._state_of(self._fold)}."
                 )
             self._log.reopen(self._fold.version, by)
         self.refresh(

@@ -37,6 +37,7 @@ class Published:
     errors: tuple[ErrorPoint, ...]
     minutes: Minutes
     newest: Point
+    end: int
 
     @classmethod
     def of(cls, fold: Fold, state: State) -> "Published":
@@ -56,6 +57,7 @@ class Published:
             errors=fold.history.errors,
             minutes=fold.history.minutes,
             newest=fold.point(),
+            end=fold.end,
         )
 
     # For devices
@@ -159,6 +161,6 @@ class Published:
             epsilon_per_sample=None if promise.exact else promise.epsilon_per_sample,
             epsilon_per_checkin=promise.epsilon_per_checkin,
             epsilon_per_person=promise.epsilon_per_person,
-            max_updates=self.task.t_max,
+            max_updates=self.end,
             target_error=self.task.stop.error,
         )

@@ -4,10 +4,31 @@ Views and statistics read what is published, in any thread; devices the log, in 
 """
 
 import time
+from collections import Counter
+from typing import NamedTuple
 
 from crowdml.protocol import Statistics, TaskView
 from crowdml.server.database import DeviceRow, DeviceTotals, Store
 from crowdml.server.log import Learner
+
+NEWEST_JOINS = 50
+FEW_JOINS = 10
+
+
+class CrowdedJoins(NamedTuple):
+    """Of the newest joins, most came from one network."""
+
+    joins: int
+    most: int
+
+
+def crowded_joins(store: Store, task: int) -> CrowdedJoins | None:
+    """How many of the newest joins came from one network, if those are more than half of them."""
+    rows = store.joins.newest(task, NEWEST_JOINS)
+    if len(rows) < FEW_JOINS:
+        return None
+    ((_, most),) = Counter(row.network for row in rows).most_common(1)
+    return CrowdedJoins(len(rows), most) if 2 * most > len(rows) else None
 
 
 def view(learner: Learner) -> TaskView:

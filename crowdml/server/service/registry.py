@@ -5,7 +5,7 @@ from functools import partial
 
 from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Enrolled, rejected
-from crowdml.server.database import DeviceRow, Store, token_sha256
+from crowdml.server.database import DeviceRow, Store, invite_required, token_sha256
 from crowdml.server.log import Gate, Learner
 from crowdml.server.service.live import Live, Turns
 from crowdml.server.service.threads import Threads
@@ -90,18 +90,30 @@ class Registry:
             raise rejected("terms-changed", words)
         if visitor is not None:
             self._joins_from.take(visitor)
+        invite = request.invite
+        if learner.task.enrolment.mode == "invite" and not await self._threads.in_reader(
+            lambda store: store.takes_invite(learner.id, invite)
+        ):
+            # Before the task's budget: strangers must not use up what invited people need.
+            raise invite_required(invite)
         self._joins_to.take(learner.id)
-        device, token = await self._threads.in_store(partial(self._enrol, learner, request.invite))
+        device, token = await self._threads.in_store(partial(self._enrol, learner, invite, visitor))
         return Enrolled(device.name, token)
 
-    def _enrol(self, learner: Learner, invite: str | None, store: Store) -> tuple[DeviceRow, str]:
+    def _enrol(
+        self, learner: Learner, invite: str | None, visitor: str | None, store: Store
+    ) -> tuple[DeviceRow, str]:
         invited = learner.task.enrolment.mode == "invite"
-        enrolled = store.enrol(learner.id, invite, invited)
+        enrolled = store.enrol(learner.id, invite, invited, visitor)
         learner.devices += 1
         return enrolled
 
-    async def leave(self, device: DeviceRow) -> None:
-        await self._threads.in_store(lambda store: store.set_device_status(device.name, "left"))
+    async def leave(self, learner: Learner, device: DeviceRow) -> None:
+        def leave(store: Store) -> None:
+            store.set_device_status(device.name, "left")
+            learner.refresh(store.owner_settings().get(learner.id))
+
+        await self._threads.in_store(leave)
         self._devices = {}
 
     def take_in(self, store: Store) -> bool:

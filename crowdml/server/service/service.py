@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import logging
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from crowdml.errors import Rejected
@@ -19,6 +21,9 @@ from crowdml.server.settings import Settings
 T = TypeVar("T")
 BREATH = 0.05
 """Seconds between two looks at what others wrote: under load, every turn takes it in anyway."""
+
+FORGET_SECONDS = 600
+"""Seconds from one look for joins that are older than a day to the next."""
 
 log = logging.getLogger("crowdml.server")
 
@@ -43,6 +48,7 @@ class Service:
         self.commits = Commits(
             settings.largest_batch, self.threads, self.heartbeat, self.listeners.notify
         )
+        self._forget_at = 0.0
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -103,6 +109,10 @@ class Service:
         while True:
             await asyncio.sleep(self.settings.heartbeat_seconds)
             await self.in_store(self._beat)
+            if time.monotonic() > self._forget_at:
+                self._forget_at = time.monotonic() + FORGET_SECONDS
+                with suppress(Rejected):
+                    await self.in_store(lambda store: store.joins.forget())
 
     def _beat(self, store: Store) -> None:
         self.heartbeat.beat(store, self.registry.learners())

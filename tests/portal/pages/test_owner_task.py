@@ -38,6 +38,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "other": {},
     "many": {},
     "short": {"stop__updates": 1},
+    "exhausted": {"stop__updates": 1},
+    "joined": {},
     "reached": {
         "privacy__epsilon": float("inf"),
         "stop__error": 0.9,
@@ -137,6 +139,37 @@ def test_a_task_that_stopped_in_error_is_reopened(portal: Portal, owner: Browser
     assert "The task goes on" in text_of(owner.get(reply.headers["location"]))
     assert send(owner, "reached", token, 99).status == 200
     assert log(portal, "reached")[0] == (NAME, "reopened", f"after check-in {seed + 1}")
+
+
+def test_a_task_that_made_all_its_check_ins_is_reopened(owner: Browser) -> None:
+    token = enrol(owner.wire, "exhausted")
+    assert send(owner, "exhausted", token, 1).status == 200
+    assert problem_kind(send(owner, "exhausted", token, 2)) == "task-finished"
+    page = text_of(owner.get("/owner/tasks/exhausted"))
+    assert "or not enough: it goes on for 1 check-in more." in page
+    owner.send("/owner/tasks/exhausted/state", {"state": "reopened"})
+    assert send(owner, "exhausted", token, 3).status == 200
+
+
+def test_the_owner_is_told_of_joins_from_one_network(portal: Portal, owner: Browser) -> None:
+    def crowded() -> bool:
+        return "came from one network" in text_of(owner.get("/owner/tasks/joined"))
+
+    def join(n: int, visitor: str) -> None:
+        with portal.store() as store:
+            task = store.task("joined").id
+            for _ in range(n):
+                store.enrol(task, None, False, visitor)
+
+    for n in range(9):
+        join(1, f"198.51.100.{n}")
+    assert not crowded()
+    join(11, "203.0.113.5")
+    page = text_of(owner.get("/owner/tasks/joined"))
+    assert "Of the newest 20 joins, 11 came from one network." in page
+    for n in range(3):
+        join(1, f"198.51.100.{n}")
+    assert not crowded(), "half of them is not most"
 
 
 def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
@@ -365,7 +398,7 @@ def test_the_dashboard_and_the_ended(owner: Browser) -> None:
     assert 'href="/tasks/short/join"' in page.body.decode()
     ended = owner.get("/owner/tasks/short")
     assert "The task has ended (Finished)" in text_of(ended)
-    assert b'name="state"' not in ended.body
+    assert re.findall(rb'name="state" value="(\w+)"', ended.body) == [b"reopened"]
 
 
 def test_pages_can_be_read_by_everyone(owner: Browser) -> None:

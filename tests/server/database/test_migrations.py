@@ -17,6 +17,7 @@ from crowdml.server.database import schema
 from crowdml.server.database.entry import LogEntry
 from crowdml.server.database.opening import FIRST, HEAD, open_database
 from tests.cli.command import Here
+from tests.servers import make_task
 
 EARLIER = [f"{number:04}" for number in range(1, int(FIRST))]
 """The versions before the first that this one takes over."""
@@ -91,6 +92,21 @@ def test_the_migrations_lead_to_the_schema(database: str) -> None:
     # PostgreSQL does not look for the task of each row of the log.
     trusted = ["add_fk checkins", "add_fk told"]
     assert found == (trusted if database.startswith("postgresql") else [])
+
+
+def test_a_database_of_the_first_version_is_migrated(database: str) -> None:
+    with closing(Store(database)) as store:
+        store.create_task(make_task())
+    with closing(open_database(database)) as opened, opened.writing() as connection:
+        for table in ("joins", "network_keys"):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
+        connection.exec_driver_sql("ALTER TABLE tasks DROP COLUMN removed")
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{FIRST}'")
+    test_the_migrations_lead_to_the_schema(database)
+    with closing(Store(database)) as store:
+        device, _ = store.enrol(store.task("activity").id, None, False, "203.0.113.5")
+        store.set_device_status(device.name, "left")
+        assert store.task("activity").owner_settings.removed == 1
 
 
 def test_the_log_is_in_the_order_of_its_columns() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from crowdml.learnt import LearntModel
+from crowdml.learnt import LearntModel, write_model
 from crowdml.server import Store
 from crowdml.server.http import builds as module
 from crowdml.server.http.builds import Builds, Exports
@@ -22,7 +22,7 @@ def test_an_export_is_made_once_for_a_version(
     learner = new_learner(store, task)
     first, second = arrivals(task, 2)
     learner.ingest([first])
-    write = module.write_model
+    write = write_model
 
     def write_slowly(model: LearntModel, format: str) -> bytes:
         made[format] += 1

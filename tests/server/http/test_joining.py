@@ -53,6 +53,30 @@ def test_so_many_join_from_one_address_and_to_one_task(service: Service) -> None
     asyncio.run(run())
 
 
+def test_strangers_do_not_use_up_what_invited_people_need(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path}/server.db"
+    create(database, make_task("private", enrolment__mode="invite"))
+    service = Service(Settings(database, joins_per_minute=0.001, joins_at_once=5))
+
+    async def run() -> None:
+        await service.start()
+        try:
+            learner = service.registry.live("private").learner
+            code = await service.in_store(lambda store: store.create_invite(learner.id, 1))
+            for n in range(60):
+                wrong = Enrol(terms=learner.terms_sha256, invite="guess" if n % 2 else None)
+                with pytest.raises(Rejected, match="needs a valid invite"):
+                    await service.registry.enrol(learner, wrong, f"198.51.100.{n}")
+            right = Enrol(terms=learner.terms_sha256, invite=code)
+            assert await service.registry.enrol(learner, right, "203.0.113.5")
+            with pytest.raises(Rejected, match="used up"):
+                await service.registry.enrol(learner, right, "203.0.113.6")
+        finally:
+            await service.stop()
+
+    asyncio.run(run())
+
+
 def test_a_class_may_join_together() -> None:
     assert Settings().joins_at_once >= 200
 

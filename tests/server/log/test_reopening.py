@@ -11,7 +11,7 @@ from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
 from crowdml.server.log.learner import Learner
 from tests.server.answering import miscounting
-from tests.server.learning import assert_same, changed, new_learner, reopened
+from tests.server.learning import arrivals, assert_same, changed, new_learner, reopened
 from tests.servers import make_task
 
 
@@ -81,6 +81,28 @@ def test_every_node_comes_to_the_same(store: Store, tmp_path: Path) -> None:
         connection.exec_driver_sql("DELETE FROM snapshots")
     assert_same(reopened(store, task).committed_fold(), learner.committed_fold())
     assert len(store.task(task.name).owner_settings.reopened.split()) == 2
+
+
+def test_a_task_that_made_all_its_check_ins_goes_on_for_as_many(store: Store) -> None:
+    task = make_task(stop__updates=5)
+    learner = new_learner(store, task, snapshot_every=3)
+    learner.ingest(arrivals(task, 7))
+    assert (learner.version, learner.state) == (5, State.EXHAUSTED)
+    learner.reopen("ada")
+    assert (learner.state, learner.published.statistics(0, 0.0).max_updates) == (State.RUNNING, 10)
+    other = reopened(store, task)
+    learner.ingest(arrivals(task, 3, first=7))
+    assert (learner.version, learner.state) == (8, State.RUNNING)
+    answers = other.ingest(arrivals(task, 3, first=10))
+    assert [isinstance(answer, CheckinAnswer) for answer in answers] == [True, True, False]
+    assert (other.version, other.state) == (10, State.EXHAUSTED)
+    learner.refresh()
+    learner.reopen("ada")
+    learner.ingest(arrivals(task, 1, first=13))
+    assert (learner.version, learner.state) == (11, State.RUNNING)
+    with store._database.writing() as connection:
+        connection.exec_driver_sql("DELETE FROM snapshots")
+    assert_same(reopened(store, task).committed_fold(), learner.committed_fold())
 
 
 def test_only_a_reached_task_is_reopened(store: Store) -> None:

@@ -18,6 +18,8 @@ from crowdml.protocol import State
 from crowdml.server.database import Store
 
 MOST_USES = 1_000_000
+REOPENED = (State.REACHED, State.EXHAUSTED)
+"""The ends that an owner may undo."""
 
 
 @for_owner
@@ -31,7 +33,7 @@ def _done(what: str) -> str:
         "edited": say("The changes are saved."),
         "paused": say("The task is paused: it takes no check-ins until you resume it."),
         "running": say("The task takes check-ins again."),
-        "reopened": say("The task goes on. What was reported of its error before counts no more."),
+        "reopened": say("The task goes on. Its target error is now judged by new reports alone."),
         "stopped": say("The task has ended for good. Its model stays."),
         "revoked": say("The device is excluded. What it sent before stays in the model."),
     }.get(what, "")
@@ -40,7 +42,7 @@ def _done(what: str) -> str:
 @on_post
 async def set_state(request: Request, posted: Posted) -> Response:
     learner, wanted = learner_of(request), posted.get("state", "")
-    if learner.state is State.REACHED and wanted == "reopened":
+    if learner.state in REOPENED and wanted == "reopened":
         return await _steer(request, lambda _: learner.reopen(request.state.owner.name), wanted)
     if learner.state.final:
         name = state(learner.state, learner.version)

@@ -53,11 +53,12 @@ async def task_page(
     learner, service = learner_of(request), service_of(request)
     first = whole(request.query_params.get("from", "0"), 10**12) or 0
     statistics = reports.statistics(learner)
-    devices, actions, invited = await service.in_reader(
+    devices, actions, invited, crowded = await service.in_reader(
         lambda store: (
             reports.devices(store, learner.id, first, PER_PAGE + 1),
             store.accounts.actions(learner.task.name, NEWEST),
             store.count_invites(learner.id),
+            reports.crowded_joins(store, learner.id),
         )
     )
     nothing = dict.fromkeys(("done", "wrong", "stopping", "deleting", "uses_wrong"), "")
@@ -73,6 +74,7 @@ async def task_page(
         before=max(first - PER_PAGE, 0) if first else None,
         after=devices[PER_PAGE][0].number if len(devices) > PER_PAGE else None,
         invited=invited,
+        crowded=crowded,
         actions=actions,
         exports=list(FORMATS) if learner.published.version else [],
         link=join_link(request),

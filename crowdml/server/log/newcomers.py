@@ -1,0 +1,38 @@
+"""Which devices of a task joined within a day, and which of them came from one network."""
+
+import time
+
+from crowdml.server.database import DAY, Log
+
+
+class Newcomers:
+    """The network of each device that joined within a day, as a keyed hash.
+
+    Args:
+        entries: The log of the task whose devices they are.
+    """
+
+    def __init__(self, entries: Log) -> None:
+        self._log = entries
+        self._newest = -1
+        self._of: dict[int, tuple[int, int]] = {}
+
+    def network_of(self, device: int) -> int | None:
+        """The network that a device joined from; None if it joined earlier, or on this machine."""
+        network, at = self._of.get(device, (None, 0))
+        return network if at > time.time() - DAY else None
+
+    def look_up_to(self, device: int) -> None:
+        """Make sure that the joins up to this device are known.
+
+        Devices are numbered in the order in which they joined, so this asks once for each.
+        """
+        if device <= self._newest:
+            return
+        long_ago = time.time() - DAY
+        while self._of and self._of[first := next(iter(self._of))][1] < long_ago:
+            del self._of[first]
+        for row in self._log.joins(self._newest):
+            self._of[row.device] = row.network, row.at
+            self._newest = row.device
+        self._newest = max(self._newest, device)
