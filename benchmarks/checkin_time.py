@@ -92,16 +92,15 @@ def pairs() -> Iterator[tuple[str, Side, Side]]:
     hinge = {"kind": "hinge", "regularization": 1e-310}
     yield "hinge, subnormal λw", side(up, apart(50.0), **hinge), side(down, apart(50.0), **hinge)
     real = {"kind": "ridge", "n_classes": 0}
-    yield "residual 0 or 10¹²", *(
-        side(up, [1.0] + [0.0] * (FEATURES - 1), y=y, **real) for y in (0.6, 1e12)
+    yield (
+        "residual 0 or 10¹²",
+        *(side(up, [1.0] + [0.0] * (FEATURES - 1), y=y, **real) for y in (0.6, 1e12)),
     )
     yield f"n = {BATCH} or {BUFFER}", side(up, apart(1.0)), side(up, apart(1.0), BUFFER)
 
 
 def in_python(case: Side, k: int) -> Callable[[], object]:
-    model = MODELS[case["kind"]].model(
-        FEATURES, case["n_classes"], False, tolerance=1.0, delta=1.0
-    )
+    model = MODELS[case["kind"]].model(FEATURES, case["n_classes"], False, tolerance=1.0, delta=1.0)
     door = DirectionMechanism(
         1.0, k, 3, size=model.size, n_classes=case["n_classes"],
         regularization=case["regularization"],

@@ -64,7 +64,7 @@ def watch(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Coun
     monkeypatch.setattr(standalone, "in_whole_numbers", look)
     monkeypatch.setattr(standalone, "choose", lambda order, t, epsilon: order[0])
     more = {"k": K, "t": 3, "S": 0.1, "epsilon": 1.0, "regularization": case["regularization"]}
-    samples = [
+    samples: list[standalone.Sample] = [
         (
             [Counted(value) for value in bound_features(x, case["n_features"], 2)],
             check_target(y, case["n_classes"]),
@@ -73,7 +73,7 @@ def watch(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Coun
     ]
     work.clear()
     slow.clear()
-    w = [Counted(value) for value in case["w"]]
+    w: list[float] = [Counted(value) for value in case["w"]]
     standalone.make_payload(model(case, **more), "here", w, samples, "train")
     return read, work.copy()
 

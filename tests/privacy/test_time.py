@@ -22,8 +22,7 @@ from crowdml.types import Array
 
 VECTORS = Path(next(iter(tests.vectors.__path__)))
 CASES = [
-    each["input"]
-    for each in json.loads((VECTORS / "adversaries.json").read_text(encoding="utf-8"))
+    each["input"] for each in json.loads((VECTORS / "adversaries.json").read_text(encoding="utf-8"))
 ]
 PAIRS = list(zip(CASES[::2], CASES[1::2], strict=True))
 
@@ -34,7 +33,7 @@ work = Counter[str]()
 slow = list[str]()
 
 
-class Counted(np.ndarray):  # type: ignore[type-arg]
+class Counted(np.ndarray):
     """An array that counts what is done with it and all that comes of it."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
@@ -66,7 +65,9 @@ def has_subnormals(value: Any) -> bool:
     return bool(((numbers > 0) & (numbers < np.finfo(float).tiny)).any())
 
 
-def watch(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[list[Array], Counter[str]]:
+def watch(
+    case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[Array], Counter[str]]:
     """Check a minibatch in; return what the loop over all directions read, and all the work."""
     settings = {name: case[name] for name in ("tolerance", "delta")}
     dimensions = case["n_features"], case["n_classes"], case["intercept"]
