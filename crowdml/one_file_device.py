@@ -625,11 +625,20 @@ def figure(value: float) -> str:
 # Memory and output
 
 
+def unusable(path: str, error: Exception) -> Problem:
+    """Say why a file cannot be used, and what to do."""
+    remedy = "Make room on the disk, or see to the disk, and start again: nothing is lost."
+    if "malformed" in str(error) or "not a database" in str(error) or "no such" in str(error):
+        remedy = "It is damaged: put it aside, and join again with another --file."
+    return Problem(f"cannot use {path}: {error}. {remedy}")
+
+
 def private_database(path: str) -> sqlite3.Connection:
     """Open an SQLite file that only its owner may read, whoever has widened that."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    if os.stat(path).st_mode & 0o077:
-        os.chmod(path, 0o600)
+    for file in (path, f"{path}-journal"):
+        if os.path.exists(file) and os.stat(file).st_mode & 0o077:
+            os.chmod(file, 0o600)
     db = sqlite3.connect(path, timeout=30, isolation_level=None)
     db.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
     db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
@@ -649,11 +658,14 @@ class Record:
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
-        with closing(private_database(self.path)) as db, db:
-            db.execute("BEGIN IMMEDIATE")
-            columns = "device, number, checkin, epsilon, PRIMARY KEY (device, number)"
-            db.execute(f"CREATE TABLE IF NOT EXISTS sent ({columns})")
-            yield db
+        try:
+            with closing(private_database(self.path)) as db, db:
+                db.execute("BEGIN IMMEDIATE")
+                columns = "device, number, checkin, epsilon, PRIMARY KEY (device, number)"
+                db.execute(f"CREATE TABLE IF NOT EXISTS sent ({columns})")
+                yield db
+        except sqlite3.Error as error:
+            raise unusable(self.path, error) from error
 
     def begin(self, device: str) -> None:
         """Begin the record of a device that joins; without a record it sends nothing."""
@@ -772,6 +784,7 @@ class Server:
         # Nothing was sent yet, and nothing is to a server that cannot show that certificate.
         found = hashlib.sha256(secured.sock.getpeercert(True) or b"").hexdigest()
         if self.fingerprint not in ("", found):
+            secured.close()
             other = f"the server's certificate has another fingerprint, {found}. Do not go on."
             raise Problem(other, "unknown")
         return secured
@@ -785,9 +798,13 @@ class Server:
                 connection.request(method, target, body, headers)
                 answer = connection.getresponse()
                 document = read_json(answer.read(8 * 2**20) or "null")
+        except ssl.SSLCertVerificationError as error:
+            why = (
+                f"the server's certificate is not trusted: {error.verify_message}. Ask the task's "
+            )
+            raise Problem(f"{why}owner; see --fingerprint.", "unknown") from error
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            hint = " See --fingerprint." * isinstance(error, ssl.SSLCertVerificationError)
-            raise Problem(f"no answer that makes sense: {error}.{hint}", "unknown") from error
+            raise Problem(f"no answer that makes sense: {error}.", "unknown") from error
         if answer.status in (200, 201, 204):
             return answer.headers, document
         problem = document if type(document) is dict else {}
@@ -1038,7 +1055,7 @@ class Device:
                 self.server.call("DELETE", "/devices/me")
         except Problem as problem:
             print(visible(f"The server was not told: {problem}"), file=sys.stderr)
-        with suppress(OSError, sqlite3.Error):  # a damaged record keeps nobody from leaving
+        with suppress(OSError, Problem):  # a damaged record keeps nobody from leaving
             self.memory.record.end(self.memory.read(self.name).get("record", ""))
         with self.memory.change(self.name) as state:
             for key in state.keys() - {"ledger"}:
@@ -1083,6 +1100,8 @@ def main() -> int:
     except (
         Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error, csv.Error
     ) as error:  # fmt: skip
+        if isinstance(error, sqlite3.Error):
+            error = unusable(args.file, error)
         print(visible(error) or "stopped.", file=sys.stderr)
         return 1
     return 0

@@ -136,7 +136,7 @@ class Account:
         if not self.exists:
             return Statement(())
         query = "SELECT server, task, followed, event FROM told ORDER BY seq"
-        rows = self._database.execute(query).fetchall()
+        rows = self._database.rows(query)
         return Statement(tuple(AccountEntry(a, b, bool(c), read_event(d)) for a, b, c, d in rows))
 
     @property
@@ -193,7 +193,7 @@ class Account:
             "SELECT checkin, followed, event FROM record JOIN told USING (checkin) "
             "WHERE device = ? AND number > ? ORDER BY number"
         )
-        return self._database.execute(query, (device, number)).fetchall()
+        return self._database.rows(query, (device, number))
 
     def take(self, mark: bytes) -> bool:
         """Whether nobody had taken this sample; from now on somebody has."""

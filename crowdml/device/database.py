@@ -72,9 +72,10 @@ class PrivateDatabase:
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run a statement to its end: that is when SQLite commits one outside a transaction."""
+        cursor = self.execute(query, values)
         try:
-            return self.execute(query, values).fetchall()
-        except sqlite3.OperationalError as error:
+            return cursor.fetchall()
+        except sqlite3.Error as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> DeviceError:

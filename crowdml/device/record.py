@@ -29,7 +29,7 @@ class Record:
             "SELECT seq, checkin, followed, event FROM ledger WHERE seq > ? OR checkin = ? "
             "ORDER BY seq"
         )
-        rows = self._db.execute(query, (self._newest(me), checkin)).fetchall()
+        rows = self._db.rows(query, (self._newest(me), checkin))
         return all(self._claim(me, *row) for row in rows)
 
     def _claim(self, me: Identity, number: int, checkin: str, followed: int, event: bytes) -> bool:

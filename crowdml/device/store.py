@@ -206,7 +206,7 @@ class DeviceStore:
         """
         with self._db.transaction(durable=True):
             query = "SELECT id, x, y, followed FROM buffer ORDER BY id LIMIT ?"
-            rows = self._db.execute(query, (n_samples,)).fetchall()
+            rows = self._db.rows(query, (n_samples,))
             x = np.array([np.frombuffer(row[1], dtype="<f8") for row in rows])
             y = np.array([row[2] for row in rows])
             checkin = sanitize(x, y, self.ledger)
@@ -271,7 +271,7 @@ class DeviceStore:
     def ledger(self) -> Ledger:
         """What is in the file now. Nothing in it ever changes, so only what is new is read."""
         query = "SELECT seq, event FROM ledger WHERE seq > ? ORDER BY seq"
-        rows = self._db.execute(query, (self._charged,)).fetchall()
+        rows = self._db.rows(query, (self._charged,))
         if rows:
             # Read first: what cannot be read must not count as read.
             events = tuple(read_event(event) for _, event in rows)
@@ -282,7 +282,7 @@ class DeviceStore:
     def answers(self) -> dict[str, str]:
         """What the server said to each check-in of the ledger, in order."""
         query = "SELECT checkin, answer FROM ledger LEFT JOIN answers USING (checkin) ORDER BY seq"
-        return {checkin: answer or "waiting" for checkin, answer in self._db.execute(query)}
+        return {checkin: answer or "waiting" for checkin, answer in self._db.rows(query)}
 
 
 def default_file(task: str) -> Path:

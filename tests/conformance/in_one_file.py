@@ -88,6 +88,12 @@ class OneFileDevice:
             file.writelines(f"0.1,0.2,0.3,0.4,{i % 3}\n" for i in range(n))
         self.run("run", "--source", str(self.source), "--wait", "1e9")
 
+    def run_once(self) -> None:
+        """Give it a minibatch, and do not try again."""
+        with self.source.open("a") as file:
+            file.writelines(f"0.1,0.2,0.3,0.4,{i % 3}\n" for i in range(3))
+        self.run("run", "--source", str(self.source), "--wait", "0")
+
     def wake(self) -> None:
         self.feed(0)
 

@@ -60,11 +60,16 @@ class PythonDevice:
         self.advance(36_000.0)
         self.sync()
 
+    def open(self) -> None:
+        """Open the file as a new process does."""
+        self.close()
+        self.waiting, self._device = self._waiting(), None
+        self._device = Device(DeviceStore(self.file), waiting=self.waiting)
+
     def start(self) -> None:
         self.device.close()
         if self.file.exists():
-            self.waiting = self._waiting()
-            self._device = Device(DeviceStore(self.file), waiting=self.waiting)
+            self.open()
             self.sync()
 
     def other_leaves(self) -> None:
@@ -118,8 +123,7 @@ class PythonDevice:
     def lose_record(self) -> None:
         self.device.close()
         (self.file.parent / FILE).unlink()
-        self.waiting = self._waiting()
-        self._device = Device(DeviceStore(self.file), waiting=self.waiting)
+        self.open()
 
     def die_at_the_record(self, written: bool) -> None:
         claim = Account.claim

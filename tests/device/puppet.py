@@ -1,8 +1,10 @@
 """An HTTP server whose every answer a test writes."""
 
 import http.server
+import socket
+import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
@@ -46,7 +48,29 @@ class Puppet:
 
 
 @contextmanager
-def serving(puppet: Script) -> Iterator[str]:
+def serving(puppet: Script, tls: Callable[[], ssl.SSLContext] | None = None) -> Iterator[str]:
+    """Serve a script's answers on this machine.
+
+    Args:
+        puppet: The script.
+        tls: Asked for each connection, so that a test can change the server's certificate.
+    """
+
+    class Server(http.server.ThreadingHTTPServer):
+        def get_request(self) -> tuple[socket.socket, Any]:
+            connection, address = super().get_request()
+            if tls:
+                # The handshake comes with the first byte that is read, in the request's own thread.
+                connection = tls().wrap_socket(
+                    connection, server_side=True, do_handshake_on_connect=False
+                )
+            return connection, address
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Say nothing of a device that does not trust this server."""
+            if not tls:
+                super().handle_error(request, client_address)  # type: ignore[arg-type]
+
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -68,12 +92,13 @@ def serving(puppet: Script) -> Iterator[str]:
 
         do_GET = do_POST = do_DELETE = handle_any  # noqa: N815
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        where = "https://localhost" if tls else "http://127.0.0.1"
+        yield f"{where}:{server.server_address[1]}"
     finally:
         server.shutdown()
         thread.join(PATIENCE)

@@ -1,0 +1,130 @@
+"""A certificate that is wrong, or becomes wrong: one sentence, and nothing is sent or lost."""
+
+import hashlib
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crowdml.device import Device
+from crowdml.errors import Untrusted
+from tests.authority import certify
+from tests.conformance.in_one_file import OneFileDevice
+from tests.conformance.in_python import PythonDevice
+from tests.conformance.scene import BATCH, Scene, Stage
+from tests.conformance.test_copies import sent
+from tests.device.puppet import serving
+
+WRONG = {
+    "unknown": "self-signed certificate in certificate chain",
+    "expired": "certificate has expired",
+    "of another host": "localhost",
+}
+"""What OpenSSL says of each."""
+
+
+class Certificates:
+    """A server's certificates, and the one that it shows now."""
+
+    def __init__(self, folder: Path) -> None:
+        options = {"good": ("localhost", 1.0), "unknown": ("localhost", 1.0)}
+        options |= {"expired": ("localhost", -1.0), "of another host": ("other.example", 1.0)}
+        self.contexts: dict[str, ssl.SSLContext] = {}
+        trusted = ""
+        for name, given in options.items():
+            root, pair = certify(folder / name, *given)
+            trusted += root.read_text() if name != "unknown" else ""
+            self.contexts[name] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.contexts[name].load_cert_chain(*pair.split(","))
+        self.authorities = folder / "authorities.pem"
+        self.authorities.write_text(trusted)
+        self.now = "good"
+        chain = (folder / "good" / "chain.pem").read_text()
+        leaf = chain[: chain.index("-----END CERTIFICATE-----") + 26]
+        self.fingerprint = hashlib.sha256(ssl.PEM_cert_to_DER_cert(leaf)).hexdigest()
+
+    def shown(self) -> ssl.SSLContext:
+        return self.contexts[self.now]
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def secured(
+    stage: Stage, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates.authorities))
+    certificates.now = "good"
+    with serving(stage, certificates.shown) as url:
+        yield url
+
+
+def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False) -> str:
+    """What the device says when it is asked to join, or to send a minibatch."""
+    if isinstance(subject, OneFileDevice):
+        link = f"{subject.url}/join/{subject.scene.name}"
+        subject.run("join", link, "--yes") if join else subject.run_once()
+        assert subject.code == 1
+        (said,) = subject.said.splitlines()
+        return said
+    with pytest.raises(Untrusted) as refused:
+        subject.join() if join else subject.feed(BATCH)
+    return str(refused.value)
+
+
+def make(device: str, url: str, scene: Scene, folder: Path) -> PythonDevice | OneFileDevice:
+    return (PythonDevice if device == "python" else OneFileDevice)(url, scene, folder)
+
+
+@pytest.mark.parametrize("device", ["python", "standalone"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_certificate_that_is_or_becomes_wrong(
+    secured: str, certificates: Certificates, stage: Stage, folder: Path, device: str, wrong: str
+) -> None:
+    subject = make(device, secured, stage.scene(), folder)
+    certificates.now = wrong
+    said = one_sentence(subject, join=True)
+    assert WRONG[wrong] in said
+    assert "fingerprint" in said
+    assert subject.scene.heard == []
+    certificates.now = "good"
+    subject.join()
+    subject.scene.heard.clear()
+    certificates.now = wrong
+    assert WRONG[wrong] in one_sentence(subject)
+    assert subject.scene.heard == []
+    certificates.now = "good"
+    subject.wake()
+    assert len(sent(subject.scene)) == 1
+    assert subject.look()[1:] == (0, None, 1)
+    subject.close()
+
+
+@pytest.mark.parametrize("device", ["python", "standalone"])
+def test_a_pinned_certificate_that_changes(
+    secured: str, certificates: Certificates, stage: Stage, folder: Path, device: str
+) -> None:
+    """Another one of the same server, for which an authority vouches, is another one."""
+    subject = make(device, secured, stage.scene(), folder)
+    if isinstance(subject, OneFileDevice):
+        link = f"{secured}/join/{subject.scene.name}"
+        subject.run("join", link, "--yes", "--fingerprint", certificates.fingerprint)
+        assert subject.code == 0, subject.said
+    else:
+        subject.waiting = subject._waiting()
+        subject._device = Device.join(
+            secured, subject.scene.name, file=subject.file, waiting=subject.waiting,
+            fingerprint=certificates.fingerprint,
+        )  # fmt: skip
+    subject.scene.heard.clear()
+    certificates.now = "expired"
+    assert "certificate" in one_sentence(subject)
+    assert subject.scene.heard == []
+    certificates.now = "good"
+    subject.wake()
+    assert subject.look()[1:] == (0, None, 1)
+    subject.close()
