@@ -102,6 +102,7 @@ async def join(request: Request) -> Response:
         learner=learner,
         about=Description.of(learner),
         link=join_link(request),
+        href=join_href(request),
         root=root,
         fingerprint=front_of(request).fingerprint,
         program_sha256=PROGRAM_SHA256,
@@ -114,7 +115,9 @@ async def join_code(request: Request) -> Response:
     learner_of(request)
     svg, code = io.BytesIO(), segno.make(join_link(request), error="m")
     code.save(svg, "svg", scale=6, border=3, dark="#000", light="#fff", xmldecl=False, nl=False)
-    return Response(svg.getvalue(), media_type="image/svg+xml", headers=HEADERS)
+    # It holds the address that this visitor asked for, so that no cache may keep it for others.
+    headers = HEADERS | {"Cache-Control": "no-store"}
+    return Response(svg.getvalue(), media_type="image/svg+xml", headers=headers)
 
 
 async def card(request: Request) -> Response:
@@ -135,7 +138,13 @@ def facts_of(request: Request) -> Facts:
     return Facts(now.task, now.statistics(learner.devices, time.time()), now.course)
 
 
+def join_href(request: Request) -> str:
+    """Where the link to the page for participants leads."""
+    return front_of(request).link(f"/join/{request.path_params['task']}")
+
+
 def join_link(request: Request) -> str:
+    """The address of the page for participants, as text, for commands and QR codes."""
     if len(request.url.netloc) > LONGEST_HOST:
         raise rejected(
             "invalid-request", Phrase("a host has at most {n} characters.", n=LONGEST_HOST)

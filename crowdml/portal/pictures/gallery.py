@@ -60,10 +60,16 @@ class Gallery(Generic[T]):
 
 
 def as_csv(columns: tuple[str, ...], rows: Iterable[tuple[float | str, ...]]) -> bytes:
-    """
-    >>> as_csv(("checkins", "error"), [(1, 0.5)])
-    b'checkins,error\\r\\n1,0.5\\r\\n'
+    """The bytes of a CSV file. A text that a spreadsheet would compute begins with an apostrophe.
+
+    >>> as_csv(("checkins", "error"), [(1, -0.5), ("=1+1", 0)])
+    b"checkins,error\\r\\n1,-0.5\\r\\n'=1+1,0\\r\\n"
     """
     text = io.StringIO()
-    csv.writer(text).writerows([columns, *rows])
+    csv.writer(text).writerows([columns, *(map(_cell, row) for row in rows)])
     return text.getvalue().encode()
+
+
+def _cell(value: float | str) -> float | str:
+    computed = isinstance(value, str) and value.lstrip()[:1] in tuple("=+-@")
+    return f"'{value}" if computed else value

@@ -54,8 +54,21 @@ class Front:
         return self.url and "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
 
     def root(self, request: Request) -> str:
-        """The address of the front page, without a slash at its end."""
+        """The address of the front page, without a slash at its end, for commands and QR codes.
+
+        Without a public URL it is what the visitor asked for.
+        """
         return (self.url or str(request.base_url)).rstrip("/")
+
+    def link(self, path: str) -> str:
+        """What a link on a page leads to: the public URL, or else this very server.
+
+        A `Host` header decides about no link: a cache could show it to somebody else.
+
+        >>> Front().link("/join/walks"), Front("https://example.org/crowd").link("/join/walks")
+        ('/join/walks', 'https://example.org/crowd/join/walks')
+        """
+        return (self.url or "").rstrip("/") + path
 
     @cached_property
     def _networks(self) -> list[Network]:

@@ -36,7 +36,22 @@ def model_card(learner: Learner) -> str:
     sections = (_learnt(task, now), _quality(task, now), _privacy(task, about), LIMITS)
     body = "\n\n".join(part for section in sections for part in section)
     body = body.replace("\n\n- ", "\n- ")
-    return f"---\n{head}\n---\n\n# {visible(task.title)}\n\n{body}\n\n{_use(task)}"
+    text = _escaped(f"# {visible(task.title)}\n\n{body}")
+    return f"---\n{head}\n---\n\n{text}\n\n{_use(task)}"
+
+
+def _escaped(text: str) -> str:
+    """The text without HTML, links and images: hubs show cards to others than their owners.
+
+    >>> _escaped("a <script> & ![x](//evil)")
+    'a &lt;script> &amp; !\\\\[x](//evil)'
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("[", "\\[")
+
+
+def _line(text: str) -> str:
+    """A text of an owner on one line, so that it begins no paragraph or heading of its own."""
+    return visible(" ".join(text.split()))
 
 
 def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
@@ -95,23 +110,23 @@ def _yaml(value: Any, indent: str = "") -> Iterator[str]:
 
 def _learnt(task: Task, now: Statistics) -> Iterator[str]:
     terms = task.terms
-    yield task.objective
+    yield _line(task.objective)
     yield "## What was learnt"
     samples = "" if now.samples is None else f" with {now.samples:,} samples"
     yield (
         f"{MODELS[terms.model.kind].words.capitalize()}, learnt from {now.version:,} check-ins of "
         f"{now.active_devices:,} devices{samples}."
     )
-    yield f"- **Owner**: {terms.owner}, {terms.contact}"
-    yield f"- **Purpose**: {terms.purpose}"
-    yield f"- **Sensors**: {terms.sensors}"
+    yield f"- **Owner**: {_line(terms.owner)}, {_line(terms.contact)}"
+    yield f"- **Purpose**: {_line(terms.purpose)}"
+    yield f"- **Sensors**: {_line(terms.sensors)}"
     words = " ".join([terms.features.description, *map(str, terms.features.sentences)]).strip()
-    yield f"- **Features**, {terms.features.count}: {words}"
+    yield f"- **Features**, {terms.features.count}: {_line(words)}"
     labels = terms.target.labels
     answer = ", ".join(labels) if labels else "a number"
-    yield f"- **Answer**: {answer}. {terms.target.description}".rstrip()
+    yield _line(f"- **Answer**: {answer}. {terms.target.description}")
     if terms.model.start is not None:
-        yield f"- **Start**: {terms.model.start.phrase}"
+        yield _line(f"- **Start**: {terms.model.start.phrase}")
 
 
 def _quality(task: Task, now: Statistics) -> Iterator[str]:

@@ -40,6 +40,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "short": {"stop__updates": 1},
     "exhausted": {"stop__updates": 1},
     "joined": {},
+    "sensed": {"features__sensor.kind": "motion"},
     "reached": {
         "privacy__epsilon": float("inf"),
         "stop__error": 0.9,
@@ -172,6 +173,16 @@ def test_the_owner_is_told_of_joins_from_one_network(portal: Portal, owner: Brow
     assert not crowded(), "half of them is not most"
 
 
+def test_a_forged_host_is_in_no_link(owner: Browser) -> None:
+    page = owner.wire.get("/tasks/sensed/join", Host="evil.example")
+    links = re.findall(r'(?:href|src|action)="([^"]*)"', page.body.decode())
+    assert "/join/sensed" in links
+    assert not [link for link in links if "evil.example" in link]
+    assert page.headers["cache-control"] == "no-store"
+    code = owner.wire.get("/tasks/sensed/join.svg", Host="evil.example")
+    assert code.headers["cache-control"] == "no-store"
+
+
 def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
     page = owner.send("/owner/tasks/invited/invites", {"uses": "2"})
     assert (page.status, page.headers["cache-control"]) == (200, "no-store")
@@ -179,7 +190,8 @@ def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
     found = re.search(r'<code class="invite">([\w-]+)</code>', page.body.decode())
     assert found
     code = found[1]
-    assert f'href="{portal.url}/join/invited#invite={code}"' in page.body.decode()
+    link = f'href="/join/invited#invite={code}">{portal.url}/join/invited#invite={code}<'
+    assert link in page.body.decode()
     assert "2 devices may still join" in text_of(page)
     enrol(owner.wire, "invited", code)
     later = [owner.get(path) for path in ("/owner", "/owner/tasks/invited", "/tasks/invited")]
@@ -195,7 +207,7 @@ def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
 
 
 def test_an_invite_is_a_picture_of_its_link(portal: Portal) -> None:
-    invite = Invite("abc", 2, f"{portal.url}/join/invited#invite=abc")
+    invite = Invite("abc", 2, f"{portal.url}/join/invited#invite=abc", "/join/invited#invite=abc")
     assert invite.picture.startswith("data:image/svg+xml")
     other = invite._replace(link=f"{portal.url}/join/invited#invite=abd")
     assert invite.picture != other.picture

@@ -34,6 +34,18 @@ def parts(card: str) -> tuple[dict[str, Any], str]:
     return yaml.safe_load(head), text
 
 
+def test_an_owner_writes_no_html(store: Store) -> None:
+    """Nor a link, an image or a heading, for those who read the card on a hub."""
+    evil = "<img src=x> & ![x](https://evil.example)\n\n# NOT A HEADING"
+    fields = dict.fromkeys(("__objective", "__owner", "__purpose", "__sensors"), evil)
+    fields |= {"__title": evil.partition("\n")[0], "features__description": evil}
+    _, text = parts(model_card(learner_of(store, make_task(**fields))))
+    assert "<" not in text
+    assert "[" not in text.replace("\\[", "")
+    assert text.count("&lt;img src=x> &amp; !\\[x](https://evil.example)") == 6
+    assert "\n# NOT" not in text
+
+
 def test_what_a_hub_reads(store: Store) -> None:
     task = make_task(__title='Still: "or" walking? # yes', privacy__epsilon=10.0)
     learner = learner_of(store, task, 300, devices=30)

@@ -12,7 +12,7 @@ from crowdml.portal.pages.owner.posted import Posted
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
 from crowdml.portal.pages.page import redirect
-from crowdml.portal.pages.tasks import join_link
+from crowdml.portal.pages.tasks import join_href, join_link
 from crowdml.portal.words import count, say, state
 from crowdml.protocol import State
 from crowdml.server.database import Store
@@ -68,8 +68,8 @@ async def invite(request: Request, posted: Posted) -> Response:
     code = await service_of(request).steer(
         lambda store: store.create_invite(learner.id, uses, by=by)
     )
-    link = f"{join_link(request)}#invite={code}"
-    return await task_page(request, invite=Invite(code, uses, link))
+    link, href = (f"{address(request)}#invite={code}" for address in (join_link, join_href))
+    return await task_page(request, invite=Invite(code, uses, link, href))
 
 
 @on_post

@@ -11,7 +11,7 @@ from crowdml.learnt import FORMATS
 from crowdml.portal.pages.context import learner_of, service_of
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.page import render
-from crowdml.portal.pages.tasks import join_link
+from crowdml.portal.pages.tasks import join_href, join_link
 from crowdml.protocol import EDITABLE, Task
 from crowdml.server.results import reports
 
@@ -20,7 +20,7 @@ NEWEST = 50
 
 
 class Invite(NamedTuple):
-    """A code, for once: as text, as a link and as a picture of that.
+    """A code, for once: as text, as a link, where that leads, and as a picture of it.
 
     The code is in the part of the link that browsers keep to themselves.
     """
@@ -28,6 +28,7 @@ class Invite(NamedTuple):
     code: str
     uses: int
     link: str
+    href: str
 
     @property
     def picture(self) -> str:
@@ -78,6 +79,7 @@ async def task_page(
         actions=actions,
         exports=list(FORMATS) if learner.published.version else [],
         link=join_link(request),
+        href=join_href(request),
         editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],
         edits=edits or _written(learner.task),
         mistakes=mistakes or {},
