@@ -7,10 +7,9 @@ import numpy as np
 from crowdml.models.classifier import LinearClassifier
 from crowdml.types import Array
 
-
 SMALLEST_EXPONENT = -60.0
-"""Exponents are cut here. e⁻⁶⁰ is nothing beside 1, and with it no slope, and no product of a slope,
-is so close to 0 that processors take longer for it: time would tell which samples have such."""
+"""Exponents are cut here: e⁻⁶⁰ adds nothing to 1. Without the cut, slopes and their products could
+be so close to 0 that processors take longer for them, and time would tell who has such samples."""
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,9 @@ def test_a_file_that_does_not_exist_is_found(text: str, missing: list[str]) -> N
 
 def test_names_of_the_package() -> None:
     for text in {text for name in PAGES for text in inline(page(name))}:
-        if re.fullmatch(r"crowdml(\.\w+)+", text) and not text.endswith((".db", ".record", ".toml")):
+        if re.fullmatch(r"crowdml(\.\w+)+", text) and not text.endswith(
+            (".db", ".record", ".toml")
+        ):
             assert pkgutil.resolve_name(text) is not None
 
 
