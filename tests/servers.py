@@ -203,7 +203,7 @@ class Portal(ServerProcess):
         if self.workers > 1:
             return super().launch()
         self.folder.mkdir(parents=True, exist_ok=True)
-        forked: Any = Forked(self.work, self.folder, self._log)
+        forked: Any = Forked(self.work, self.folder.resolve(), self._log.resolve())
         self.process = forked
         return forked
 

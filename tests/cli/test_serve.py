@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Command, Here
-from tests.servers import PATIENCE, Wire, create, free_port, make_task
+from tests.servers import PATIENCE, Wire, free_port
 
 
 @contextmanager
@@ -99,10 +99,10 @@ def test_a_log_for_programs(crowdml: Command) -> None:
         assert told.count(f"listening on http://127.0.0.1:{port}") == 1
 
 
-def test_a_port_that_is_taken(crowdml: Command) -> None:
+def test_a_port_that_is_taken(quick: Here) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as other:
         port = other.getsockname()[1]
-        sentence = crowdml("serve", "--port", port).error()
+        sentence = quick("serve", "--port", port).error()
     assert sentence.startswith(f"cannot listen on http://127.0.0.1:{port}: ")
     assert sentence.endswith("Choose another --port or --host.")
 
@@ -124,17 +124,15 @@ def test_what_is_refused(quick: Here, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("contents", ["", "not a certificate"])
-def test_certificates_that_are_none(crowdml: Command, contents: str) -> None:
+def test_certificates_that_are_none(quick: Here, contents: str) -> None:
     for name in ("cert.pem", "key.pem"):
-        (crowdml.folder / name).write_text(contents)
-    sentence = crowdml("serve", "--port", free_port(), "--tls", "cert.pem,key.pem").error()
+        (quick.folder / name).write_text(contents)
+    sentence = quick("serve", "--port", free_port(), "--tls", "cert.pem,key.pem").error()
     assert "cert" in sentence
 
 
-def test_a_database_that_cannot_be_used(crowdml: Command) -> None:
-    create(f"sqlite:///{crowdml.folder / 'good.db'}", make_task())
-    (crowdml.folder / "bad.db").write_text("a text, and by no means a database")
-    sentence = crowdml(
-        "serve", "--port", free_port(), "--database", f"sqlite:///{crowdml.folder / 'bad.db'}"
-    ).error()
+def test_a_database_that_cannot_be_used(quick: Here) -> None:
+    (quick.folder / "bad.db").write_text("a text, and by no means a database")
+    database = f"sqlite:///{quick.folder / 'bad.db'}"
+    sentence = quick("serve", "--port", free_port(), "--database", database).error()
     assert "cannot use the database" in sentence

@@ -15,13 +15,22 @@ from crowdml.learnt import read_start
 from crowdml.models import Softmax
 from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation import Dataset, error_rate, load_activity, load_digits
-from tests.cli.command import Command, Here
+from tests.cli.command import Here
 from tests.docs.pages import blocks, page
+from tests.servers import Portal
 
 FIELDS = {
     "error", "central_error", "guess_error", "recall", "checkins", "devices",
     "private_bytes_per_checkin", "mechanism", "epsilon",
 }  # fmt: skip
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Here:
+    monkeypatch.setattr("crowdml.demo.demo.ServerProcess", Portal)
+    return Here(tmp_path, capsys=capsys)
 
 
 def deal(data: Dataset, devices: int) -> list[int]:
@@ -35,13 +44,13 @@ def saved_error(folder: Path, result: dict[str, Any], task: Task, data: Dataset)
     return error_rate(task.terms.make_model(), w, data.x_test, data.y_test)
 
 
-def test_whole_people_learn_privately(tmp_path: Path) -> None:
+def test_whole_people_learn_privately(here: Here) -> None:
     """108 people at ε = 4 in all, one small number from each, tested on six who took no part.
 
     Guessing the commonest activity is wrong 0.547 of the time. In simulated crowds the error was
     0.02 on average and below 0.06 in all of them; 0.2 is far beyond.
     """
-    ran = Command(tmp_path)("demo", "--json", "--seconds", 1)
+    ran, tmp_path = here("demo", "--json", "--seconds", 1), here.folder
     result = ran.json()
     data = load_activity(features="demo")
     task = demo_task("activity", "direction", 4.0, deal(data, 108))
@@ -81,9 +90,9 @@ def used_as_the_readme_says(folder: Path, error: float) -> None:
     assert np.abs(names["chances"] - names["model"].predict_proba(names["X"])).max() < 1e-4
 
 
-def test_digits_without_noise_come_close_to_central(tmp_path: Path) -> None:
+def test_digits_without_noise_come_close_to_central(here: Here) -> None:
     """Only the order in which samples arrive is left to chance."""
-    ran = Command(tmp_path)(
+    ran = here(
         "demo", "--json", "--seconds", 1, "--task", "digits", "--mechanism", "gaussian",
         "--epsilon", "inf", "--devices", 60, "--folder", "here",
     )  # fmt: skip
@@ -95,20 +104,20 @@ def test_digits_without_noise_come_close_to_central(tmp_path: Path) -> None:
     assert "THIS TASK IS NOT PRIVATE" in ran.err
 
 
-def test_a_pilot_makes_a_small_epsilon_usable(tmp_path: Path) -> None:
+def test_a_pilot_makes_a_small_epsilon_usable(here: Here) -> None:
     """ε = 1 in all, from a start that was fitted to 60 samples of each of two people.
 
     In simulated crowds the error was 0.011 on average and below 0.02 in all of them; 0.1 is far
     beyond, and without a pilot the error is 0.14 on average.
     """
-    ran = Command(tmp_path)("demo", "--json", "--seconds", 1, "--pilot", 2, "--epsilon", 1)
+    ran = here("demo", "--json", "--seconds", 1, "--pilot", 2, "--epsilon", 1)
     result = ran.json()
     assert result["checkins"] == 108
     assert result["error"] < 0.1
     assert "samples of 16 people" in ran.err
     told = "The model starts from a pilot of 120 samples of 2 people (their recordings are public)."
     assert told in ran.err
-    start = read_start((tmp_path / "crowdml-demo" / "activity.start.npz").read_bytes(), "start")
+    start = read_start((here.folder / "crowdml-demo" / "activity.start.npz").read_bytes(), "start")
     data = load_activity(features="demo").bounded(2)
     alone = error_rate(Softmax(12, 3), start.w, data.x_test, data.y_test)
     assert result["pilot_error"] == pytest.approx(alone)
@@ -168,24 +177,19 @@ def test_the_paper_s_way_is_still_there() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bad_options(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-) -> None:
-    ran = Here(tmp_path, capsys=capsys)("demo", "--json", *arguments)
-    assert ran.error() == sentence
-    assert list(tmp_path.iterdir()) == []
+def test_bad_options(here: Here, arguments: list[str], sentence: str) -> None:
+    assert here("demo", "--json", *arguments).error() == sentence
+    assert list(here.folder.iterdir()) == []
 
 
-def test_a_folder_with_other_files_is_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_other_files_is_left_alone(here: Here, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("and more")
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "server.db").write_text("another server's")
     for folder in ("mine", "file", "served"):
-        ran = Here(tmp_path, capsys=capsys)("demo", "--json", "--folder", folder)
+        ran = here("demo", "--json", "--folder", folder)
         assert (ran.code, ran.out) == (1, "")
         last = ran.err.splitlines()[-1]
         assert last.startswith(f"crowdml: {folder} ")
