@@ -1,7 +1,7 @@
 /** What was agreed to, put to work: Device Routines 2 and 3, with every promise checked. */
 
 import { decodeBytes, decodeParameters } from "./codec.js";
-import { InvalidInput, Rejected, TermsChanged } from "./errors.js";
+import { InvalidInput, NotPrivate, Rejected, TermsChanged } from "./errors.js";
 import { Minibatch } from "./minibatch.js";
 import { phrase } from "./phrase.js";
 import { placeOf } from "./place.js";
@@ -111,4 +111,33 @@ export class Agreement {
     const body = new TextEncoder().encode(JSON.stringify(message));
     return { checkin: { id: message.id, body }, event, truth };
   }
+}
+
+/**
+ * Throw unless a device may go on with these terms, and with the samples that wait.
+ *
+ * @type {(terms: Terms, old: Terms, nSamples: number) => void}
+ */
+export function requireSuccessor(terms, old, nSamples) {
+  if (!terms.private && old.private) {
+    throw new NotPrivate("the task {task} is no longer private. Leave it, or join anew.", {
+      task: terms.task,
+    });
+  }
+  if (nSamples && !sameShape(terms, old)) {
+    throw new InvalidInput(
+      "{n} samples in the buffer do not fit the new terms. Leave and join again to discard them.",
+      { n: nSamples },
+    );
+  }
+}
+
+/**
+ * Whether samples taken under one of the terms make sense under the other.
+ *
+ * @type {(a: Terms, b: Terms) => boolean}
+ */
+function sameShape(a, b) {
+  const shape = (/** @type {Terms} */ { features, target }) => [{ ...features, description: "" }, target.labels];
+  return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
 }

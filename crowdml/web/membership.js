@@ -1,16 +1,16 @@
 /** Keep a device's identity and agreement in step with its store. */
 
-import { Agreement } from "./agreement.js";
+import { Agreement, requireSuccessor } from "./agreement.js";
 import { Chance } from "./chance.js";
 import { readTerms } from "./enrolment.js";
-import { CrowdmlError, InvalidInput, NotPrivate, TermsChanged } from "./errors.js";
+import { CrowdmlError, InvalidInput, TermsChanged } from "./errors.js";
 import { checkLimits } from "./ledger.js";
 import { alone } from "./lock.js";
 import { phrase, write } from "./phrase.js";
 import { HttpTransport } from "./transport.js";
 import { Waiting } from "./waiting.js";
 
-/** @import { DeviceStore, End, Identity, Limits, Options, Phrase, Terms } from "./types.js" */
+/** @import { DeviceStore, End, Identity, Limits, Options, Phrase } from "./types.js" */
 
 const LEFT = phrase("this device has left its task. Join again.");
 
@@ -93,18 +93,8 @@ export class Membership extends EventTarget {
         );
       }
       const old = this.terms;
-      if (!terms.private && old.private) {
-        throw new NotPrivate("the task {task} is no longer private. Leave it, or join anew.", {
-          task: terms.task,
-        });
-      }
       await this.#remember((identity, nSamples) => {
-        if (nSamples && !sameShape(terms, old)) {
-          throw new InvalidInput(
-            "{n} samples in the buffer do not fit the new terms. Leave and join again to discard them.",
-            { n: nSamples },
-          );
-        }
+        requireSuccessor(terms, old, nSamples);
         return { ...identity, terms: terms.text };
       });
       return terms;
@@ -211,14 +201,4 @@ export class Membership extends EventTarget {
 export function sameAgreement(a, b) {
   const limits = a.limits.perSample === b.limits.perSample && a.limits.perDevice === b.limits.perDevice;
   return limits && a.terms === b.terms && !a.ended === !b.ended && a.token === b.token;
-}
-
-/**
- * Whether samples taken under one of the terms make sense under the other.
- *
- * @type {(a: Terms, b: Terms) => boolean}
- */
-function sameShape(a, b) {
-  const shape = (/** @type {Terms} */ { features, target }) => [{ ...features, description: "" }, target.labels];
-  return JSON.stringify(shape(a)) === JSON.stringify(shape(b));
 }

@@ -179,6 +179,20 @@ def test_terms(case: dict[str, Any], expected: dict[str, Any]) -> None:
             standalone.Terms(expected["text"], task)
 
 
+DIRECTED = vectors("agreements", lambda case: '"mechanism": "direction"' in case["input"]["terms"])
+
+
+@pytest.mark.parametrize(("case", "expected"), DIRECTED)
+def test_agreements(case: dict[str, Any], expected: dict[str, Any]) -> None:
+    if not expected["accepted"]:
+        with pytest.raises(standalone.Problem, match="Do not join"):
+            standalone.Terms(case["terms"], "vectors")
+        return
+    terms = standalone.Terms(case["terms"], "vectors")
+    assert ("not_private" not in standalone.promise(terms)) == expected["private"]
+    assert (terms.epsilon, terms.in_all) == (expected["per_sample"], expected["per_device"])
+
+
 # Beyond them
 
 

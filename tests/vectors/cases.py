@@ -12,6 +12,7 @@ from crowdml import portal
 from crowdml.models import MODELS
 from crowdml.privacy import Place, Role
 from crowdml.protocol import Terms, terms_hash
+from tests.vectors.agreements import agreed, followed
 from tests.vectors.compute import Case
 from tests.vectors.promises import promised, sent_before
 from tests.vectors.tasks import TASKS
@@ -411,6 +412,14 @@ def adversaries() -> list[Case]:
         )
         for case in pairs
     ]  # fmt: skip
+
+
+def agreements() -> list[Case]:
+    return [{"terms": text} for text in agreed()]
+
+
+def successors() -> list[Case]:
+    return [{"terms": old, "new": new, "samples": n} for old, new, n in followed()]
 
 
 def roles() -> list[Case]:

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from crowdml.device.agreement import require_successor
+from crowdml.device.enrolment import default_limits
 from crowdml.device.sources.sensing import Sensing
-from crowdml.errors import InvalidSample, LimitReached
+from crowdml.errors import InvalidInput, InvalidSample, LimitReached, NotPrivate
 from crowdml.models import MODELS, Minibatch, Model
 from crowdml.phrase import Phrase
 from crowdml.portal.words.language import numbers as language_numbers
@@ -57,6 +59,7 @@ from crowdml.types import Array, Flags, Ints
 __all__ = [
     "Case",
     "adversaries",
+    "agreements",
     "checkouts",
     "choice",
     "codebooks",
@@ -73,6 +76,7 @@ __all__ = [
     "rounding",
     "sensing",
     "sensitivity",
+    "successors",
     "terms",
     "zcdp",
 ]
@@ -139,6 +143,29 @@ def adversaries(case: Case) -> Case:
     g = _model(case).mean_gradient(w, x, y, math.inf, 2)
     whole, _ = in_whole_numbers(g + case["regularization"] * w)
     return {"whole": whole.astype(int).tolist()}
+
+
+def agreements(case: Case) -> Case:
+    try:
+        agreed = Terms.parse(case["terms"])
+    except InvalidInput:
+        return {"accepted": False}
+    limits = default_limits(agreed)
+    return {
+        "accepted": True,
+        "private": agreed.private,
+        "per_sample": _number(limits.per_sample),
+        "per_device": _number(limits.per_device),
+    }
+
+
+def successors(case: Case) -> Case:
+    old, new = (Terms.parse(case[name]) for name in ("terms", "new"))
+    try:
+        require_successor(new, old, case["samples"])
+    except (InvalidInput, NotPrivate):
+        return {"may": False}
+    return {"may": True}
 
 
 def numbers(case: Case) -> Case:

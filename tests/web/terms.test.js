@@ -79,7 +79,7 @@ const WRONG = [
   ["model", { kind: "forest" }, /model.kind must be one of softmax/],
   ["model", { clip: 0 }, /model.clip/],
   ["model", { clip: "none" }, /model.clip/],
-  ["model", { kind: "ridge", clip: null }, /the bound S on a sample's gradient must be/, NUMBERS],
+  ["model", { kind: "ridge", clip: null }, /model.clip must be given/, NUMBERS],
   ["model", { intercept: 1 }, /true or false/],
   ["model", { noise: "none" }, /unknown field noise/],
   ["privacy", { mechanism: undefined }, /privacy.mechanism must be one of direction, gaussian, lap/],

@@ -1,6 +1,7 @@
 /** Every vector that the Python package wrote is reproduced. */
 
 import assert from "node:assert/strict";
+import { requireSuccessor } from "../../crowdml/web/agreement.js";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
 import { boundFeatures, checkTarget } from "../../crowdml/web/features.js";
@@ -11,7 +12,9 @@ import { test } from "node:test";
 import {
   Agreement,
   Chance,
+  CrowdmlError,
   InvalidSample,
+  InvalidTask,
   LimitReached,
   Ledger,
   Loss,
@@ -20,6 +23,7 @@ import {
   Minibatch,
   Sensing,
   Terms,
+  limitsOf,
   lossOf,
   makeFeatures,
   placeOf,
@@ -39,8 +43,9 @@ import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
-const CHECKS = { adversaries, checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
-  numbers, promise, quantisation, roles, rounding, sensing, sensitivity, terms, zcdp }; // prettier-ignore
+const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, gradients, grid, ledger, letters, noisy,
+  numbers, promise, quantisation, roles, rounding, sensing, sensitivity,
+  successors, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
   vectors(name).forEach(({ input, output }, i) => {
@@ -183,6 +188,27 @@ function watched(object, name, look) {
 /** @param {number} value */
 function assertQuick(value) {
   assert.ok(value === 0 || Math.abs(value) >= 2 ** -1022, `${value} takes processors longer`);
+}
+
+/** @param {any} input @param {any} output */
+function agreements(input, output) {
+  if (!output.accepted) {
+    assert.throws(() => Terms.parse(input.terms), InvalidTask);
+    return;
+  }
+  const agreed = Terms.parse(input.terms);
+  const { perSample, perDevice } = limitsOf(agreed);
+  assert.equal(agreed.private, output.private);
+  near(perSample, asNumber(output.per_sample));
+  near(perDevice, asNumber(output.per_device));
+}
+
+/** @param {any} input @param {any} output */
+function successors(input, output) {
+  const [old, next] = [Terms.parse(input.terms), Terms.parse(input.new)];
+  const ask = () => requireSuccessor(next, old, input.samples);
+  if (output.may) ask();
+  else assert.throws(ask, CrowdmlError);
 }
 
 /** @param {any} input @param {any} output */

@@ -179,10 +179,12 @@ const loss = ({ epsilon }) => new Loss({ epsilon });
 export const DIRECTION = {
   terms: TERMS,
 
-  make(privacy, { collection, target: { scale }, model: { regularization } }, { size, nClasses }) {
+  make(privacy, { collection, target: { scale }, model: settings }, { size, nClasses }) {
+    const { regularization, clip } = settings;
     const { checkins, heldout, evaluators, counters } = collection;
     if (checkins === null) fail("given", "collection.checkins", checkins);
     if (heldout) fail("0 for this mechanism", "collection.heldout", heldout);
+    if (clip !== null) fail("none for this mechanism", "model.clip", clip);
     const others = evaluators + counters;
     if (others > 0.9 * (1 + 1e-9)) fail("at most 0.9", "collection.evaluators + counters", others);
     if (counters && !nClasses) fail("0 without labels", "collection.counters", counters);

@@ -131,6 +131,7 @@ function noise(law, written, { model: settings, collection }, model, delta = 0) 
   const { size, nClasses } = model;
   if (evaluators) fail("0 for this mechanism", "collection.evaluators", evaluators);
   if (counters) fail("0 for this mechanism", "collection.counters", counters);
+  if (settings.clip === null) fail("given", "model.clip", settings.clip);
   const [gradient = NaN, errors = NaN, labels = NaN] = written.map((level) =>
     level === "inf" ? Infinity : level,
   );
@@ -138,6 +139,6 @@ function noise(law, written, { model: settings, collection }, model, delta = 0) 
     fail("positive with labels and 0 without", phrase("the level of labels"), labels);
   }
   const levels = { gradient, errors, labels };
-  const clip = Math.min(settings.clip ?? Infinity, model.bound(law.norm));
+  const clip = Math.min(settings.clip, model.bound(law.norm));
   return new NoiseMechanism({ ...settings, law, levels, clip, size, nClasses, heldout, delta });
 }
