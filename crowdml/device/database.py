@@ -42,25 +42,32 @@ class PrivateDatabase:
             self._db = sqlite3.connect(
                 file, isolation_level=None, timeout=10.0, check_same_thread=False
             )
-            self.execute("PRAGMA journal_mode = WAL")
-            # Not left to how SQLite was built: what is deleted is overwritten with zeros.
-            self.execute("PRAGMA secure_delete = ON")
-            self.execute("PRAGMA temp_store = MEMORY")
-            with self.transaction(durable=True):
-                version = self.execute("PRAGMA user_version").fetchone()[0]
-                if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise DeviceError(f"{file} is another database. Name a {kind}.")
-                if version not in (0, VERSION):
-                    raise DeviceError(
-                        f"the {kind} {file} must be of version {VERSION}, found {version}. Use the "
-                        "version of crowdml that has written it."
-                    )
-                if not version:
-                    for statement in _statements(schema):
-                        self.execute(statement)
-                    self.execute(f"PRAGMA user_version = {VERSION}")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
+        try:
+            self._prepare(schema)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self, schema: str) -> None:
+        self.execute("PRAGMA journal_mode = WAL")
+        # Not left to how SQLite was built: what is deleted is overwritten with zeros.
+        self.execute("PRAGMA secure_delete = ON")
+        self.execute("PRAGMA temp_store = MEMORY")
+        with self.transaction(durable=True):
+            version = self.execute("PRAGMA user_version").fetchone()[0]
+            if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
+                raise DeviceError(f"{self.file} is another database. Name a {self._kind}.")
+            if version not in (0, VERSION):
+                raise DeviceError(
+                    f"the {self._kind} {self.file} must be of version {VERSION}, found {version}. "
+                    "Use the version of crowdml that has written it."
+                )
+            if not version:
+                for statement in _statements(schema):
+                    self.execute(statement)
+                self.execute(f"PRAGMA user_version = {VERSION}")
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:

@@ -1,6 +1,7 @@
 """Wide or damaged files, and full disks: one sentence, nothing lost, nothing sent uncounted."""
 
 import resource
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,7 +115,7 @@ def test_a_full_disk_spends_nothing_that_is_not_counted(
     assert said
     subject.join()
     sentences = set()
-    for n_bytes in range(3000, 60_000, 5000):
+    for n_bytes in range(3000, 100_000, 7000):
         with no_file_beyond(n_bytes):
             sentences.add(tried(subject, BATCH))
         assert len(set(sent(subject.scene))) <= n_charged(subject)
@@ -131,3 +132,28 @@ def _joined(subject: Subject) -> str:
     except (DeviceError, AssertionError) as error:
         return str(error)
     return ""
+
+
+@each_device
+def test_a_device_moves_with_its_record_and_a_copy_of_its_file_does_not(
+    perform: Perform, stage: Stage, folder: Path, device: str
+) -> None:
+    """To another folder, as to another machine; the copy has another name beside the record."""
+    subject = perform(device, stage.scene())
+    assert isinstance(subject, PythonDevice | OneFileDevice)
+    subject.join()
+    subject.feed(1)
+    subject.close()
+    file, record = FILES[device]
+    (folder / "new").mkdir()
+    for name in (file, record):
+        (folder / name).rename(folder / "new" / name)
+    subject.file = folder / "new" / file
+    shutil.copyfile(subject.file, folder / "new" / "copy")
+    assert tried(subject, BATCH) == ""
+    assert len(sent(subject.scene)) == 1
+    subject.file = folder / "new" / "copy"
+    tried(subject, BATCH)
+    assert len(sent(subject.scene)) == 1
+    assert n_charged(subject) == 1
+    assert subject.look().state == "copied"
