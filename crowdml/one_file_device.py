@@ -633,12 +633,16 @@ def unusable(path: str, error: Exception) -> Problem:
     return Problem(f"cannot use {path}: {error}. {remedy}")
 
 
-def private_database(path: str) -> sqlite3.Connection:
-    """Open an SQLite file that only its owner may read, whoever has widened that."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+def narrow(path: str) -> None:
+    """Let the owner alone read a file, whoever has widened that."""
     for file in (path, f"{path}-journal"):
         if os.path.exists(file) and os.stat(file).st_mode & 0o077:
             os.chmod(file, 0o600)
+
+
+def private_database(path: str) -> sqlite3.Connection:
+    """Open an SQLite file that only its owner may read."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     db = sqlite3.connect(path, timeout=30, isolation_level=None)
     db.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
     db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
@@ -663,6 +667,7 @@ class Record:
                 db.execute("BEGIN IMMEDIATE")
                 columns = "device, number, checkin, epsilon, PRIMARY KEY (device, number)"
                 db.execute(f"CREATE TABLE IF NOT EXISTS sent ({columns})")
+                narrow(self.path)
                 yield db
         except sqlite3.Error as error:
             raise unusable(self.path, error) from error
@@ -719,6 +724,7 @@ class Memory:
                 self.db.execute("CREATE TABLE buffer (sample)")
                 self.db.execute("CREATE TABLE state AS SELECT ? AS document", ('{"ledger": []}',))
                 self.db.execute(f"PRAGMA application_id = {MINE}")
+        narrow(path)
 
     def one(self, query: str) -> Any:
         return self.db.execute(query).fetchone()[0]

@@ -38,17 +38,33 @@ class PrivateDatabase:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch(mode=0o600)
-            _narrow(file)
             self._db = sqlite3.connect(
                 file, isolation_level=None, timeout=10.0, check_same_thread=False
             )
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
         try:
+            self._require_own()
+            _narrow(file)
             self._prepare(schema)
+        except OSError as error:
+            self._db.close()
+            raise self._unusable(error) from error
         except BaseException:
             self._db.close()
             raise
+
+    def _require_own(self) -> int:
+        """Return the version of the tables, 0 for a new file; leave a file of others as it is."""
+        version = int(self.execute("PRAGMA user_version").fetchone()[0])
+        if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise DeviceError(f"{self.file} is another database. Name a {self._kind}.")
+        if version not in (0, VERSION):
+            raise DeviceError(
+                f"the {self._kind} {self.file} must be of version {VERSION}, found {version}. "
+                "Use the version of crowdml that has written it."
+            )
+        return version
 
     def _prepare(self, schema: str) -> None:
         self.execute("PRAGMA journal_mode = WAL")
@@ -56,15 +72,7 @@ class PrivateDatabase:
         self.execute("PRAGMA secure_delete = ON")
         self.execute("PRAGMA temp_store = MEMORY")
         with self.transaction(durable=True):
-            version = self.execute("PRAGMA user_version").fetchone()[0]
-            if not version and self.execute("SELECT 1 FROM sqlite_master").fetchone():
-                raise DeviceError(f"{self.file} is another database. Name a {self._kind}.")
-            if version not in (0, VERSION):
-                raise DeviceError(
-                    f"the {self._kind} {self.file} must be of version {VERSION}, found {version}. "
-                    "Use the version of crowdml that has written it."
-                )
-            if not version:
+            if not self._require_own():
                 for statement in _statements(schema):
                     self.execute(statement)
                 self.execute(f"PRAGMA user_version = {VERSION}")

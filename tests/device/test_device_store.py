@@ -1,6 +1,7 @@
 """The device's file: all or nothing, append-only, one use for each sample."""
 
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -239,8 +240,11 @@ def test_a_file_of_another_version_is_left_alone(store: DeviceStore, file: Path)
 def test_another_database_is_left_alone(file: Path) -> None:
     with closing(sqlite3.connect(file)) as database:
         database.executescript("CREATE TABLE tasks (name TEXT);")
+    file.chmod(0o644)
+    before = file.read_bytes()
     with pytest.raises(DeviceError, match="is another database"):
         DeviceStore(file)
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (before, 0o644)
 
 
 def test_events_of_every_kind_come_back(store: DeviceStore) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -239,12 +240,15 @@ def test_files_of_others_are_left_alone(alone: Alone, server: Process) -> None:
         assert alone.run(command).stderr == "there is no device.sqlite. Join a task first.\n"
     assert not alone.file.exists()
     (database,) = [path for path in server.folder.iterdir() if path.suffix == ".db"]
-    before = database.read_bytes()
+    before, mode = database.read_bytes(), database.stat().st_mode
+    database.chmod(0o644)
     refused = alone.run("ledger", "--file", str(database))
     assert (refused.returncode, "another program's file" in refused.stderr) == (1, True)
-    assert database.read_bytes() == before
+    assert (database.read_bytes(), stat.S_IMODE(database.stat().st_mode)) == (before, 0o644)
+    database.chmod(mode)
     alone.file.write_text("not a database at all, but long enough to be taken for one " * 99)
-    assert alone.run("ledger").stderr == "file is not a database\n"
+    said = "cannot use device.sqlite: file is not a database. It is damaged: put it aside, and join"
+    assert alone.run("ledger").stderr.startswith(said)
 
 
 # A server that lies to the person; what it may say to the device is for all of them, elsewhere
