@@ -133,6 +133,8 @@ def plan(
     if not task.terms.private:
         why = task.terms.promise.sentences["not_private"]
         say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
+    if task.liars is not None:
+        say(f"WARNING: {task.liars}", err=True)
     if write:
         changed = set_fields(text, _recommended(advice, task, devices))
         _task(changed, devices, file)

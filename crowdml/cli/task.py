@@ -46,6 +46,8 @@ def create(
             f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Devices must "
             "say that they accept it."
         )
+    if task.liars is not None:
+        say(f"WARNING: {task.liars}")
     if "readings" in promise.sentences:
         say(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
     if task.terms.features.sensor is None:

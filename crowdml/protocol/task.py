@@ -9,7 +9,7 @@ from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.optim import Optimizer
 from crowdml.phrase import Phrase
 from crowdml.privacy import Role, Unit
-from crowdml.protocol.mechanisms import MECHANISMS, Wanted, kind_in
+from crowdml.protocol.mechanisms import MECHANISMS, USUAL_MECHANISM, Wanted, kind_in
 from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
 from crowdml.protocol.start import StartReach, StartSpec
@@ -25,6 +25,9 @@ T_MAX = 1_000_000
 
 USUAL_PACE = 60.0
 """Check-ins a minute of one device at most, where neither the task nor a sensor says."""
+
+WRECKED = 0.1
+"""An error on the activity data, of which 0.02 is good, at which a model is of no use."""
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +58,26 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if said is not None or sensor is None or sensor.registered.typed_in or not sensor.every:
             return USUAL_PACE if said is None else said
         return min(USUAL_PACE, 2 * 60 / (sensor.every * self.terms.collection.batch))
+
+    @property
+    def liars(self) -> Phrase | None:
+        """What an owner should know who lets anyone join where one liar in ten wrecks the model."""
+        kind, usual = self.terms.kind, MECHANISMS[USUAL_MECHANISM].lied
+        if self.enrolment.mode != "open" or kind.lied is None or usual is None:
+            return None
+        if kind.lied[1] < WRECKED:
+            return None
+        return Phrase(
+            "Anyone may join this task, and {mechanism} noise does not withstand liars: when one "
+            "device in ten lied, the error on activity data rose from {honest} to {lied}, and with "
+            "{usual} only from {usual_honest} to {usual_lied}; ask for invites, or choose {usual}.",
+            mechanism=kind.name,
+            honest=kind.lied[0],
+            lied=kind.lied[1],
+            usual=USUAL_MECHANISM,
+            usual_honest=usual[0],
+            usual_lied=usual[1],
+        )
 
     @property
     def fewest_evaluated(self) -> int:

@@ -1,6 +1,7 @@
 """How far devices that lie can push a model, with the noise on, past each defence.
 
 Run: CROWDML_DATA=… python experiments/poisoning/poisoning.py [MECHANISM …]
+and python experiments/poisoning/poisoning.py activity
 """
 
 import json
@@ -139,11 +140,11 @@ def run(
 ) -> dict[str, float]:
     """One trial: the test error, and the share of honest check-ins that were refused."""
     rng = np.random.default_rng([seed, 7])
-    devices = len(data.y_train) // BATCH
     learning = Learning(mechanism=mechanism, epsilon=EPSILON)
-    schedule = prepare(data, Crowd(devices, BATCH), rng)
+    schedule = prepare(data, Crowd(len(data.y_train) // BATCH, BATCH), rng)
+    devices = schedule.n_checkins
     rule = Rule.of(learning, data, schedule)
-    model, stand_in, _, optimizer = rule
+    model, stand_in, optimizer = rule.model, rule.stand_in, rule.optimizer
     seen, server = data.bounded(stand_in.norm), Server(rule, defence)
     agreed, w = rng.standard_normal(model.size), np.zeros(model.size)
     state, lie = optimizer.init(w), LIES[name]
@@ -234,5 +235,23 @@ def main(mechanisms: list[str]) -> None:
         print(f"Honest check-ins refused: {most:.2%} at most.\n", flush=True)
 
 
+def one_in_ten(batch: int = 10, epsilon: float = 4.0, trials: int = 20) -> None:
+    """The figures that an owner reads who chooses noise for an open task."""
+    global BATCH, EPSILON, TRIALS
+    BATCH, EPSILON, TRIALS = batch, epsilon, trials
+    data, names = load_dataset("activity"), ("label flip", "sign flip", "drift", "largest values")
+    print(f"| | no liars | {' | '.join(names)} |\n|---|---|{'---|' * len(names)}")
+    for mechanism in ("direction", "gaussian", "laplace"):
+        cases = [("sign flip", 0.0), *((name, 0.1) for name in names)]
+        errors = [
+            cell(data, mechanism=mechanism, name=name, share=share, defence="both caps")["error"]
+            for name, share in cases
+        ]
+        print(f"| {mechanism} | {' | '.join(format(error, '.3f') for error in errors)} |")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["direction", "gaussian", "laplace"])
+    if sys.argv[1:] == ["activity"]:
+        one_in_ten()
+    else:
+        main(sys.argv[1:] or ["direction", "gaussian", "laplace"])

@@ -174,7 +174,9 @@ def test_a_task_without_privacy_says_so_when_it_is_created(quick: Here, tmp_path
     text = quick("task", "new", "open-book").said()
     text = text.replace("epsilon = 4.0", 'epsilon = inf\nmechanism = "laplace"')
     (tmp_path / "task.toml").write_text(_filled_in(text))
-    assert "WARNING: this task is NOT PRIVATE" in quick("task", "create", "task.toml").said()
+    said = quick("task", "create", "task.toml").said()
+    assert "WARNING: this task is NOT PRIVATE" in said
+    assert "WARNING: Anyone may join this task, and laplace noise" in said
     assert quick("task", "list", "--json").json()["tasks"][0]["epsilon"] == "inf"
     assert quick("task", "show", "open-book", "--json").json()["epsilon"] == "inf"
 

@@ -14,7 +14,7 @@ from crowdml.errors import InvalidTask
 from crowdml.models import Hinge, Huber, Ridge, Softmax
 from crowdml.optim import OPTIMIZERS, RATES, planned_rate
 from crowdml.privacy import DirectionMechanism, NoiseEvent, NoiseMechanism
-from crowdml.protocol import Task, Terms
+from crowdml.protocol import MECHANISMS, Task, Terms
 from crowdml.protocol.mechanisms.noise_terms import LaplaceTerms
 from crowdml.protocol.task_file import OptimizerSpec
 from tests.protocol.files import REGRESSION, task_file
@@ -92,6 +92,19 @@ def test_the_rate_is_planned_for_those_who_train() -> None:
         optimizer, w = task.make_optimizer(), np.zeros(2)
         steps.append(optimizer.update(optimizer.init(w), w, np.ones(2), 0)[1].tolist())
     assert steps[0] == steps[1] != steps[2]
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "direction"])
+@pytest.mark.parametrize("mode", ["open", "invite"])
+def test_an_owner_is_told_what_liars_can_do(mechanism: str, mode: str) -> None:
+    changes: dict[str, str | None] = {
+        "privacy.mechanism": f'"{mechanism}"',
+        "enrolment.mode": f'"{mode}"',
+    }
+    told = Task.from_toml(task_file(changes)).liars
+    assert (told is not None) == (mode == "open" and mechanism != "direction")
+    if told is not None:
+        assert f"{MECHANISMS[mechanism].lied[1]}" in str(told)  # type: ignore[index]
 
 
 def test_defaults() -> None:

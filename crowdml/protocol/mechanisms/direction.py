@@ -181,6 +181,7 @@ DIRECTION = MechanismKind(
         }
     ),
     trials=200_000,
+    lied=(0.007, 0.01),
     one_file=True,
     task_rules=(_a_direction_hides, _a_window_holds_enough),
     terms_rules=(_some_are_not_the_closest, _a_direction_hides),

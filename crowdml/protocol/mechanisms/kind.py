@@ -164,6 +164,8 @@ class MechanismKind:
         clip: S for a sample's gradient where a task gives none, in units of the target's scale.
         reach: D of the planned rate, for classifiers of many parameters and for numbers, in the
             same units: see `reach_of`.
+        lied: The error on the activity data without liars, and where one device in ten lies in the
+            worst way (experiments/poisoning); None where nobody has measured it.
         needs: What must be installed besides.
         one_file: Whether the device in one file knows it.
         task_rules: Rules about several fields of a task file.
@@ -180,6 +182,7 @@ class MechanismKind:
     trials: int
     clip: float = math.inf
     reach: tuple[float, float] = (40.0, 5.0)
+    lied: tuple[float, float] | None = None
     needs: Needs | None = None
     one_file: bool = False
     task_rules: tuple[FieldRule, ...] = ()

@@ -65,6 +65,7 @@ LAPLACE_NOISE = MechanismKind(
     clip=0.2,
     # Rows of length 1 in L1 are several times shorter in L2, so that w has to go further.
     reach=(400.0, 20.0),
+    lied=(0.013, 0.59),
     needs=OPENDP,
     task_rules=(parts_have_a_use, epsilon_is_enough(LaplaceTerms)),
     terms_rules=(label_counts_have_their_level("privacy.epsilon_y"),),
@@ -81,6 +82,7 @@ GAUSSIAN_NOISE = MechanismKind(
     trials=100_000,
     clip=0.1,
     reach=(60.0, 5.0),
+    lied=(0.012, 0.68),
     needs=OPENDP,
     task_rules=(parts_have_a_use, epsilon_is_enough(GaussianTerms)),
     terms_rules=(label_counts_have_their_level("privacy.rho_y"),),

@@ -331,6 +331,10 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             {"privacy.mechanism": "laplace", "privacy.epsilon": "inf", "not_private": "on"},
             ["THIS TASK IS NOT PRIVATE", "Not private ε = ∞", "everything leaves as it is"],
         ),
+        (
+            {"privacy.mechanism": "gaussian"},
+            ["Anyone may join this task, and gaussian noise does not withstand liars"],
+        ),
     ],
 )
 def test_preview_knows_the_mechanisms(
