@@ -1,8 +1,10 @@
 """Close connections of addresses that hold too many of them."""
 
 import asyncio
+import logging
 import os
 import socket
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -10,8 +12,13 @@ from typing import NamedTuple
 
 from crowdml.server.http import network_of
 
+log = logging.getLogger("crowdml.server")
 LOOK = 0.5
 """Seconds between two looks at who is connected."""
+
+REST, LONGEST_PAUSE = 50, 2.0
+"""A look that found nothing to close is followed by a pause that is as many times as long, up to
+this many seconds."""
 
 OPEN_FILES = "/dev/fd"
 """One entry for each open file of this process, on Linux and on macOS."""
@@ -41,9 +48,18 @@ class Connections:
 
     async def watch(self) -> None:
         """Close what is too much, until cancelled."""
+        if not os.path.isdir(OPEN_FILES):
+            log.warning(
+                "connections of an address are not limited, since there is no %s", OPEN_FILES
+            )
+            return
+        seconds = 0.0
         while True:
-            await asyncio.sleep(LOOK)
-            self.close_surplus()
+            await asyncio.sleep(max(LOOK, REST * seconds))
+            began = time.monotonic()
+            closed = await asyncio.to_thread(self.close_surplus)
+            # Under attack it looks often; where many are connected in peace, it costs little.
+            seconds = 0.0 if closed else min(time.monotonic() - began, LONGEST_PAUSE / REST)
 
     def close_surplus(self) -> int:
         """Close the newest connections of every address that has too many; how many those were."""
@@ -54,11 +70,22 @@ class Connections:
         for file in map(int, files):
             peer = self._peer(file)
             network = network_of(peer.host) if peer else None
-            if peer and network and not self._exempt(peer.host):
+            if peer and network:
                 by_network[network].append((file, peer))
-        # A new connection gets the lowest free number, so that the highest are mostly the newest.
-        surplus = [one for files in by_network.values() for one in sorted(files)[self._most :]]
-        return sum(self._close(file, peer) for file, peer in surplus)
+        return sum(
+            self._close(file, peer)
+            for opened in by_network.values()
+            if len(opened) > self._most
+            for file, peer in self._surplus(opened)
+        )
+
+    def _surplus(self, opened: list[tuple[int, Peer]]) -> list[tuple[int, Peer]]:
+        """The newest connections of one network, beyond what it may have.
+
+        A new connection gets the lowest free number, so that the highest are mostly the newest.
+        """
+        limited = [(file, peer) for file, peer in opened if not self._exempt(peer.host)]
+        return sorted(limited)[self._most :]
 
     def _peer(self, file: int) -> Peer | None:
         """Who is at the other end of an open file; None if it is no connection to this server."""
