@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.has-dev
 NODE := node_modules
 NODE_READY := $(NODE)/.ready
+# The lock is for recipes that run at once: one apt-get at a time.
 APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninteractive; \
-	$$SUDO apt-get update -qq && $$SUDO apt-get install -y -qq --no-install-recommends
+	alone="flock -o Makefile"; $$alone $$SUDO apt-get update -qq && \
+	$$alone $$SUDO apt-get install -y -qq --no-install-recommends
 
 .PHONY: demo test quick coverage mutants check docs bench soak screenshots clean help
 
@@ -39,7 +41,8 @@ PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 SYSTEM := chromium firefox mosquitto nginx postgresql
 
 # The checks run beside the tests. The output of a check is shown when the check ends.
-test: $(READY) $(NODE_READY) $(SYSTEM)
+test:
+	@$(MAKE) --no-print-directory -j 3 --output-sync=line $(READY) $(NODE_READY) system
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target suite $(CHECKS) javascript
 
 suite: compiled collected
@@ -151,7 +154,9 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: venv-package node chromium firefox mosquitto nginx postgresql
+.PHONY: system venv-package node chromium firefox mosquitto nginx postgresql
+
+system: $(SYSTEM)
 
 venv-package:
 	@$(APT) python3-venv

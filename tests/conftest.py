@@ -1,9 +1,11 @@
 """Which tests run in the same process, where several share the work; and how long examples take."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import argon2
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -18,6 +20,15 @@ settings.load_profile("steady")
 
 SHARED = {"found": "reproduction", "portal": "portal"}
 """What takes long to make once for all tests that look at it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
+    """Argon2 takes long on purpose. A server of its own process still does, for unknown names."""
+    cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(argon2, "PasswordHasher", cheap)
+        yield
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.special import huber
-from sklearn.linear_model import LinearRegression
 
 from crowdml.models import Huber, Ridge
 
@@ -28,6 +27,8 @@ def test_huber_is_ridge_inside_delta() -> None:
 
 
 def test_least_squares_has_no_gradient() -> None:
+    from sklearn.linear_model import LinearRegression
+
     x = RNG.normal(size=(50, 3))
     y = x @ np.array([1.0, -2.0, 0.5]) + 0.3 + 0.1 * RNG.normal(size=50)
     theirs = LinearRegression().fit(x, y)

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 
 from crowdml.models import Softmax
 
@@ -42,6 +40,9 @@ def test_huge_scores_do_not_overflow() -> None:
 @pytest.mark.parametrize("intercept", [False, True])
 def test_scikit_learn_finds_the_same_minimum(intercept: bool) -> None:
     """Where scikit-learn stops, its gradient is zero: ours must be minus that of the penalty."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+
     n, d, k, inverse_penalty = 200, 3, 3, 5.0
     x = RNG.normal(size=(n, d))
     y = RNG.integers(0, k, size=n).astype(float)

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,17 @@ from crowdml.protocol.figures import at_most_times, certainty, percent_sure, wri
 from tests.servers import make_task
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "promise.json").read_text())
-EVERY = [
-    Promise.of(
-        Terms.parse(case["terms"]), case["checkins"], [Loss(**each) for each in case["sent"]]
-    )
-    for case in (vector["input"] for vector in VECTORS)
-]
 MOTION = {"features__count": 33, "features__sensor.kind": "motion"}
+
+
+@cache
+def every() -> list[Promise]:
+    return [
+        Promise.of(
+            Terms.parse(case["terms"]), case["checkins"], [Loss(**each) for each in case["sent"]]
+        )
+        for case in (vector["input"] for vector in VECTORS)
+    ]
 
 
 def promise(mechanism: str, epsilon: float, limit: Any = None, **changes: Any) -> Promise:
@@ -149,7 +154,7 @@ def test_no_noise_is_no_privacy(mechanism: str) -> None:
 
 
 def test_sentences_follow_epsilon() -> None:
-    for each in EVERY:
+    for each in every():
         text = said(each)
         weak, none = each.epsilon > 4.0 * (1 + 1e-9), each.level.key == "none"
         assert ("nobody can be sure" in text) <= (not weak)
@@ -161,7 +166,7 @@ def test_sentences_follow_epsilon() -> None:
 
 
 def test_the_number_beside_a_level_is_the_one_that_decided_it() -> None:
-    for each in EVERY:
+    for each in every():
         level = next(level for level in LEVELS if each.epsilon <= level.most * (1 + 1e-9))
         assert each.level == level
         shown = float(written_epsilon(each.epsilon).replace(",", "").replace("∞", "inf"))
@@ -170,7 +175,7 @@ def test_the_number_beside_a_level_is_the_one_that_decided_it() -> None:
 
 
 def test_every_number_of_a_message_is_counted_once() -> None:
-    for each in EVERY:
+    for each in every():
         assert (each.numbers == 1) == bool(each.roles)
         if not each.roles:
             assert f"{each.numbers:,} numbers" in str(each.sentences["numbers"])

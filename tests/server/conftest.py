@@ -2,10 +2,8 @@
 
 import secrets
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-import argon2
 import pytest
 
 from crowdml.server import Store
@@ -20,13 +18,6 @@ from tests.servers import (
     make_directed,
     make_task,
 )
-
-
-@pytest.fixture(autouse=True)
-def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Argon2 takes long on purpose."""
-    cheap = partial(argon2.PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(argon2, "PasswordHasher", cheap)
 
 
 @pytest.fixture(scope="module")

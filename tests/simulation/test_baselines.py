@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation import (
@@ -62,6 +61,8 @@ def test_perturbing_leaves_the_test_set_alone_and_needs_labels() -> None:
 @pytest.mark.parametrize("strength", [1e-3, 1e-2])
 def test_central_batch_is_scikit_learns(strength: float) -> None:
     """Its objective is Σ losses + ‖w‖²/(2C), so C = 1/(λn)."""
+    from sklearn.linear_model import LogisticRegression
+
     data = classes(n=2000)
     model = make_model(Learning(), 7, 3)
     w = central_batch(model, data.x_train, data.y_train, strength)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.decomposition import PCA
 
 import crowdml.simulation.datasets as package
 from crowdml.errors import InvalidInput
@@ -85,6 +84,8 @@ def test_scaling_of_constant_columns() -> None:
 
 
 def test_principal_components_are_scikit_learns() -> None:
+    from sklearn.decomposition import PCA
+
     rng = np.random.default_rng(0)
     pixels = (rng.random((300, 12)) * np.linspace(20, 255, 12)).astype(np.uint8)
     mean, directions = principal_components(pixels, 5)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
 
 from crowdml.errors import InvalidInput
 from crowdml.simulation.datasets import (
@@ -48,6 +47,8 @@ def mnist(cache: Path) -> Dataset:
 
 
 def logistic_error(data: Dataset, some: int, strength: float) -> float:
+    from sklearn.linear_model import LogisticRegression
+
     data = data.bounded(1)
     model = LogisticRegression(C=strength, max_iter=1000)
     model.fit(data.x_train[:some], data.y_train[:some])
@@ -55,6 +56,8 @@ def logistic_error(data: Dataset, some: int, strength: float) -> float:
 
 
 def ridge_error(data: Dataset) -> float:
+    from sklearn.linear_model import Ridge
+
     data = data.bounded(1)
     model = Ridge(1e-3).fit(data.x_train, data.y_train)
     return float(np.sqrt(((model.predict(data.x_test) - data.y_test) ** 2).mean()))
