@@ -14,6 +14,7 @@ __all__ = [
     "Seen",
     "cells",
     "expected",
+    "is_never_asked_for",
     "not_offered",
 ]
 
@@ -24,6 +25,7 @@ STATES: dict[str, Any] = TABLE["states"]
 EVENTS: dict[str, str] = TABLE["events"]
 LATER = {"another process left", "terms agreed", "limit raised", "start again", "leave"}
 ANSWERS = [event for event in EVENTS if event not in {"sample", *LATER}]
+STANDING_FOR_ALL = ("applied", "revoked")
 
 
 class Seen(NamedTuple):
@@ -61,6 +63,21 @@ def not_offered(device: str, state: str, row: str) -> str | None:
     return None
 
 
+def own_row(device: str, row: str) -> dict[str, Any]:
+    """A row with what differs for this device."""
+    found: dict[str, Any] = TABLE["rows"][row]
+    return found | found.get("but", {}).get(device, {})
+
+
+def is_never_asked_for(device: str, event: str, row: str) -> bool:
+    """Whether the event is an answer to a device that sends nothing.
+
+    A device that asks for one asks for all of them, so `STANDING_FOR_ALL` do for the others.
+    """
+    answer = event in ANSWERS and event not in STANDING_FOR_ALL
+    return answer and not own_row(device, row)["sent"]
+
+
 def expected(device: str, row: str, before: Seen, fed: int, new: bytes | None) -> Expected:
     """What this device does, from how it stood.
 
@@ -71,7 +88,7 @@ def expected(device: str, row: str, before: Seen, fed: int, new: bytes | None) -
         fed: Samples that came with the event, to fill the minibatch.
         new: The new bytes that were sent, if there were any.
     """
-    own: dict[str, Any] = TABLE["rows"][row] | TABLE["rows"][row].get("but", {}).get(device, {})
+    own = own_row(device, row)
     seen = Seen(
         before.state if own["state"] == "same" else own["state"],
         {"kept": before.samples + fed, "one more": before.samples + 1, "used": 0, "erased": 0}[

@@ -23,6 +23,7 @@ from tests.conformance.table import (
     Seen,
     cells,
     expected,
+    is_never_asked_for,
     not_offered,
 )
 
@@ -37,7 +38,7 @@ def parameters(parts: dict[str, dict[str, list[str]]]) -> list[Any]:
         for device in DEVICES
         for state, part in parts.items()
         for event, row in cells(part)
-        if not not_offered(device, state, row)
+        if not not_offered(device, state, row) and not is_never_asked_for(device, event, row)
     ]  # fmt: skip
 
 
