@@ -14,12 +14,17 @@ REACH = 1.0
 BINS = 12
 """Reports that are less than REACH/BINS apart in log-version count as about the same model."""
 
-TREND, WANDER = 1.0, 0.3
-"""How an error p changes while log-version grows by 1: by a trend with a standard deviation of
-TREND·p(1 − p), and by a random walk with one of WANDER·p(1 − p)."""
+GAIN, TREND, WANDER = 0.5, 0.7, 0.35
+"""How an error p changes while log-version grows by 1, in units of p(1 − p): it falls by a trend of
+GAIN on average, with a standard deviation of TREND, and walks at random with one of WANDER. A model
+that learns improves: without GAIN, reports about older versions make its error seem too large."""
 
 ALIKE, ALIKE_DEVIATION = 0.25, 0.25
 """What is assumed of how alike the answers of one device are, before its reports say more."""
+
+VERY_ALIKE = 0.5
+"""The doubt about how alike they are is that at this value: few devices that differ very much often
+look as if they differed little."""
 
 MOST = 0.4
 """A band that reaches this far from its middle says nothing, so none is given. The reach is that at
@@ -34,11 +39,12 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
 
     A report about an earlier version v says something about the model now: the error has changed by
     an unknown amount f(s) since, s = log((t + 1)/(v + 1)). f is modelled as a trend and a random
-    walk, both in proportion to p(1 − p). The estimate is the weighted mean Σaᵢyᵢ of the reports
-    with the smallest variance under that model, and the variance of Σaᵢf(sᵢ) is part of the band.
-    The rest of the variance is the noise of the mechanism, the sampling of predictions, and that
-    people differ: a share ρ of p(1 − p) lies between devices. The band has all p with
-    (Σaᵢyᵢ − p)² ≤ z²·variance(p).
+    walk, both in proportion to p(1 − p). The mean of f is subtracted from the reports. The estimate
+    is the weighted mean Σaᵢyᵢ of what remains, with the smallest variance under that model, and the
+    variance of Σaᵢf(sᵢ) is part of the band. The rest of the variance is the noise of the
+    mechanism, the sampling of predictions, and that people differ: a share ρ of p(1 − p) lies
+    between devices. The band has all p with (Σaᵢyᵢ − p)² ≤ q²·variance(p). q is Student's quantile,
+    since the variance between devices is estimated from few of them.
 
     Args:
         rows: A row for each report: version, device, errors, predictions, and how many reports
@@ -46,7 +52,8 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
         version: t.
         noise_variance: Of the noise in the errors of one report.
 
-    References: G. Matheron, Economic Geology 58 (1963); E. B. Wilson, JASA 22 (1927).
+    References: G. Matheron, Economic Geology 58 (1963); E. B. Wilson, JASA 22 (1927); F. E.
+    Satterthwaite, Biometrics Bulletin 2 (1946).
     """
     s = np.log((version + 1) / (rows[:, 0] + 1))
     near = s <= REACH
@@ -59,24 +66,43 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
     p = (weight @ y + PULL / 2 * 4) / (weight.sum() + PULL * 4)
     p = min(max(p, 0.02), 0.98)
     pq = p * (1 - p)
+    y = y - GAIN * pq * s
     residual = y - _line(s, y, weight, pq)
     alike = _alike(device, n, n * residual, n**2 * noise, pq)
-    _, spread, rest = _weighted(s, device, n, noise, alike, 0.25)
-    if TWO_SIDED_95 * math.sqrt(rest + spread / 4) >= MOST:
+    _, spread, rest, quantile = _weighted(s, device, n, noise, alike, 0.25)
+    if quantile * math.sqrt(rest + spread / 4) >= MOST:
         return None
-    a, spread, rest = _weighted(s, device, n, noise, alike, pq)
-    return _band(float(a @ y), spread, rest)
+    a, spread, rest, quantile = _weighted(s, device, n, noise, alike, pq)
+    return _band(float(a @ y), spread, rest, quantile)
 
 
 def _weighted(
     s: Array, device: Ints, n: Array, noise: Array, alike: float, pq: float
-) -> tuple[Array, float, float]:
-    """The weights of the reports, and the variance of their mean: spread·p(1 − p) + rest."""
+) -> tuple[Array, float, float, float]:
+    """The weights of the reports, the variance of their mean, spread·p(1 − p) + rest, and q."""
     of_device = np.bincount(device, n)[device]
     a, drift = _weights(s, 1 / (noise + pq * ((1 - alike) / n + alike * of_device / n)), pq)
-    between = np.bincount(device, a)
-    spread = (1 - alike) * (a @ (a / n)) + alike * (between @ between)
-    return a, float(spread), float(a @ (a * noise) + drift)
+    squares = np.bincount(device, a) ** 2
+    between, rest = alike * squares.sum(), float(a @ (a * noise) + drift)
+    spread = float((1 - alike) * (a @ (a / n)) + between)
+    share = between / (spread + rest / pq)
+    devices = squares.sum() ** 2 / (squares @ squares)
+    return a, spread, rest, student_95(share**2 / devices)
+
+
+def student_95(per_degree: float) -> float:
+    """Student's two-sided 95 % quantile for 1/`per_degree` degrees of freedom, at least two.
+
+    Reference: E. A. Cornish and R. A. Fisher, Revue de l'Institut International de Statistique 5
+    (1938).
+
+    >>> [round(student_95(1 / degrees), 2) for degrees in (3, 5, 10, 30)]
+    [3.16, 2.57, 2.23, 2.04]
+    """
+    z, g = TWO_SIDED_95, min(per_degree, 0.5)
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return float(z + first * g + second * g**2 + third * g**3)
 
 
 def _line(s: Array, y: Array, weight: Array, pq: float) -> Array:
@@ -98,7 +124,7 @@ def _alike(device: Ints, n: Array, surplus: Array, noise: Array, pq: float) -> f
     if not pairs.any():
         return 0.0  # every device has one prediction
     found = (surplus**2 - alone).sum() / pairs.sum()
-    deviation = math.sqrt(2 * ((alone + ALIKE * pairs) ** 2).sum()) / pairs.sum()
+    deviation = math.sqrt(2 * ((alone + VERY_ALIKE * pairs) ** 2).sum()) / pairs.sum()
     doubt = 1 / (deviation**-2 + ALIKE_DEVIATION**-2)
     mean = doubt * (found / deviation**2 + ALIKE / ALIKE_DEVIATION**2)
     return float(min(max(mean, 0.0) + math.sqrt(doubt), 1.0))
@@ -119,9 +145,9 @@ def _weights(s: Array, weight: Array, pq: float) -> tuple[Array, float]:
     return share[place] * weight, float(best @ drift @ best)
 
 
-def _band(value: float, spread: float, rest: float) -> Estimate:
-    """All p with (value − p)² ≤ z²·(rest + spread·p(1 − p)), by their middle and half width."""
-    width = TWO_SIDED_95**2 * spread
+def _band(value: float, spread: float, rest: float, quantile: float) -> Estimate:
+    """All p with (value − p)² ≤ q²·(rest + spread·p(1 − p)), by their middle and half width."""
+    width = quantile**2 * spread
     middle = (value + width / 2) / (1 + width)
-    square = middle**2 - (value**2 - TWO_SIDED_95**2 * rest) / (1 + width)
+    square = middle**2 - (value**2 - quantile**2 * rest) / (1 + width)
     return Estimate(middle, math.sqrt(max(square, 0.0)))

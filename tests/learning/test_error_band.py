@@ -86,12 +86,14 @@ def test_what_is_added_up_says_the_same() -> None:
 
 
 def stream(kind: str, people: bool, rng: np.random.Generator) -> tuple[Array, float, Array]:
-    """Reports about a model whose error falls from 0.55 to 0.05, as a crowd would send them.
+    """Reports about a model whose error falls from 0.9 to 0.05, as a crowd would send them.
+
+    At 200 check-ins it falls fastest.
 
     Of `people`, each has an error of its own, drawn from Beta(2p, 2(1 − p)), and they come in
     bursts of five.
     """
-    truth = 0.05 + 0.5 / (1 + (np.arange(1001) / 100) ** 1.2)
+    truth = 0.9 / (1 + (np.arange(1001) / 150) ** 1.5)
     version, epsilon = np.arange(1000), 4.0
     if kind == "direction":
         version = version[rng.random(1000) < 0.5]
@@ -116,19 +118,24 @@ def stream(kind: str, people: bool, rng: np.random.Generator) -> tuple[Array, fl
 def test_the_band_covers_the_model_as_it_is_now(kind: str, people: bool) -> None:
     """Seeded, so it cannot fail by chance. 300 streams: a standard deviation of 0.013 at 0.95.
 
-    The newest 200 reports, taken as being about one model and from people who are alike, do not.
+    Without the mean of the trend, and with doubts about how alike answers are as if people hardly
+    differed, it is 0.91 of those with people at 200 check-ins. The newest 200 reports, taken as
+    being about one model and from people who are alike, are worse.
     """
-    rng, covered, before = np.random.default_rng(7), [], []
+    rng, times = np.random.default_rng(7), (200, 1000)
+    covered: dict[int, list[bool]] = {t: [] for t in times}
+    before = []
     for _ in range(300):
         found, noise, truth = stream(kind, people, rng)
-        for t in (200, 1000):
+        for t in times:
             known = found[found[:, 0] < t]
             now = error_now(known, t, noise)
             assert now is not None
-            covered.append(abs(now.value - truth[t]) <= now.margin)
+            covered[t].append(abs(now.value - truth[t]) <= now.margin)
             recent = known[-200:]
             old = share_estimate(recent[:, 2].sum(), int(recent[:, 3].sum()), len(recent), noise)
             assert old is not None
             before.append(abs(old.value - truth[t]) <= old.margin)
-    assert 0.92 <= np.mean(covered) <= 0.99
+    assert min(np.mean(covered[t]) for t in times) >= 0.93
+    assert np.mean([covered[t] for t in times]) <= 0.995
     assert np.mean(before) < 0.8
