@@ -11,6 +11,7 @@ from crowdml.portal.pages import (
     STATIC,
     Portal,
     error_page,
+    newest_wheel,
     owner,
     participant,
     pictures,
@@ -20,6 +21,7 @@ from crowdml.portal.pages import (
     redirect,
     static_file,
     tasks,
+    wheel,
 )
 from crowdml.portal.words import preferred, speaking
 from crowdml.server import Settings
@@ -57,6 +59,8 @@ PAGES = [
     Route("/join/{task}", participant.participant),
     Route("/join/{task}/manifest.webmanifest", participant.manifest),
     Route("/device.py", program),
+    Route("/crowdml.whl", newest_wheel),
+    Route("/crowdml-{version}-py3-none-any.whl", wheel),
     Route("/program", program_page),
     Route("/program.sha256", program_hashes),
     Route("/favicon.ico", favicon),

@@ -5,11 +5,13 @@ from crowdml.portal.pages.context import Portal
 from crowdml.portal.pages.page import error_page, redirect
 from crowdml.portal.pages.program import program, program_files, program_hashes, program_page
 from crowdml.portal.pages.static import STATIC, static_file
+from crowdml.portal.pages.wheel import newest_wheel, wheel
 
 __all__ = [
     "STATIC",
     "Portal",
     "error_page",
+    "newest_wheel",
     "participant",
     "pictures",
     "program",
@@ -19,4 +21,5 @@ __all__ = [
     "redirect",
     "static_file",
     "tasks",
+    "wheel",
 ]

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import segno
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +16,7 @@ from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.listing import Listing
 from crowdml.portal.pages.page import HEADERS, render
 from crowdml.portal.pages.program import PROGRAM_SHA256
+from crowdml.portal.pages.wheel import own_wheel
 from crowdml.portal.pictures import CHARTS, CURIOUS
 from crowdml.portal.words import (
     Example,
@@ -106,6 +108,7 @@ async def join(request: Request) -> Response:
         root=root,
         fingerprint=front_of(request).fingerprint,
         program_sha256=PROGRAM_SHA256,
+        wheel=await run_in_threadpool(own_wheel),
         loopback=urlsplit(root).hostname in ("localhost", "127.0.0.1", "::1"),
     )
 
