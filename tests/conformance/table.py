@@ -66,7 +66,8 @@ def not_offered(device: str, state: str, row: str) -> str | None:
 def own_row(device: str, row: str) -> dict[str, Any]:
     """A row with what differs for this device."""
     found: dict[str, Any] = TABLE["rows"][row]
-    return found | found.get("but", {}).get(device, {})
+    other: dict[str, Any] = found.get("but", {}).get(device, {})
+    return found | other
 
 
 def is_never_asked_for(device: str, event: str, row: str) -> bool:
