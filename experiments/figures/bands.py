@@ -34,7 +34,7 @@ from crowdml.simulation import (
     load_digits,
     one_by_one,
 )
-from crowdml.types import Array, Ints
+from crowdml.types import Array
 
 __all__ = ["CELLS", "CHECKINS", "Cell", "Stream", "coverage", "main", "streams"]
 
@@ -138,7 +138,8 @@ def streams(cell: Cell, n: int, seed: int = SEED, updates: int = CHECKINS[-1]) -
 def _curve(cell: Cell, stops: Array, updates: int, seed: int) -> Array:
     if cell.shape:
         return SHAPES[cell.shape](stops, np.random.default_rng(seed))
-    return _errors(_data(cell.n_classes), cell, stops.astype(np.int64), updates, seed)
+    learnt = Cell(cell.n_classes, cell.epsilon, cell.mechanism)  # who reports changes no model
+    return _errors(learnt, tuple(stops.astype(int).tolist()), updates, seed)
 
 
 @cache
@@ -168,15 +169,16 @@ def _mechanism(cell: Cell) -> DirectionMechanism | NoiseMechanism:
     return mechanism
 
 
-def _errors(data: Dataset, cell: Cell, stops: Ints, updates: int, seed: int) -> Array:
+@cache
+def _errors(cell: Cell, stops: tuple[int, ...], updates: int, seed: int) -> Array:
     """The test errors of the exported model after these check-ins."""
     trains = 1 - (EVALUATORS + COUNTERS if cell.mechanism == "direction" else 0)
-    rng = np.random.default_rng(seed)
+    data, rng = _data(cell.n_classes), np.random.default_rng(seed)
     schedule = one_by_one(round(updates * trains) * cell.batch, cell.batch)
     rows = rng.integers(len(data.y_train), size=len(schedule.used))
     schedule = schedule._replace(used=rows.astype(np.int32), checkins=1)
     learning = Learning(mechanism=cell.mechanism, epsilon=cell.epsilon)
-    w, _ = learn(data, schedule, learning, np.round(stops * trains).astype(np.int64), rng)
+    w, _ = learn(data, schedule, learning, np.round(np.array(stops) * trains).astype(np.int64), rng)
     rule = Rule.of(learning, data, schedule)
     x, y = data.bounded_test(rule.stand_in.norm)
     return np.array([error_rate(rule.model, each, x, y) for each in w])
