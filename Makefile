@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.has-dev
 NODE := node_modules
 NODE_READY := $(NODE)/.ready
@@ -12,6 +12,7 @@ APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninter
 	$$alone $$SUDO apt-get install -y -qq --no-install-recommends
 
 .PHONY: demo test quick coverage mutants check docs bench soak screenshots clean help
+.PHONY: device dist image image-push release-check release-tag sbom
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
@@ -20,7 +21,8 @@ help:
 	@echo "make coverage   which lines and branches the tests reach, in site/coverage/"
 	@echo "make mutants    small faults in privacy, optim and learning that tests must find: FILES=…"
 	@echo "make check   style, types and the layer contract only"
-	@echo "make docs    the reference of the Python package, in site/"
+	@echo "make docs    the documentation and the reference of the package as a site, in site/"
+	@echo "make release-check   build, install each extra from the wheel, run demo and tutorial"
 	@echo "make screenshots   pictures of every page and state, into screenshots/"
 	@echo "make bench   the benchmarks of device and server"
 	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
@@ -75,7 +77,7 @@ CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
 core:
 	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 
-CHECKS := types style layers vulnerabilities
+CHECKS := types style layers workflows vulnerabilities
 .PHONY: $(CHECKS) javascript compiled collected core suite pytest
 check: $(READY) $(NODE_READY)
 	@$(MAKE) --no-print-directory -j 3 $(CHECKS)
@@ -90,6 +92,9 @@ style: $(READY)
 
 layers: $(READY)
 	$(BIN)/lint-imports
+
+workflows: $(NODE_READY)
+	node tests/workflows.mjs .github/workflows/*.yml
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
 javascript: $(NODE_READY)
@@ -112,8 +117,40 @@ vulnerabilities: $(READY)
 		|| echo "pip-audit could not look at everything; go on without it"
 
 docs: $(READY)
-	$(BIN)/python docs/reference.py site
+	$(BIN)/python -m docs.site site
 	@echo "open site/index.html"
+
+# What a device does, without what only Linux has: brokers, browsers, PostgreSQL.
+device: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/device/test_device.py tests/device/test_device_store.py \
+		tests/models tests/privacy tests/protocol $(ARGS)
+
+# The sdist from the sources, and the wheel from the sdist, as an index gets them.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m hatchling build --target sdist --directory dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
+
+# Slow: every extra is downloaded into an environment of its own. EXTRAS="demo sim" tries these alone.
+release-check: $(VENV)/.has-release dist
+	$(BIN)/python -m tests.packaging.release check $(EXTRAS)
+
+release-tag: $(READY)
+	@$(BIN)/python -m tests.packaging.release tag "$(TAG)"
+
+sbom: $(VENV)/.has-release dist
+	$(BIN)/python -m tests.packaging.release sbom
+
+BUILDER ?= docker
+image:
+	$(BUILDER) build --file examples/docker/Dockerfile --tag crowdml .
+
+# REGISTRY, REGISTRY_USER and REGISTRY_PASSWORD come from the environment.
+image-push:
+	@$(BUILDER) login --username "$$REGISTRY_USER" --password-stdin "$${REGISTRY%%/*}" \
+		<<< "$$REGISTRY_PASSWORD"
+	$(BUILDER) tag crowdml "$$REGISTRY/crowdml:$(TAG)"
+	$(BUILDER) push "$$REGISTRY/crowdml:$(TAG)"
 
 bench: $(READY)
 	$(BIN)/crowdml bench device
@@ -203,5 +240,5 @@ nginx:
 	@$(NGINX_IS_THERE) || { echo "the tests need nginx; install it"; exit 1; }
 
 clean:
-	rm -rf $(VENV) $(NODE) screenshots site
+	rm -rf $(VENV) $(NODE) dist sbom screenshots site
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

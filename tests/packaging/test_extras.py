@@ -76,7 +76,7 @@ def test_each_extra_alone(tmp_path: Path, extra: str) -> None:
 
 
 def test_every_extra_is_tried() -> None:
-    assert {"", *own().metadata.get_all("Provides-Extra", [])} == {*PROMISES, "dev"}
+    assert {"", *own().metadata.get_all("Provides-Extra", [])} == {*PROMISES, "dev", "release"}
 
 
 def test_the_environment_is_clean(tmp_path: Path) -> None:
