@@ -1,8 +1,7 @@
-"""Write the package's reference from its docstrings: python docs/reference.py FOLDER."""
+"""Write the package's reference from its docstrings."""
 
 import importlib
 import pkgutil
-import sys
 import warnings
 from pathlib import Path
 
@@ -44,11 +43,10 @@ def write(folder: Path) -> None:
         # Names that are loaded when they are first used must be there before pdoc looks.
         for shown in module.__all__:
             setattr(module, shown, getattr(module, shown))
-    pdoc.render.configure(docformat="google", show_source=False, footer_text="crowdml")
+    theme = Path(__file__).parent / "theme"
+    pdoc.render.configure(
+        docformat="google", show_source=False, footer_text="crowdml", template_directory=theme
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pdoc.pdoc(*modules(), BELOW, output_directory=folder)
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))

@@ -1,44 +1,73 @@
-"""The reference of the Python package: built, with no dead link, and worth reading."""
+"""The site: every page, no dead link, nothing from elsewhere, and a reference worth reading."""
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from html import unescape
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
 import crowdml
 from docs.reference import modules
-from tests.docs.pages import ROOT
+from docs.site import SECTIONS, Page
+from tests.docs.pages import PAGES, ROOT
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Every page by its path, without its scripts."""
+    """Every file with text by its path, without its scripts."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-W", "error::UserWarning", "docs/reference.py", str(folder)]
+    command = [sys.executable, "-W", "error::UserWarning", "-m", "docs.site", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return {
-        str(file.relative_to(folder)): re.sub(r"(?s)<script>.*?</script>", "", file.read_text())
-        for file in folder.rglob("*.html")
+        str(file.relative_to(folder)): re.sub(
+            r"(?s)<script>.*?</script>", "", file.read_text(errors="replace")
+        )
+        for file in folder.rglob("*")
+        if file.is_file()
     }
 
 
 def test_every_public_name_has_its_place(pages: dict[str, str]) -> None:
-    assert set(pages) == {"index.html", *(f"{name.replace('.', '/')}.html" for name in modules())}
-    shown = [(module, name) for module in modules() for name in _names(module)]
-    for module, name in shown:
+    addresses = {name: f"reference/{name.replace('.', '/')}.html" for name in modules()}
+    assert {"reference/index.html", *addresses.values()} == {
+        path for path in pages if re.match(r"reference/.*\.html", path)
+    }
+    for module, name in [(module, name) for module in modules() for name in _names(module)]:
         if name != "__version__":
-            assert f'id="{name}"' in pages[f"{module.replace('.', '/')}.html"], (module, name)
+            assert f'id="{name}"' in pages[addresses[module]], (module, name)
+
+
+def test_every_document_is_in_the_menu(pages: dict[str, str]) -> None:
+    menu = {source for sources in SECTIONS.values() for source in sources}
+    assert {name for name in PAGES if re.fullmatch(r"(docs/)?[\w-]+\.md", name)} <= menu
+    for source in menu:
+        assert "<h1 id=" in pages[Page(source).path], source
+
+
+def test_nothing_comes_from_elsewhere(pages: dict[str, str]) -> None:
+    for path, text in pages.items():
+        if path.endswith((".html", ".css")):
+            loads = r'<(?:link|script|img|iframe)[^>]+(?:href|src)="(?:https?:)?//|url\(["\']?http'
+            assert not re.search(loads, text), path
+
+
+def test_the_search_leads_somewhere(pages: dict[str, str]) -> None:
+    entries = json.loads(pages["search-index.js"].partition(" = ")[2].rstrip(";\n"))
+    places = _places(pages)
+    assert [address for address, *_ in entries if not _leads("", address, places)] == []
+    assert {"crowdml.Device", "How to prepare a CSV file"} <= {heading for _, heading, _ in entries}
 
 
 def test_every_link_leads_somewhere(pages: dict[str, str]) -> None:
-    places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in pages.items()}
+    places = _places(pages)
     dead = [(path, link) for path, link in _links(pages) if not _leads(path, link, places)]
     assert not dead
 
@@ -47,9 +76,15 @@ def _names(module: str) -> list[str]:
     return list(importlib.import_module(module).__all__)
 
 
+def _places(pages: dict[str, str]) -> dict[str, set[str]]:
+    return {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in pages.items()}
+
+
 def _links(pages: dict[str, str]) -> Iterator[tuple[str, str]]:
     for path, text in pages.items():
-        yield from ((path, link) for link in re.findall(r'\bhref="([^"]+)"', text))
+        if path.endswith(".html"):
+            found = re.findall(r'\b(?:href|src)="([^"]+)"', text)
+            yield from ((path, unescape(link)) for link in found)
 
 
 def _leads(path: str, link: str, places: dict[str, set[str]]) -> bool:
