@@ -64,7 +64,7 @@ def _check_sizes(file: IO[bytes], name: object, most: int) -> None:
                     continue  # not an array: it comes back as the bytes that it is
                 opened.seek(0)
                 shape, dtype = _header(opened)
-                header = opened.tell()
+                header = opened.seek(0, io.SEEK_CUR)
             # An empty axis hides no length: a list of a billion empty lists is as large.
             n_values = math.prod(max(length, 1) for length in shape)
             if n_values > max(most // BYTES_PER_VALUE, 1):

@@ -40,7 +40,8 @@ def test_every_public_name_has_its_place(pages: dict[str, str]) -> None:
     assert {"reference/index.html", *addresses.values()} == {
         path for path in pages if re.match(r"reference/.*\.html", path)
     }
-    for module, name in [(module, name) for module in modules() for name in _names(module)]:
+    shown = [(module, name) for module in modules() for name in _names(module)]
+    for module, name in shown:
         if name != "__version__":
             assert f'id="{name}"' in pages[addresses[module]], (module, name)
 

@@ -18,7 +18,6 @@ export class Signal {
   #unit;
   #curve = element("curve", HTMLCanvasElement);
   #bars = element("bars", HTMLCanvasElement);
-  #drawn = -TEXT;
   #describedAt = -TEXT;
 
   /** @param {Participation} part */
@@ -33,12 +32,14 @@ export class Signal {
   /** @param {number} now */
   #frame(now) {
     if (this.#part.over) return;
-    if (now - this.#drawn > (calm.matches ? CALM_FRAME : FRAME) && this.#part.reader.sensing) {
-      this.#drawn = now;
+    const { sensing } = this.#part.reader;
+    if (sensing) {
       this.#draw();
       if (now - this.#describedAt > TEXT) this.#describe(now);
     }
-    requestAnimationFrame((next) => this.#frame(next));
+    // A loop of animation frames alone would keep the screen's hardware awake 60 times a second.
+    const wait = sensing && calm.matches ? CALM_FRAME : FRAME;
+    setTimeout(() => requestAnimationFrame((next) => this.#frame(next)), wait);
   }
 
   #draw() {
