@@ -214,7 +214,7 @@ def populate(portal: Portal, tasks: list[Task]) -> None:
     with portal.connected() as wire:
         for task in tasks:
             if task.name not in ("new", "club"):
-                crowd = Crowd(wire, task)
+                crowd = Crowd(wire, task, n_devices=10 if task.name == "walking" else 3)
                 crowd.check_in(checkins.get(task.name, 5))
     with portal.store() as store:
         store.set_task_state("paused", "paused")

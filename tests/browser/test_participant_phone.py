@@ -45,7 +45,7 @@ def test_a_phone_finds_the_button_first(browse: Browse, server: Portal) -> None:
     assert tops[0]
     assert tops[1]
     assert tops[0]["y"] + tops[0]["height"] < tops[1]["y"]
-    expect(page.get_by_text('pip install "crowdml @')).to_be_visible()
+    expect(page.get_by_text('pip install "crowdml')).to_be_visible()
     assert page.evaluate(SMALL) == []
     button.click()
     assert page.evaluate(SMALL) == []

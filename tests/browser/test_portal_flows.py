@@ -188,7 +188,7 @@ def test_without_scripts(browse: Browse, portal: Portal) -> None:
     page.goto("/tasks/walking")
     names, values = (page.locator(f".tiles {tag}").all_inner_texts() for tag in ("dt", "dd"))
     tiles = dict(zip(names, values, strict=True))
-    assert tiles["Devices that joined"] == "3"
+    assert tiles["Devices that joined"] == "10"
     assert tiles["Check-ins"] == "60"
     assert tiles["Samples used"] == "1,200"
     assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Error of the model as it is now"])

@@ -162,14 +162,14 @@ class Log:
         """The joins within a day of devices with higher numbers than this one, in their order."""
         return Joins(self._database).after(self._task, device)
 
-    def removed(self, devices: Collection[int]) -> set[int]:
-        """Which of these devices left, or were revoked."""
+    def removed(self, devices: Collection[int]) -> dict[int, str]:
+        """Those of these devices that left or were revoked, with their status."""
         c = schema.devices.c
-        query = sa.select(c.number).where(
+        query = sa.select(c.number, c.status).where(
             c.task == self._task, c.number.in_(devices), c.status != "active"
         )
         with self._database.reading() as connection:
-            return set(connection.execute(query).scalars())
+            return {row.number: row.status for row in connection.execute(query)}
 
     def numbers(self, seq: int) -> list[tuple[int, int, int]]:
         """Of each device with numbered check-ins up to this one: the device, its highest number and

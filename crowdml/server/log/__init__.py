@@ -10,12 +10,13 @@ from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
     from crowdml.server.log.admission import Gate
-    from crowdml.server.log.decision import Arrival
+    from crowdml.server.log.decision import ENDED, Arrival
     from crowdml.server.log.history import Course
     from crowdml.server.log.learner import Learner
     from crowdml.server.log.published import Published
 
 __all__ = [
+    "ENDED",
     "Arrival",
     "Course",
     "Gate",

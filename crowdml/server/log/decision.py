@@ -1,6 +1,7 @@
 """Decide which check-ins of a group may enter the log, in the order of their arrival."""
 
-from collections.abc import Set
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -14,7 +15,14 @@ from crowdml.server.log.fold import Fold
 from crowdml.server.log.frequency import Frequency
 from crowdml.server.log.sent_numbers import SentNumbers
 
-GONE = rejected("revoked", Phrase("this device takes part no longer. Join again."))
+ENDED = {
+    "left": rejected("revoked", Phrase("this device has left the task. Join again.")),
+    "revoked": rejected(
+        "revoked", Phrase("this device has been excluded by the task's owner. Join again.")
+    ),
+}
+"""The answer to a device that no longer takes part, by its status."""
+
 CheckinDecision: TypeAlias = CheckinAnswer | Rejected
 
 
@@ -33,7 +41,7 @@ def decide(
     sent: SentNumbers,
     arrivals: list[Arrival],
     seen: dict[CheckinMark, int],
-    removed: Set[int] = frozenset(),
+    removed: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[list[CheckinDecision], list[LogEntry]]:
     """Answer each arrival, and list what is to be appended, unless one of them ends the task.
 
@@ -44,7 +52,7 @@ def decide(
         frequency: Where check-ins that may be appended are counted.
         sent: The numbers that devices have in the log.
         seen: Where ids and numbers are in the log; those of this group are added.
-        removed: Devices that left or were revoked since they were authenticated.
+        removed: Devices that left or were revoked since they were authenticated, with their status.
     """
     answers: list[CheckinDecision] = []
     entries: list[LogEntry] = []
@@ -57,7 +65,7 @@ def decide(
         known = granted.get(device.number) or sent.of(device.number)
         answer = (
             _repeated(device, checkin, seen)
-            or (GONE if device.number in removed else None)
+            or ENDED.get(removed.get(device.number, ""))
             or refusal
             or _version_problem(checkin, version, cap)
             or _number_problem(fold, device, checkin, known)

@@ -1,7 +1,7 @@
 """Own the fold of one task: append to its log, follow it, and publish what it says."""
 
 import logging
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 
 import sqlalchemy as sa
 
@@ -133,7 +133,7 @@ class Learner:
             group += arrivals
             if group:
                 self._newcomers.look_up_to(max(arrival.device.number for arrival in group))
-            removed: set[int] = set()
+            removed: dict[int, str] = {}
             if owner_settings.removed != self._removed:
                 # Whoever knows the devices by their tokens has not heard of it yet.
                 removed = self._log.removed({arrival.device.number for arrival in group})
@@ -154,7 +154,7 @@ class Learner:
         return answers
 
     def _decide(
-        self, arrivals: list[Arrival], seen: dict[CheckinMark, int], removed: Set[int]
+        self, arrivals: list[Arrival], seen: dict[CheckinMark, int], removed: dict[int, str]
     ) -> tuple[list[CheckinDecision], list[LogEntry]]:
         if self.frequency.uncommitted:
             self.frequency.take_back(self._log.newest(self._fold.version))

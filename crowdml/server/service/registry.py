@@ -6,7 +6,7 @@ from functools import partial
 from crowdml.phrase import Phrase
 from crowdml.protocol import Enrol, Enrolled, rejected
 from crowdml.server.database import DeviceRow, Store, invite_required, token_sha256
-from crowdml.server.log import Gate, Learner
+from crowdml.server.log import ENDED, Gate, Learner
 from crowdml.server.service.live import Live, Turns
 from crowdml.server.service.threads import Threads
 from crowdml.server.settings import Settings
@@ -14,12 +14,6 @@ from crowdml.server.throttle import Throttle
 
 MOST_DEVICES = 65_536
 """How many tokens are remembered at once, so that memory does not grow with all who joined."""
-
-ENDED = {
-    "left": Phrase("this device has left the task. Join again."),
-    "revoked": Phrase("this device has been excluded by the task's owner. Join again."),
-}
-"""What a device is told that no longer takes part, by its status."""
 
 
 class Registry:
@@ -74,7 +68,7 @@ class Registry:
         if device is None or device.task != learner.id:
             raise rejected("unauthorized", Phrase("the token is unknown to this task. Join again."))
         if device.status != "active":
-            raise rejected("revoked", ENDED[device.status])
+            raise ENDED[device.status]
         return device
 
     async def enrol(self, learner: Learner, request: Enrol, visitor: str | None = None) -> Enrolled:

@@ -10,7 +10,7 @@ import pytest
 from crowdml.portal.pages.owner.session import csrf_token
 from crowdml.portal.pages.owner.task_page import Invite
 from crowdml.protocol import EDITABLE
-from crowdml.server.service.registry import ENDED
+from crowdml.server.log import ENDED
 from tests.portal.owner_browser import NAME, Browser, Portal, fields_of, text_of, wrong_inputs
 from tests.servers import (
     Reply,
