@@ -131,7 +131,7 @@ dist: $(READY)
 	$(BIN)/python -m hatchling build --target sdist --directory dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
 
-# Slow: every extra is downloaded into an environment of its own. EXTRAS="demo sim" tries these alone.
+# Slow: every extra is downloaded into an environment of its own. EXTRAS="demo tutorial" tries these alone.
 release-check: $(VENV)/.has-release dist
 	$(BIN)/python -m tests.packaging.release check $(EXTRAS)
 

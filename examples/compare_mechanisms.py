@@ -3,7 +3,7 @@
 #
 # ε alone says little: it depends on whom it protects. `direction` protects the whole person,
 # `gaussian` and `laplace` protect one sample of theirs. This file simulates all three on the same
-# crowd, and shows what they teach and what they cost. It needs `pip install 'crowdml[sim]'`.
+# crowd, and shows what they teach and what they cost. It needs `pip install '.[sim]'`.
 
 # %%
 import numpy as np

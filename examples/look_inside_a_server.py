@@ -3,7 +3,7 @@
 #
 # What does a server know of the people who teach it? Here a real server runs in a process of its
 # own, real devices join it over HTTP, each with its file, its ledger and exact chance. Then we
-# look at all that the server has. It needs `pip install 'crowdml[server,sim]'`.
+# look at all that the server has. It needs `pip install '.[server,sim]'`.
 
 # %%
 import atexit

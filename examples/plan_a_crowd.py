@@ -4,7 +4,7 @@
 # People should not be asked for data that cannot teach anything. So before anyone is asked: will
 # this crowd learn, at an ε that it may agree to? Open this file in Jupyter or an editor that
 # knows cells, or run it as it is: `python examples/plan_a_crowd.py`. It needs `pip install
-# 'crowdml[sim]'`.
+# '.[sim]'`.
 
 # %%
 from crowdml.protocol import Task

@@ -166,7 +166,7 @@ def test_other_mechanisms_are_for_the_package(alone: Alone, server: Process, nam
     assert refused.returncode == 1
     assert refused.stderr == (
         f"the task uses {name} noise: this one file knows the mechanism direction only. "
-        "Instead: pip install crowdml\n"
+        "Install crowdml, as the join page shows\n"
     )
 
 

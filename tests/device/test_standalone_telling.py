@@ -175,7 +175,7 @@ def test_terms(case: dict[str, Any], expected: dict[str, Any]) -> None:
         found = standalone.Terms(expected["text"], task)
         assert (found.sha256, found.slots) == (expected["sha256"], expected["slots"])
     else:
-        with pytest.raises(standalone.Problem, match="pip install crowdml"):
+        with pytest.raises(standalone.Problem, match="Install crowdml"):
             standalone.Terms(expected["text"], task)
 
 
