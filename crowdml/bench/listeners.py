@@ -31,13 +31,15 @@ class LoadListeners:
         for task in self._reading:
             task.cancel()
         await asyncio.gather(*self._reading, return_exceptions=True)
+        await asyncio.sleep(0)  # the loop closes what was aborted in its next turn
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 await self._hear(reader)
         finally:
-            writer.close()
+            # Nobody waits for the end of a stream, so a TLS farewell would outlive the loop.
+            writer.transport.abort()
 
     async def _hear(self, reader: asyncio.StreamReader) -> None:
         await reader.readuntil(b"event: statistics")
