@@ -98,7 +98,7 @@ def test_files_of_other_tags_replace_the_old_ones(browse: Browse, server: Portal
 def test_a_kept_file_that_somebody_has_changed_is_fetched_again(
     browse: Browse, server: Portal
 ) -> None:
-    """It is not used once the server can be reached; a cache of another name is never used."""
+    """A worker looks when it starts; a cache of another name is never used."""
     page = browse(server, "phone-light")
     page.goto("/join/kept")
     page.evaluate(READY)
@@ -112,6 +112,9 @@ def test_a_kept_file_that_somebody_has_changed_is_fetched_again(
             }
         }"""
     )
+    session = page.context.new_cdp_session(page)
+    session.send("ServiceWorker.enable")
+    session.send("ServiceWorker.stopAllWorkers")
     page.reload()
     expect(page.locator("#agree")).to_be_enabled()
     page.reload()

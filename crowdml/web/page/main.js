@@ -17,6 +17,8 @@ const task = any("page").dataset["task"] ?? "";
 const join = new URL("../../join/", import.meta.url);
 navigator.serviceWorker
   ?.register(new URL("worker.js", join), { scope: join.pathname })
+  .then(() => navigator.serviceWorker.ready)
+  .then(({ active }) => active?.postMessage("keep"))
   .catch(() => undefined);
 begin().catch(complain);
 

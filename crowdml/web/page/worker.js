@@ -9,11 +9,19 @@ const ROOT = new URL("..", location.href).pathname;
 /** Unknown to the types of pages. */
 const scope = /** @type {any} */ (globalThis);
 
+/** The name under which this worker has seen that all files are as they should be. */
+let checked = "";
+
 scope.oninstall = (/** @type {any} */ event) => {
-  event.waitUntil(Promise.all([refresh(), keepOpenPages(), scope.skipWaiting()]));
+  event.waitUntil(Promise.all([refresh(), scope.skipWaiting()]));
 };
 
 scope.onactivate = (/** @type {any} */ event) => event.waitUntil(scope.clients.claim());
+
+/** A page that was loaded before this worker ran asks to be kept. */
+scope.onmessage = (/** @type {any} */ event) => {
+  if (event.source) event.waitUntil(keep(plain(event.source.url)));
+};
 
 scope.onfetch = (/** @type {any} */ event) => {
   const request = /** @type {Request} */ (event.request);
@@ -60,14 +68,16 @@ async function file(request) {
 }
 
 /**
- * Keep all files under a name made of their tags, and no others. A file whose contents do not have
- * its tag is fetched again: somebody else may have written it.
+ * Keep all files under a name made of their tags, and no others. Each worker looks once at what is
+ * kept: a file whose contents do not have its tag is fetched again, since somebody else may have
+ * written it.
  *
  * @param {AbortSignal} [signal]
  */
 async function refresh(signal) {
   const tags = await (await ask(`${ROOT}join/files.json`, signal)).json();
   const name = PREFIX + (await digest(encode(JSON.stringify(tags)))).slice(0, 16);
+  if (checked === name && (await caches.has(name))) return;
   const known = (await caches.has(name)) ? await caches.open(name) : null;
   const missing = await Promise.all(
     Object.entries(tags).map(async ([path, tag]) => {
@@ -82,6 +92,7 @@ async function refresh(signal) {
   for (const old of await caches.keys()) {
     if (old.startsWith(PREFIX) && old !== name) await caches.delete(old);
   }
+  checked = name;
 }
 
 /**
@@ -100,11 +111,10 @@ async function ask(path, signal) {
   return response;
 }
 
-async function keepOpenPages() {
-  /** @type {{url: string}[]} */
-  const open = await scope.clients.matchAll({ includeUncontrolled: true });
+/** @param {string} url */
+async function keep(url) {
   const pages = await caches.open(PAGES);
-  await pages.addAll(open.map(({ url }) => plain(url)).filter((url) => url.includes("/join/")));
+  if (!(await pages.match(url))) await pages.add(url);
 }
 
 /** @param {string} url */
