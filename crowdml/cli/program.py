@@ -25,7 +25,7 @@ def program(
 ) -> None:
     """Print the SHA-256 of each file of the phone's program, or compare those of a server."""
     with needs("server"):
-        from crowdml.portal.pages import program_files
+        from crowdml.portal.pages import handed_out, program_files
 
     if url is None:
         for path, sha256 in program_files().items():
@@ -33,14 +33,14 @@ def program(
         return
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"the URL must begin with https:// or http://, found {url!r}.")
-    others = [path for path, sha256 in program_files().items() if _handed_out(url, path) != sha256]
+    others = [path for path, sha256 in handed_out().items() if _handed_out(url, path) != sha256]
     if others:
         raise CrowdmlError(
-            f"{len(others)} of {len(program_files())} files differ from those of this release: "
+            f"{len(others)} of {len(handed_out())} files differ from those of this release: "
             f"{', '.join(others)}. Do not take part by phone, unless that server runs another "
             "release, which you have compared."
         )
-    say(f"all {len(program_files())} files are those of this release")
+    say(f"all {len(handed_out())} files are those of this release")
 
 
 def _handed_out(url: str, path: str) -> str:

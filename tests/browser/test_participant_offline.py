@@ -71,7 +71,7 @@ def test_after_one_visit_it_works_without_a_network(
     assert kept["crowdml pages"] == ["/join/kept"]
     files = [paths for name, paths in kept.items() if name.startswith("crowdml files ")]
     assert len(files) == 1
-    assert {"/web/page/main.js", "/web/device.js", "/static/participant.css"} <= set(files[0])
+    assert {"/web/joined.js", "/static/participant.css"} <= set(files[0])
     assert not any(path.startswith("/v1") for paths in kept.values() for path in paths)
 
 
@@ -84,7 +84,7 @@ def test_files_of_other_tags_replace_the_old_ones(browse: Browse, server: Portal
         """async () => {
             const [name] = (await caches.keys()).filter((each) => each.includes("files"));
             const old = await caches.open("crowdml files 0");
-            await old.put("/web/page/main.js", new Response("throw new Error('old')"));
+            await old.put("/web/joined.js", new Response("throw new Error('old')"));
             await caches.delete(name);
         }"""
     )
@@ -108,7 +108,7 @@ def test_a_kept_file_that_somebody_has_changed_is_fetched_again(
             const [name] = (await caches.keys()).filter((each) => each.includes("files"));
             for (const each of [name, "another"]) {
                 const cache = await caches.open(each);
-                await cache.put("/web/page/main.js", new Response("document.body.remove()"));
+                await cache.put("/web/joined.js", new Response("document.body.remove()"));
             }
         }"""
     )
@@ -125,6 +125,6 @@ def _wait_for_files(page: Page) -> None:
     page.wait_for_function(
         """async () => {
             const open = await caches.match("/join/kept");
-            return navigator.serviceWorker.controller && open && caches.match("/web/page/main.js");
+            return navigator.serviceWorker.controller && open && caches.match("/web/joined.js");
         }"""
     )

@@ -119,8 +119,8 @@ def test_a_code_typed_in_before_the_scripts_ran_stays(
     watch.expect("Service Worker registration blocked")
     page = browse(server, "phone-light", service_workers="block")
     held: list[Route] = []
-    page.route("**/web/page/consent.js", lambda route: held.append(route))
-    with page.expect_request("**/web/page/consent.js"):
+    page.route("**/web/joined.js*", lambda route: held.append(route))
+    with page.expect_request("**/web/joined.js*"):
         page.goto("/join/german", wait_until="commit")
     code = page.get_by_label("Invite code")
     code.fill("early")

@@ -13,7 +13,7 @@ from tests.browser.participants import Participant, phone_task
 from tests.servers import Portal, create
 
 KEPT = """async () => {
-    const wanted = ["/crowd/join/moving", "/crowd/web/page/main.js"];
+    const wanted = ["/crowd/join/moving", "/crowd/web/joined.js"];
     const found = await Promise.all(wanted.map((path) => caches.match(path)));
     return navigator.serviceWorker.controller !== null && found.every(Boolean);
 }"""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from crowdml.portal.pages.program import program_files
+from crowdml.portal.pages.program import handed_out
 from tests.cli.command import Here
 from tests.servers import Portal
 
@@ -18,13 +18,13 @@ def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
 def test_the_command_compares_what_a_server_hands_out(
     portal: Portal, quick: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = program_files()
+    known = handed_out()
     said = quick("program", "--url", portal.url).said()
     assert said == f"all {len(known)} files are those of this release\n"
     with portal.connected() as wire:
         assert quick("program").said() == wire.get("/program.sha256").body.decode()
     changed = known | {"web/chance.js": "0" * 64, "web/none.js": "0" * 64}
-    monkeypatch.setattr("crowdml.portal.pages.program_files", lambda: changed)
+    monkeypatch.setattr("crowdml.portal.pages.handed_out", lambda: changed)
     sentence = quick("program", "--url", portal.url).error()
     assert f"2 of {len(changed)} files differ" in sentence
     assert "release: web/chance.js, web/none.js." in sentence

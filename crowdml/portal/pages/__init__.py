@@ -3,7 +3,13 @@
 from crowdml.portal.pages import participant, pictures, tasks
 from crowdml.portal.pages.context import Portal
 from crowdml.portal.pages.page import error_page, redirect
-from crowdml.portal.pages.program import program, program_files, program_hashes, program_page
+from crowdml.portal.pages.program import (
+    handed_out,
+    program,
+    program_files,
+    program_hashes,
+    program_page,
+)
 from crowdml.portal.pages.static import STATIC, static_file
 from crowdml.portal.pages.wheel import newest_wheel, wheel
 
@@ -11,6 +17,7 @@ __all__ = [
     "STATIC",
     "Portal",
     "error_page",
+    "handed_out",
     "newest_wheel",
     "participant",
     "pictures",

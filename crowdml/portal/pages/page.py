@@ -1,7 +1,5 @@
 """Rendering pages: one template folder, one set of headers, nothing from elsewhere."""
 
-import base64
-import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -29,10 +27,9 @@ from crowdml.protocol import PROBLEMS
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
-POLICY = "Content-Security-Policy"
 HEADERS = {
     "Cache-Control": "no-cache",
-    POLICY: (
+    "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
@@ -53,27 +50,18 @@ def render(
     template: str,
     status: int = 200,
     cache: str = "no-store",
-    inline: str = "",
     **context: Any,
 ) -> Response:
-    """A page from a template; `request.state.owner` is set where an owner has signed in.
-
-    `inline` is the one script that may stand in the page itself.
-    """
+    """A page from a template; `request.state.owner` is set where an owner has signed in."""
     prefix = front_of(request).prefix
     always = {
         "path": request.url.path,
         "prefix": prefix,
         "owner": getattr(request.state, "owner", None),
-        "inline": inline,
         "asset": lambda path: prefix + STATIC.address(path),
     }
     body = _environment().get_template(template).render(always | context)
     headers = HEADERS | {"Cache-Control": cache, "Vary": "Accept-Language"}
-    if inline:
-        digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
-        policy = f"script-src 'self' 'sha256-{digest}'"
-        headers[POLICY] = headers[POLICY].replace("script-src 'self'", policy)
     return HTMLResponse(body, status, headers)
 
 

@@ -9,9 +9,10 @@ from starlette.responses import Response
 from crowdml.portal.pages.context import front_of, learner_of
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.page import HEADERS, render
-from crowdml.portal.pages.static import STATIC, TYPES, serve_file
+from crowdml.portal.pages.static import JOINED, STATIC, TYPES, serve_file
 
 SHELL = (
+    JOINED,
     "/static/style.css",
     "/static/participant.css",
     "/static/icon.svg",
@@ -21,19 +22,15 @@ SHELL = (
 
 
 async def participant(request: Request) -> Response:
-    learner, prefix = learner_of(request), front_of(request).prefix
-    modules = {
-        prefix + path: file.integrity for path, file in STATIC.files.items() if _is_module(path)
-    }
+    learner = learner_of(request)
     return render(
         request,
         "participant.html",
         cache="no-cache",
-        # So that browsers check what modules import from each other, too.
-        inline=msgspec.json.encode({"integrity": modules}).decode(),
         learner=learner,
         about=Description.of(learner),
-        modules=modules,
+        program=JOINED,
+        integrity=STATIC.files[JOINED].integrity,
     )
 
 
@@ -62,16 +59,11 @@ async def manifest(request: Request) -> Response:
 
 async def files(request: Request) -> Response:
     """The files that the page needs offline, each with the tag of its content."""
-    wanted = [path for path in STATIC.files if _is_module(path)] + list(SHELL)
     prefix = front_of(request).prefix
-    body = msgspec.json.encode({prefix + path: STATIC.files[path].etag for path in wanted})
+    body = msgspec.json.encode({prefix + path: STATIC.files[path].etag for path in SHELL})
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
 async def worker(request: Request) -> Response:
     """The service worker, under the address that its scope asks for."""
     return serve_file(request, "/web/page/worker.js")
-
-
-def _is_module(path: str) -> bool:
-    return path.startswith("/web/") and path.endswith(".js") and not path.endswith("/worker.js")

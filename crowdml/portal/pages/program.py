@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from crowdml import one_file_device as standalone
 from crowdml.portal.pages.context import front_of
 from crowdml.portal.pages.page import HEADERS, render
-from crowdml.portal.pages.static import STATIC
+from crowdml.portal.pages.static import JOINED, STATIC
 
 PROGRAM = Path(standalone.__file__).read_bytes()
 PROGRAM_SHA256 = hashlib.sha256(PROGRAM).hexdigest()
@@ -21,8 +21,13 @@ def program_files() -> dict[str, str]:
     return {
         path[1:]: file.sha256.hex()
         for path, file in STATIC.files.items()
-        if path.startswith("/web/") and path.endswith(".js")
+        if path.startswith("/web/") and path.endswith(".js") and path != JOINED
     }
+
+
+def handed_out() -> dict[str, str]:
+    """The same, and the one file that a phone asks for: all of them but its worker, joined."""
+    return program_files() | {JOINED[1:]: STATIC.files[JOINED].sha256.hex()}
 
 
 async def program(request: Request) -> Response:
@@ -34,6 +39,7 @@ async def program_page(request: Request) -> Response:
         request,
         "program.html",
         files=program_files(),
+        joined={"path": JOINED[1:], "sha256": STATIC.files[JOINED].sha256.hex()},
         version=version("crowdml"),
         alone=PROGRAM_SHA256,
         here=front_of(request).root(request),

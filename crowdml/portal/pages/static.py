@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.phrase import Phrase
+from crowdml.portal.pages.joined import joined
 from crowdml.protocol import rejected
 from crowdml.server import best_coding
 
@@ -21,6 +22,9 @@ TYPES = {
     ".png": "image/png",
     ".svg": "image/svg+xml",
 }
+
+ENTRY, JOINED = "page/main.js", "/web/joined.js"
+"""What a phone runs, and the address of the file that has it with all that it imports."""
 
 
 class File(NamedTuple):
@@ -48,22 +52,29 @@ class Folders:
 
     @cached_property
     def files(self) -> dict[str, File]:
-        return {
-            f"/{name}/{path.relative_to(folder).as_posix()}": _read(path)
+        found = {
+            f"/{name}/{path.relative_to(folder).as_posix()}": _file(path.read_bytes(), path.suffix)
             for name, folder in self._folders.items()
             for path in sorted(folder.rglob("*"))
             if path.suffix in TYPES and "node_modules" not in path.parts
         }
+        modules = {
+            path.removeprefix("/web/"): file.bodies[""].decode()
+            for path, file in found.items()
+            if path.startswith("/web/") and path.endswith(".js")
+        }
+        if ENTRY in modules:
+            found[JOINED] = _file(joined(modules, ENTRY).encode(), ".js")
+        return found
 
     def address(self, path: str) -> str:
         """An address that changes with the file, so that it may be cached for ever."""
         return f"{path}?{self.files[path].etag[1:9]}"
 
 
-def _read(path: Path) -> File:
-    body = path.read_bytes()
+def _file(body: bytes, suffix: str) -> File:
     bodies = {"br": brotli.compress(body), "gzip": gzip.compress(body, 9, mtime=0), "": body}
-    return File(bodies, hashlib.sha256(body).digest(), TYPES[path.suffix])
+    return File(bodies, hashlib.sha256(body).digest(), TYPES[suffix])
 
 
 PACKAGE = Path(__file__).parents[2]

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crowdml.portal.pages.program import program_files
+from crowdml.portal.pages.program import handed_out, program_files
 from tests.device.alone import PROGRAM, Alone, line
 from tests.docs.pages import ROOT
 from tests.servers import Portal, create, make_directed, make_task
@@ -144,20 +143,33 @@ def test_the_page_and_the_list_are_of_the_files_that_are_served(portal: Portal) 
     assert hashlib.sha256(PROGRAM.read_bytes()).hexdigest() in shown
 
 
-def test_a_page_for_phones_names_the_hash_of_every_module(tmp_path: Path) -> None:
-    portal = Portal(tmp_path)
-    sensing = {"features__sensor.kind": "motion"}
-    create(portal.database, make_task(**sensing))
-    with portal, portal.connected() as wire:
-        reply = wire.get("/join/activity")
-        modules = [path for path in program_files() if not path.endswith("worker.js")]
-        page = reply.body.decode()
-        (inline,) = re.findall(r'<script type="importmap">(.*?)</script>', page)
-    digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
-    assert f"script-src 'self' 'sha256-{digest}';" in reply.headers["content-security-policy"]
-    named = json.loads(inline)["integrity"]
-    assert sorted(named) == sorted(f"/{path}" for path in modules)
-    for path in modules:
-        expected = base64.b64encode(bytes.fromhex(program_files()[path])).decode()
-        assert named[f"/{path}"] == f"sha256-{expected}"
-        assert f'href="/{path}" integrity="sha256-{expected}"' in page
+def test_a_page_for_phones_names_the_hash_of_its_program(portal: Portal) -> None:
+    with portal.connected() as wire:
+        reply = wire.get("/join/bare")
+        served = wire.get("/web/joined.js").body
+        shown = wire.get("/program").body.decode()
+    expected = base64.b64encode(hashlib.sha256(served).digest()).decode()
+    (script,) = re.findall(r"<script type=.module.*?>", reply.body.decode())
+    assert 'src="/web/joined.js?' in script
+    assert f'integrity="sha256-{expected}"' in unescape(script)
+    assert "script-src 'self';" in reply.headers["content-security-policy"]
+    assert handed_out()["web/joined.js"] == hashlib.sha256(served).hexdigest()
+    assert hashlib.sha256(served).hexdigest() in shown
+
+
+def test_the_joined_file_has_every_line_of_every_module(portal: Portal) -> None:
+    """All but the worker's, and but those that import and export."""
+    with portal.connected() as wire:
+        joined = wire.get("/web/joined.js").body.decode()
+    for path in program_files():
+        if path.endswith("worker.js"):
+            continue
+        text = re.sub(
+            r"^(import|export) [^;]*? from [^;]*;|^export \{[^}]*\};",
+            "",
+            (ROOT / "crowdml" / path).read_text(),
+            flags=re.M,
+        )
+        for written in text.splitlines():
+            if "import.meta.url" not in written:
+                assert f"\n{written.removeprefix('export ')}\n" in joined, path

@@ -4,16 +4,19 @@ import gzip
 from pathlib import Path
 
 import brotli
+import pytest
 
 import crowdml
-from crowdml.portal.pages.static import STATIC, Folders
+from crowdml.portal.pages.joined import joined
+from crowdml.portal.pages.static import JOINED, STATIC, Folders
 
 WEB = Path(crowdml.__file__).parent / "web"
 
 
 def served(coding: str, part: str) -> int:
     """Bytes of all modules of the device, or of the page on top of it."""
-    own = [path for path in STATIC.files if path.startswith("/web/") and path.endswith(".js")]
+    web = [path for path in STATIC.files if path.startswith("/web/") and path.endswith(".js")]
+    own = [path for path in web if path != JOINED]
     page = [path for path in own if path.startswith(("/web/page/", "/web/sensors/"))]
     wanted = page if part == "page" else set(own) - set(page)
     assert len(wanted) > 10
@@ -26,6 +29,27 @@ def test_the_browser_device_is_small() -> None:
     assert served("gzip", "device") <= 66 * 1024
     # It says the state, what a limit loses and what would change in whole sentences.
     assert served("br", "page") <= 22 * 1024
+    assert len(STATIC.files[JOINED].bodies["br"]) <= 58 * 1024
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'import x from "./b.js";',
+        "export default 1;",
+        'const x = await import("./b.js");',
+        "export let x = 1;",
+    ],
+)
+def test_only_plain_modules_are_joined(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^a.js: imports and exports must be plain ones, found"):
+        joined({"a.js": text, "b.js": ""}, "a.js")
+
+
+def test_modules_in_a_circle_are_not_joined() -> None:
+    modules = {"a.js": 'import { b } from "./b.js";', "b.js": 'import { a } from "./a.js";'}
+    with pytest.raises(ValueError, match="must not import each other in a circle"):
+        joined(modules, "a.js")
 
 
 def test_every_form_of_a_file_is_the_file() -> None:
