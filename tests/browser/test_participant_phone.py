@@ -93,7 +93,7 @@ def test_a_tap_on_an_answer_resumes_and_a_reload_recalls(browse: Browse, server:
 
 
 def _outlook(page: Page) -> tuple[int, int]:
-    pattern = re.compile(r"Next sample in (\d+) sec, about (\d+) min to the next message\.")
+    pattern = re.compile(r"Next sample in (\d+) seconds, about (\d+) minutes to the next message\.")
     expect(page.locator("#wait")).to_have_text(pattern)
     found = pattern.search(page.locator("#wait").inner_text())
     assert found
@@ -141,11 +141,11 @@ def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
     with server.store() as store:
         code.fill(store.create_invite(store.task("german").id, 1))
     participant.tap("Zustimmen und mitmachen")
-    participant.says("Nichts wird gemessen, bis Sie antworten.")
+    participant.says("Es wird nichts gemessen, bis Sie antworten.")
     participant.tap("Walking")
     participant.says("Sammelt: Walking.")
     participant.until_applied(1)
-    expect(page.locator("#sent li").first).to_contain_text("Beispiele · ")
+    expect(page.locator("#sent li").first).to_contain_text("Messungen · ")
     expect(page.locator("#per-sample")).to_have_text("ε = 1")
     inspect(page, "german")
     with server.store() as store:

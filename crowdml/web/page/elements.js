@@ -100,10 +100,10 @@ export function putAll(id, phrases) {
   if (any(id).textContent !== texts) any(id).replaceChildren(...paragraphs);
 }
 
-/** @type {(seconds: number, display?: "long" | "short") => string} */
-export function time(seconds, display = "long") {
+/** @param {number} seconds In whole words: a short form may end with a full stop of its own. */
+export function time(seconds) {
   const amount = (/** @type {number} */ n, /** @type {string} */ unit) =>
-    n.toLocaleString(language, { style: "unit", unit, unitDisplay: display });
+    n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
   const minutes = Math.round(seconds / 60);
   if (seconds < 90) return amount(Math.max(1, Math.round(seconds)), "second");
   if (minutes < 120) return amount(minutes, "minute");

@@ -32,7 +32,7 @@ export function statusOf(part) {
 export function outlook(part, nSamples) {
   if (part.waiting) {
     const wait = Math.ceil(part.device.wait);
-    return wait > 0 ? say("Will try again in {time}.", { time: time(wait, "short") }) : "";
+    return wait > 0 ? say("Will try again in {time}.", { time: time(wait) }) : "";
   }
   const wait = part.reader.nextSample;
   if (wait === undefined) return "";
@@ -42,8 +42,8 @@ export function outlook(part, nSamples) {
   const missing = part.device.terms.collection.batch - nSamples - 1;
   const rest = wait + Math.max(0, missing) * part.sensor.every;
   return say("Next sample in {soon}, about {later} to the next message.", {
-    soon: time(Math.ceil(wait), "short"),
-    later: time(rest, "short"),
+    soon: time(Math.ceil(wait)),
+    later: time(rest),
   });
 }
 

@@ -93,7 +93,7 @@ def test_what_is_clearly_better_is_recommended_in_words() -> None:
     assert expected.words.startswith("This crowd will hardly learn. Simulated with one check-in of")
     assert expected.words.endswith("and all data in one place 10\xa0%. All 80 should do better.")
     with speaking("de"):
-        assert best.words == "je Gerät 2 Beiträge, 5 Beispiele je Beitrag"
+        assert best.words == "je Gerät 2 Beiträge, 5 Messungen je Beitrag"
     for verdict, words in {"well": "learn well", "something": "learn something"}.items():
         assert words in replace(expected, own_verdict=verdict).words
 

@@ -29,7 +29,7 @@ EXAMPLES = [
 QUESTIONS = {
     "en": ["Who asks?", "Which sensors are read?", "What leaves the device?",
            "How long does it take?", "What can be learnt about me?", "How do I stop?"],
-    "de": ["Wer fragt?", "Welche Sensoren werden gelesen?", "Was verlässt das Gerät?",
+    "de": ["Wer fragt?", "Was wird gemessen?", "Was verlässt das Gerät?",
            "Wie lange dauert es?", "Was lässt sich über mich erfahren?", "Wie höre ich auf?"],
 }  # fmt: skip
 

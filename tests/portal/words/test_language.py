@@ -204,3 +204,18 @@ def test_no_text_of_the_pages_is_left_over_or_translated_twice(language: str) ->
 def test_translations_name_the_same_values(language: str) -> None:
     for text, said in catalogue(language).items():
         assert sorted(set(NAMES.findall(text))) == sorted(set(NAMES.findall(said))), text
+
+
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [
+        (r"\b(die|der|den) Vielen\b", "die Gruppe"),
+        (r"fünfzig zu fünfzig", "50:50"),
+        (r"\bBeispiele?[ns]?\b(?!: von)|\bProben?\b", "Messung"),
+        (r"\bPiloten?\b|\bStart(punkt|wert)", "Vorstudie, Startmodell"),
+        (r"\.\.(?!\.)", "one full stop"),
+    ],
+)
+def test_german_has_one_word_for_one_thing(words: str, instead: str) -> None:
+    wrong = [said for said in catalogue("de").values() if re.search(words, str(said))]
+    assert not wrong, f"say {instead}"
