@@ -1,4 +1,4 @@
-"""What is learnt: prediction, loss, per-sample gradient and its bounds."""
+"""Define what is learnt: prediction, loss, the gradient of one sample, and its bounds."""
 
 from crowdml.models.clipping import clip_factors, clipped_mean
 from crowdml.models.hinge import Hinge

@@ -1,4 +1,4 @@
-"""What linear classifiers share: the class with the highest score."""
+"""Predict the class with the highest score: the code that linear classifiers share."""
 
 from dataclasses import dataclass
 

@@ -44,7 +44,7 @@ class Hinge(LinearClassifier):
 
     @staticmethod
     def _rival(s: Array, y: Array) -> tuple[np.ndarray, Array]:
-        """The best wrong class and w_y'x − w_rival'x."""
+        """Return the best wrong class and w_y'x − w_rival'x."""
         rows, true = np.arange(len(s)), y.astype(int)
         others = s.copy()
         others[rows, true] = -np.inf

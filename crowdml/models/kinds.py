@@ -1,4 +1,4 @@
-"""The kinds of models that a task can name: one list, from which everything else follows."""
+"""List the kinds of models that a task can name; task files, pages and devices read this list."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from crowdml.models.softmax import Softmax
 
 
 class ModelKind(NamedTuple):
-    """A kind of model.
+    """Describe a kind of model.
 
     Args:
-        make: `make(n_features, n_classes, intercept, **settings)` gives the model.
-        classifier: Whether it predicts labels, and not a number.
-        words: What it is, for people who read a task.
-        settings: Names of settings that only some kinds have.
+        make: `make(n_features, n_classes, intercept, **settings)` returns the model.
+        classifier: Whether the model predicts labels; otherwise it predicts a number.
+        words: A description for people who read a task.
+        settings: Names of the settings that only some kinds have.
     """
 
     make: Callable[..., Model]
@@ -27,7 +27,7 @@ class ModelKind(NamedTuple):
     def model(
         self, n_features: int, n_classes: int, intercept: bool = False, **settings: Any
     ) -> Model:
-        """A model of this kind; settings of other kinds are passed over.
+        """Make a model of this kind; settings of other kinds are ignored.
 
         >>> MODELS["huber"].model(2, 0, delta=0.5, tolerance=1.0).bound(1)
         0.5

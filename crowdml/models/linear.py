@@ -1,4 +1,4 @@
-"""The family of linear models: scores s = W x, then a loss of the scores."""
+"""Define linear models: scores s = W x, then a loss of the scores."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ class LinearModel(ABC):
     """A model whose loss sees x only through K scores, s_k = w_k'x (+ b_k).
 
     By the chain rule the gradient of one sample is the outer product of the slopes ∂l/∂s and
-    the features, so ‖g‖ = ‖∂l/∂s‖·‖x‖ in L1 and in L2: bounds and clipping need the two factors
-    only.
+    the features, so ‖g‖ = ‖∂l/∂s‖·‖x‖ in L1 and in L2. Bounds and clipping need only these two
+    factors.
 
     Parameters are laid out row-major K×D, then the K intercepts where the model has them.
 
     Args:
         n_features: D.
         n_classes: C; 0 for a real target.
-        intercept: Whether each score has an intercept: the constant feature 1 stands beside
-            ‖x‖ ≤ 1 then, which doubles the L1 bound and takes √2 times the L2 bound.
+        intercept: Whether each score has an intercept. An intercept adds the constant feature 1
+            to ‖x‖ ≤ 1, which multiplies the L1 bound by 2 and the L2 bound by √2.
     """
 
     n_features: int
@@ -45,7 +45,7 @@ class LinearModel(ABC):
 
     @abstractmethod
     def slope_bound(self, norm: int) -> float:
-        """The largest possible ‖∂l/∂s‖ in this norm, 1 or 2."""
+        """Return the largest possible ‖∂l/∂s‖ in this norm, 1 or 2."""
 
     def bound(self, norm: int) -> float:
         return float(self.slope_bound(norm) * (1 + self.intercept) ** (1 / norm))
@@ -58,7 +58,7 @@ class LinearModel(ABC):
 
     @abstractmethod
     def slopes(self, s: Array, y: Array) -> Array:
-        """∂l/∂s, one row of K numbers per sample."""
+        """Compute ∂l/∂s: one row of K numbers per sample."""
 
     @abstractmethod
     def mistakes(self, w: Array, x: Array, y: Array) -> Flags: ...

@@ -1,4 +1,4 @@
-"""Samples, and a model's view of them with some parameters."""
+"""Evaluate a model on the samples of one minibatch."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +11,9 @@ from crowdml.types import Array, Flags, Ints
 
 @dataclass(frozen=True)
 class Minibatch:
-    """Device Routine 2: predict, count and average, as far as a mechanism asks for it.
+    """Predict, count and average, as far as a mechanism asks for it (Device Routine 2).
 
-    It is secret: it never leaves the device.
+    A minibatch is secret: it never leaves the device.
 
     Args:
         w: The parameters that were checked out, where the gradient is taken.

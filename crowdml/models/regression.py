@@ -1,4 +1,4 @@
-"""Linear regression of a real target: squared loss (ridge) and Huber loss."""
+"""Predict a real target by linear regression, with squared loss (ridge) or Huber loss."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from crowdml.types import Array, Flags
 class Ridge(LinearModel):
     """Prediction w'x; loss ½(w'x − y)².
 
-    The gradient (w'x − y)·x grows with the residual, so it has no finite bound: a task must
-    give a per-sample clip S. (The ridge penalty λ/2·‖w‖² is the task's regularization.)
+    The gradient (w'x − y)·x grows with the residual and has no finite bound, so a task must
+    name a clip S for each sample. (The ridge penalty λ/2·‖w‖² is the task's regularization.)
 
     Args:
         tolerance: A sample counts as an error when |w'x − y| is larger than this.

@@ -1,4 +1,4 @@
-"""Multiclass logistic regression, the paper's Table I."""
+"""Predict labels by multiclass logistic regression, the paper's Table I."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class Softmax(LinearClassifier):
 
     @staticmethod
     def probabilities(s: Array) -> Array:
-        """P(y=k|x), one row of C numbers per sample."""
+        """Compute P(y=k|x): one row of C numbers per sample."""
         e = np.exp(np.maximum(s - s.max(axis=1, keepdims=True), SMALLEST_EXPONENT))
         p: Array = e / e.sum(axis=1, keepdims=True)
         return p

@@ -1,4 +1,4 @@
-"""How the server steps: optimizers as (init, update) pairs."""
+"""Define how the server steps: optimizers as pure (init, update) pairs."""
 
 from crowdml.optim.adagrad import adagrad
 from crowdml.optim.average_gradient import average_gradient

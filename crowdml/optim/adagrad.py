@@ -1,4 +1,4 @@
-"""AdaGrad: a rate of its own for every parameter."""
+"""Step with AdaGrad, which has one learning rate per parameter."""
 
 import math
 
@@ -13,7 +13,8 @@ from crowdml.types import Array
 def adagrad(c: float, radius: float = math.inf, floor: float = 1e-12) -> Optimizer:
     """w ← Π[w − c·g/√(Σ g²)], element by element.
 
-    Large gradients of outlying or malicious devices shrink their own later steps.
+    A large gradient, from an outlying or malicious device, shrinks later steps of the parameters
+    that it changed.
 
     Paper: Remark 3. Reference: J. Duchi, E. Hazan, Y. Singer, COLT 2010.
 

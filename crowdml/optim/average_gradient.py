@@ -1,4 +1,4 @@
-"""Stochastic average gradient, with devices in the place of samples."""
+"""Step with the stochastic average gradient, averaged over devices instead of samples."""
 
 import math
 
@@ -14,10 +14,10 @@ from crowdml.types import Array
 def average_gradient(rate: Rate, radius: float = math.inf) -> Optimizer:
     """w ← Π[w − η(t)·(1/m)·Σ_j g_j], where g_j is the newest gradient of device j.
 
-    m is the number of devices heard so far. Memory is m × parameters, so this is for crowds of
-    thousands, not millions; devices that never check in cost nothing. Under local privacy each
-    remembered gradient carries the noise of one check-in; the average over m devices divides its
-    variance by m, at the price of older gradients.
+    m is the number of devices that have checked in. Memory is m × parameters, so this optimizer
+    suits crowds of thousands, not millions. Under local privacy each remembered gradient carries
+    the noise of one check-in. The average over m devices divides the variance of that noise by m,
+    but it uses older gradients.
 
     Paper: Remark 3. Reference: N. Le Roux, M. Schmidt, F. Bach, NIPS 2012.
 

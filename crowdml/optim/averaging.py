@@ -1,4 +1,4 @@
-"""Averaging of iterates, as a wrapper around any optimizer."""
+"""Average the iterates of any optimizer."""
 
 from crowdml.optim.optimizer import Optimizer, OptimizerState
 from crowdml.types import Array
@@ -7,9 +7,9 @@ from crowdml.types import Array
 def averaged(inner: Optimizer, power: float = 8.0) -> Optimizer:
     """Publish a polynomial-decay average of the iterates; keep stepping on the newest one.
 
-    w̄(t) = (1 − α)·w̄(t−1) + α·w(t) with α = (p+1)/(t+p): p = 0 is the plain average,
-    larger p forgets the beginning faster (about the last t/(p+1) iterates count).
-    Averaging takes noise out of the result without touching the devices.
+    w̄(t) = (1 − α)·w̄(t−1) + α·w(t) with α = (p+1)/(t+p). p = 0 is the plain average; a larger p
+    forgets the beginning faster (about the last t/(p+1) iterates count). Averaging reduces the
+    noise of the result and changes nothing on the devices.
 
     Reference: O. Shamir and T. Zhang, ICML 2013.
 

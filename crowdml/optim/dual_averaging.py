@@ -1,4 +1,4 @@
-"""Nesterov's dual averaging."""
+"""Step with Nesterov's dual averaging."""
 
 import math
 
@@ -13,8 +13,8 @@ from crowdml.types import Array
 def dual_averaging(c: float, radius: float = math.inf) -> Optimizer:
     """w(t+1) = Π[w(1) − (c/√t)·Σ_{i≤t} g(i)].
 
-    Every gradient, old or new, has the same weight in the sum, so a late one does no more harm
-    than an early one.
+    Every gradient has the same weight in the sum, so a late gradient does as little harm as an
+    early one.
 
     Paper: Remark 3. Reference: Y. Nesterov, Mathematical Programming 120 (2009).
 

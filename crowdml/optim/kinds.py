@@ -1,4 +1,4 @@
-"""The kinds of optimizers and rates that a task can name: one list of each."""
+"""List the kinds of optimizers and of learning rates that a task can name."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,19 +13,19 @@ from crowdml.optim.sgd import sgd
 
 
 class RateKind(NamedTuple):
-    """A learning rate: `make(c)` gives η(t)."""
+    """Describe a learning rate: `make(c)` returns η(t)."""
 
     make: Callable[[float], Rate]
     words: str
 
 
 class OptimizerKind(NamedTuple):
-    """A kind of optimizer.
+    """Describe a kind of optimizer.
 
     Args:
-        make: `make(rate, c, radius)` gives the optimizer, from the rate or from c alone.
-        words: What it does, for people who read a task.
-        has_rate: Whether it takes a rate, and not c alone.
+        make: `make(rate, c, radius)` returns the optimizer, from the rate or from c alone.
+        words: A description for people who read a task.
+        has_rate: Whether the optimizer uses the rate; otherwise it uses c alone.
     """
 
     make: Callable[[Rate, float, float], Optimizer]
@@ -64,7 +64,7 @@ OPTIMIZERS = {
 def make_optimizer(
     kind: str, rate: str, c: float, radius: float, averaging: float | None = None
 ) -> Optimizer:
-    """The optimizer of these settings, as they stand in a task.
+    """Make the optimizer of these settings, which are named as in a task file.
 
     >>> import numpy as np
     >>> list(make_optimizer("sgd", "sqrt", c=1.0, radius=10.0, averaging=3.0).init(np.zeros(3)))

@@ -1,4 +1,4 @@
-"""Π, the projection onto the ball of radius R."""
+"""Project parameters onto the ball of radius R: Π in the paper."""
 
 import math
 
@@ -6,7 +6,7 @@ from crowdml.types import Array
 
 
 def project(w: Array, radius: float) -> Array:
-    """min(1, R/‖w‖₂)·w.
+    """Compute min(1, R/‖w‖₂)·w.
 
     Paper: below Eq. (4).
 

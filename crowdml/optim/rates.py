@@ -1,4 +1,4 @@
-"""Learning rates η(t), t = 1, 2, …"""
+"""Define learning rates η(t), t = 1, 2, …, and the planned rate."""
 
 import math
 from collections.abc import Callable
@@ -42,10 +42,10 @@ def inverse(c: float) -> Rate:
 
 
 def planned_rate(reach: float, updates: float, length: float, noise_energy: float) -> float:
-    """c = D/√(T·(S²/2 + E‖noise‖²)): the constant rate for T steps, from public numbers alone.
+    """Compute the constant rate for T steps from public numbers: c = D/√(T·(S²/2 + E‖noise‖²)).
 
     Args:
-        reach: D, how far w is expected to go.
+        reach: D, the distance that w is expected to go.
         updates: T.
         length: S, the longest gradient without its noise.
         noise_energy: E‖noise‖².
@@ -57,7 +57,7 @@ def planned_rate(reach: float, updates: float, length: float, noise_energy: floa
 
 
 def signal_ratio(updates: float, length: float, noise_energy: float) -> float:
-    """ρ = S·√(T/E‖noise‖²): how much all T gradients together say against their noise.
+    """Compare the signal of all T gradients with their noise: ρ = S·√(T/E‖noise‖²).
 
     >>> signal_ratio(updates=100, length=4.0, noise_energy=400.0)
     2.0
@@ -66,9 +66,10 @@ def signal_ratio(updates: float, length: float, noise_energy: float) -> float:
 
 
 def signal_share(updates: float, length: float, noise_energy: float) -> float:
-    """min(1, ρ): less than 1 where all T gradients together are less than their
-    noise. Then w should not go as far, and the last steps should count for more of the average,
-    since they hold all that was heard.
+    """Compute min(1, ρ), which is below 1 where the noise exceeds the signal of all T gradients.
+
+    Then w should go less far, and the average should give the last steps more weight, because
+    only the last steps contain the signal of all gradients.
 
     >>> signal_share(updates=100, length=1.0, noise_energy=400.0)
     0.5
@@ -81,16 +82,16 @@ def signal_share(updates: float, length: float, noise_energy: float) -> float:
 def pilot_reach(
     distance: float, rows: int, people: int | None, ratio: float, size: int, scale: float = 1.0
 ) -> float:
-    """D = min(d_boot·(1 + 50/n)·(1 + 6/P)·min(1, ρ), ρ·√d): how far w goes from a pilot's start.
+    """Compute the reach from a pilot's start: D = min(d_boot·(1 + 50/n)·(1 + 6/P)·min(1, ρ), ρ·√d).
 
-    The fewer rows and people a pilot has, the further the crowd must be able to walk away from
-    its start. The second bound keeps the noise, which moves w by about D in d directions, from
-    spoiling a good start.
+    The fewer rows and people a pilot has, the further the crowd must be able to move w away from
+    the start. The noise moves w by about D in d directions; the bound ρ·√d keeps it from spoiling
+    a good start.
 
     Args:
-        distance: d_boot, how far w₀ moves when it is fitted to rows drawn with replacement.
-        rows: n, the rows of the pilot.
-        people: P; None where rows are not known to belong to people, which leaves out its factor.
+        distance: d_boot, the mean distance of w₀ from fits to rows drawn with replacement.
+        rows: n, the number of rows of the pilot.
+        people: P, the number of people in the pilot; None, where it is unknown, omits the factor.
         ratio: ρ, the `signal_ratio` of the crowd.
         size: d, the number of parameters.
         scale: The typical size of a real target, in whose units w is; 1 for labels.

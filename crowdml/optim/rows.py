@@ -1,4 +1,4 @@
-"""An immutable table of numbers whose changed copies share all other rows."""
+"""Keep an immutable table of numbers, whose changed copies share all unchanged rows."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from crowdml.types import Array
 
 
 class Rows:
-    """Rows of equal width; NumPy reads the table as a plain array.
+    """Hold rows of equal width; NumPy reads the table as a plain array.
 
-    A copy with one row changed costs little more than that row, however many rows there are.
+    Copying the table with one changed row costs little more than that row, for any number of rows.
 
     >>> one = Rows(2).with_row(0, np.array([1.0, 2.0]))
     >>> two = one.with_row(1, np.array([3.0, 4.0])).with_row(0, np.zeros(2))
@@ -26,7 +26,7 @@ class Rows:
 
     @classmethod
     def of(cls, table: "Rows | Array") -> "Rows":
-        """Take a table as it is, or an array as a snapshot stored it."""
+        """Return a table unchanged, or make one from the array that a snapshot stored."""
         if isinstance(table, Rows):
             return table
         return cls(table.shape[1], FrozenMap(dict(enumerate(table))))
@@ -39,7 +39,9 @@ class Rows:
 
     def with_row(self, number: int, row: Array) -> "Rows":
         """Copy the table with one row replaced, or added at its end."""
-        kept = row.copy()  # the row may be a part of something much larger
+        kept = (
+            row.copy()
+        )  # copied, because the row may be a view that keeps a much larger array in memory
         return Rows(self._width, self._rows.with_item(number, kept))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

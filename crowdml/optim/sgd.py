@@ -1,4 +1,4 @@
-"""Projected stochastic (sub)gradient descent."""
+"""Step with projected stochastic (sub)gradient descent."""
 
 import math
 
