@@ -1,4 +1,4 @@
-"""What leaves a device: mechanisms, exact noise, what it costs, and the ledger of it."""
+"""Hide samples before anything leaves a device: mechanisms, exact noise, events, the ledger."""
 
 from crowdml.privacy.chance import Below, Chance, SystemChance
 from crowdml.privacy.choice import LARGEST_CHOICE, Choice, best_closest

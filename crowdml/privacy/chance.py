@@ -1,4 +1,4 @@
-"""All that is random on a device, behind one object that is passed in."""
+"""Pass all randomness of a device in as one object."""
 
 import secrets
 from typing import Protocol
@@ -7,21 +7,21 @@ from crowdml.privacy.noise import ExactNoise, NoiseSource
 
 
 class Below(Protocol):
-    """Where random indices come from."""
+    """Draw random indices."""
 
     def below(self, n: int) -> int:
-        """An integer 0 … n−1, all equally likely."""
+        """Draw an integer 0 … n−1, all equally likely."""
 
 
 class Chance(Below, NoiseSource, Protocol):
-    """Noise, indices and ids."""
+    """Draw noise, indices and ids."""
 
     def token(self) -> str:
-        """128 random bits as 22 letters, digits, `-` and `_`."""
+        """Draw 128 random bits, written as 22 letters, digits, `-` and `_`."""
 
 
 class SystemChance(ExactNoise):
-    """Everything from the operating system's secure generator.
+    """Draw everything from the operating system's secure generator.
 
     >>> chance = SystemChance()
     >>> chance.below(1), len(chance.token())

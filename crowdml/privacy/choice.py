@@ -1,4 +1,4 @@
-"""One number of k: the whole of the direction mechanism's chance, in integers."""
+"""Choose one number of k at random, in integers: all randomness of the direction mechanism."""
 
 import math
 from collections.abc import Callable
@@ -19,10 +19,10 @@ SMALLEST_CHOICE, LARGEST_CHOICE = 1e-13, 40.0
 
 @dataclass(frozen=True)
 class Choice:
-    """With probability p one of the t best of k numbers, otherwise one of the k − t others.
+    """Choose one of the t best of k numbers with probability p, otherwise one of the k − t others.
 
-    Whatever is best, each number is chosen with probability p/t or (1 − p)/(k − t). So for any
-    two data sets the probabilities of a number differ by a factor of at most
+    Whichever numbers are best, each number is chosen with probability p/t or (1 − p)/(k − t). So
+    for any two data sets the probabilities of a number differ by a factor of at most
     p(k − t)/((1 − p)t) ≤ e^ε. That is the whole proof.
 
     Reference: Isik, Chen, Özgür, Weissman, No, NeurIPS 2023.
@@ -47,9 +47,10 @@ class Choice:
 
     @cached_property
     def coin(self) -> int:
-        """p in 2⁻⁶⁴, rounded down, so that the true ε is at most what is charged.
+        """Return p in units of 2⁻⁶⁴, rounded down, so that the true ε is at most the charged ε.
 
-        e^ε is taken a little too small: a float's exp may be off by a unit in the last place.
+        e^ε is taken slightly too small, because exp of a float may be off by one unit in the last
+        place.
         """
         odds = Fraction(math.exp(self.epsilon)) * Fraction(1 - 2.0**-50)
         p = self.t * odds / (self.t * odds + self.k - self.t)
@@ -61,34 +62,34 @@ class Choice:
 
     @property
     def likely(self) -> float:
-        """The probability of each of the t best."""
+        """Return the probability of each of the t best numbers."""
         return self.p / self.t
 
     @property
     def unlikely(self) -> float:
-        """The probability of each of the others."""
+        """Return the probability of each of the other numbers."""
         return (COIN - self.coin) / COIN / (self.k - self.t)
 
     @cached_property
     def pull(self) -> float:
-        """m: how far, on average, the chosen one of k standard normals lies above 0."""
+        """Return m, the mean of the one that is chosen from k standard normal numbers."""
         top = float(_normal_order(self.k)[: self.t].mean())
         return top * (self.p - (1 - self.p) * self.t / (self.k - self.t))
 
     @property
     def leverage(self) -> float:
-        """How many times as far as an honest one a chooser gets, on average, who always takes the
-        largest: 3.25/m for k = 1024.
+        """Return how many times as far as an honest device a liar pushes w on average.
 
-        Divide by E min(1, ‖u‖/S) where the gradients u of honest ones are shorter than S.
+        A liar always names the largest number, which gives 3.25/m for k = 1024. Divide by
+        E min(1, ‖u‖/S) where the gradients u of honest devices are shorter than S.
         """
         return float(_normal_order(self.k)[0]) / self.pull
 
     def choose(self, order: Ints, chance: Below) -> int:
-        """The chosen number.
+        """Draw the number to send.
 
         Args:
-            order: All k numbers, the t best ones first.
+            order: All k numbers, the t best first.
         """
         if chance.below(COIN) < self.coin:
             return int(order[chance.below(self.t)])
@@ -97,7 +98,7 @@ class Choice:
 
 @lru_cache(maxsize=64)
 def best_closest(k: int, epsilon: float) -> int:
-    """The t with the largest pull.
+    """Return the t with the largest pull.
 
     >>> best_closest(1024, 4.0), best_closest(256, 1.0), best_closest(1024, 10.0)
     (67, 89, 1)
@@ -110,7 +111,7 @@ def best_closest(k: int, epsilon: float) -> int:
 
 @lru_cache(maxsize=16)
 def _normal_order(k: int) -> Array:
-    """The means of k sorted standard normals, the largest first.
+    """Compute the means of k sorted standard normal numbers, the largest first.
 
     E[z_(r)] = k·C(k−1, r−1)·∫ z·φ(z)·(1−Φ(z))^(r−1)·Φ(z)^(k−r) dz, by the trapezoidal rule.
     """

@@ -1,9 +1,9 @@
-"""Public random directions that a device, in any language, and the server expand alike.
+"""Expand public random directions, with the same result on every device and on the server.
 
-A codeword is d small integers, each the number of ones in a random byte, less 4: the binomial
-law, close to a normal one with variance 2. The bytes come from a counter and a mixing function on
-32-bit words, seeded by SHA-256 of public words. It need not be secret or hard to predict: privacy
-holds for every codebook, and the device does not choose its seed.
+A codeword is d small integers. Each is the number of ones in a random byte, minus 4: a binomial
+law, close to a normal law with variance 2. The bytes come from a counter and a mixing function on
+32-bit words, seeded by SHA-256 of public words. A codebook need not be secret or hard to predict:
+privacy holds for every codebook, and the device does not choose the seed.
 """
 
 import math
@@ -43,7 +43,7 @@ SMALLEST = 2.0**-500
 
 
 class Codebook:
-    """k directions in d dimensions.
+    """Expand k directions in d dimensions.
 
     Args:
         size: d.
@@ -59,12 +59,12 @@ class Codebook:
         self._row = -(-size // BYTES)
 
     def codeword(self, j: int) -> Ints:
-        """v_j, in whole numbers."""
+        """Return v_j, in whole numbers."""
         word: Ints = next(codewords([self], [j]))[0].astype(np.int64)
         return word
 
     def scores(self, whole: Array, k: int) -> Array:
-        """⟨v_j, whole⟩ for j = 0 … k−1, exact, in a time that depends on d and k alone.
+        """Compute ⟨v_j, whole⟩ for j = 0 … k−1 exactly, in a time that depends only on d and k.
 
         Args:
             whole: d whole numbers of at most `FINEST`, as floats: sums of their products with the
@@ -75,18 +75,18 @@ class Codebook:
         for j in range(0, k, step):
             words = np.arange(j * self._row, min(j + step, k) * self._row, dtype=np.uint32)
             ones = _expanded(words.reshape(-1, self._row), self._seed)[:, : self.size]
-            # Not a product of matrices, which would start threads for a millisecond's work.
+            # A matrix product would start threads for one millisecond of work.
             np.vecdot(ones, whole, out=scores[j : j + step])
         return scores - MEAN * float(whole.sum())
 
 
 def in_whole_numbers(u: Array) -> tuple[Array, float]:
-    """Round u to whole numbers of at most `FINEST`, as floats, and say how long it is.
+    """Round u to whole numbers of at most `FINEST`, as floats, and compute the length of u.
 
-    Processors take many times as long for floats near 2⁻¹⁰⁷⁴ as for others. A server that chooses w
-    could make the numbers of u such floats for some samples and not for others, and read from the
-    time of a check-in which they were. So what is small is dropped by comparisons alone, before
-    anything is computed with it.
+    Processors are many times slower with floats near 2⁻¹⁰⁷⁴ than with other floats. A server that
+    chooses w could put such floats into u for some samples and not for others, and read from the
+    time of a check-in which samples a device has. So small numbers are set to 0 by comparisons
+    alone, before any arithmetic.
 
     Returns:
         The whole numbers ⌊2¹⁶·u_j/max|u| + ½⌋, and the length max|u|/2¹⁶·√Σ(their squares).
@@ -100,16 +100,17 @@ def in_whole_numbers(u: Array) -> tuple[Array, float]:
     size = np.abs(u)
     top = float(size.max())
     sound = SMALLEST <= top < np.inf
-    least, top = (top / (4 * FINEST), top) if sound else (np.nan, 1.0)  # nothing reaches nan
+    # If u is not sound, `least` is nan: no comparison with nan is true, so every number becomes 0.
+    least, top = (top / (4 * FINEST), top) if sound else (np.nan, 1.0)
     kept = np.where(size >= least, u, 0.0)
     whole: Array = np.floor(kept / top * FINEST + 0.5)
     return whole, top / FINEST * math.sqrt(float(np.vecdot(whole, whole)))
 
 
 def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator[Array]:
-    """From each codebook the codeword of that number, as rows, as many at once as memory allows.
+    """Expand one codeword of each codebook, as rows, in parts that fit into memory.
 
-    All codebooks have the same size. A row takes a fifth of the time that it would take alone. Its
+    All codebooks have the same size. A row takes a fifth of the time of `Codebook.codeword`. Its
     whole numbers are floats, because the server scales them next.
     """
     size, row = (codebooks[0].size, codebooks[0]._row) if codebooks else (1, 1)
@@ -122,15 +123,16 @@ def codewords(codebooks: Sequence[Codebook], numbers: Sequence[int]) -> Iterator
 
 
 def _expanded(words: Words, seeds: bytes) -> npt.NDArray[np.uint8]:
-    """The ones in each byte of rows of words, once they are mixed with both keys in their seed:
-    there is one for each row, or one for all."""
+    """Mix rows of words with both keys of their seed, and count the ones in each byte.
+
+    There is one seed for each row, or one seed for all rows."""
     for key in np.frombuffer(seeds, dtype="<u4").astype(np.uint32).reshape(-1, 2).T:
         _mix(words, key[:, None])
     return np.bitwise_count(words.astype("<u4", copy=False).view(np.uint8))
 
 
 def _mix(x: Words, key: Words) -> None:
-    """Turn words into others, one to one, so that every bit depends on every bit and the key."""
+    """Map words to other words, one to one, so that every bit depends on every bit and the key."""
     x ^= key
     x ^= x >> HALF
     x *= FIRST

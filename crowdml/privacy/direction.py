@@ -1,4 +1,4 @@
-"""A check-in that says one of k directions: privacy for everything in it at once."""
+"""Send one of k directions, which is private for everything in the check-in at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,24 +23,25 @@ NEVER = 1e-300
 
 @dataclass(frozen=True)
 class DirectionMechanism(DirectionChannel):
-    """Rank k public directions by the gradient, and name one of the best, or of the others.
+    """Rank k public directions by the gradient, and send the number of one of them.
 
-    Whatever the gradient is, each number is sent with one of two known probabilities, so nothing
-    about x, w or the codebook needs to be trusted or bounded: see `Choice`.
+    Whatever the gradient is, each number is sent with one of two known probabilities. So x, w and
+    the codebook need not be trusted or bounded: see `Choice`.
 
-    A public rule gives each check-in one role, and the check-in spends all of its ε on it (see
-    `Roles`). To evaluate, it draws one of its samples, predicts it, and sends right or wrong; to
-    count, it draws one and sends its label. Both are randomised response, which is the same choice
-    with one best number of 2 or of C.
+    A public rule gives each check-in one role, and the check-in spends all of its ε on that role
+    (see `Roles`). To evaluate, the device draws one of its samples, predicts it, and sends right or
+    wrong. To count, it draws one sample and sends its label. Both are randomised response, which is
+    the same choice with one best number of 2 or of C.
 
     A device that lies can only send another number of a codebook that it did not choose. On
-    average over codebooks the worst of them pushes 3.25/m times S for k = 1024 (`Choice.leverage`),
-    which is 2.15 at ε = 4 and 1.05 at ε = 10. An honest check-in pushes min(1, ‖u‖/S) times S, so a
-    liar pushes 3.25/(m·E min(1, ‖u‖/S)) times as far: docs/threats.md says how much that is in real
-    runs, and what it adds to choose among many names.
+    average over codebooks the worst number pushes w by 3.25/m times S for k = 1024
+    (`Choice.leverage`), which is 2.15 S at ε = 4 and 1.05 S at ε = 10. An honest check-in pushes w
+    by min(1, ‖u‖/S) times S, so a liar pushes 3.25/(m·E min(1, ‖u‖/S)) times as far.
+    docs/threats.md has the figures of real runs, and what a liar gains by choosing among many
+    names.
 
-    Its fields are those of `DirectionCalibration`, and what it sends is a `Directed`. Here is what
-    it shows in simulations, pictures, worked examples and audits.
+    `DirectionCalibration` has the fields, and the payload is a `Directed`. This class adds what
+    simulations, pictures, worked examples and audits need.
 
     Reference: Isik, Chen, Özgür, Weissman, No, NeurIPS 2023 (k-closest encoding).
     """
@@ -81,7 +82,7 @@ class DirectionMechanism(DirectionChannel):
         return {"checkin": (Loss(epsilon=self.epsilon), scores)}
 
     def probability(self, payload: Directed, minibatch: MinibatchView, place: Place) -> float:
-        """How likely these samples were to send this: as secret as the samples are."""
+        """Return the probability of this payload given these samples: as secret as the samples."""
         role = role_of(payload)
         choice = self.choice_of(role)
         if role is Role.TRAIN:
@@ -94,7 +95,7 @@ class DirectionMechanism(DirectionChannel):
 
 
 def _about(role: Role, k: int) -> tuple[Phrase, Phrase]:
-    """Return the title of an example of this role, and what its number is one of."""
+    """Return the title of an example of this role, and a sentence on its number."""
     if role is Role.TRAIN:
         return Phrase("From a check-in that trains"), Phrase("A direction, one of {of}:", of=k)
     if role is Role.COUNT:

@@ -1,4 +1,4 @@
-"""Compute what is known of directions before a check-in: its cost, its choices, its variance."""
+"""Compute the cost, the choices and the variance of a direction from public numbers."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +48,7 @@ class DirectionCalibration(Mechanism):
     norm: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        """Refuse at once what cannot be chosen."""
+        """Reject numbers with which no choice is possible."""
         if self.roles.counters and not self.n_classes:
             raise InvalidInput(
                 "counters must be 0 where a number is predicted, because there are no answers to "
@@ -58,11 +58,11 @@ class DirectionCalibration(Mechanism):
 
     @cached_property
     def choice(self) -> Choice:
-        """How a check-in that trains chooses its direction."""
+        """Return the choice of a check-in that trains."""
         return Choice(self.directions, self.closest, self.epsilon)
 
     def choice_of(self, role: Role) -> Choice:
-        """How a check-in of this role chooses its number."""
+        """Return the choice of a check-in with this role."""
         return self.choice if role is Role.TRAIN else self._responses[role]
 
     @cached_property
@@ -86,7 +86,7 @@ class DirectionCalibration(Mechanism):
 
     @property
     def lengths_vary(self) -> bool:
-        """Every codeword has about the same length."""
+        """Return False: all codewords have about the same length."""
         return False
 
     @cached_property
@@ -95,7 +95,7 @@ class DirectionCalibration(Mechanism):
 
     @cached_property
     def error_variance(self) -> float:
-        """q(1 − q)/(p − q)²: the same whether the prediction was right or wrong."""
+        """Compute q(1 − q)/(p − q)², which is the same for a right and for a wrong prediction."""
         return self._variance(Role.EVALUATE, self.choice_of(Role.EVALUATE).unlikely)
 
     def counted_at(self, error: float, evaluated: int) -> CountedLaw:

@@ -1,4 +1,4 @@
-"""Send the number of a direction, of right or wrong, or of an answer, and read it."""
+"""Send one number (a direction, right or wrong, or an answer) and read it on the server."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,13 +26,13 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
 
 
 class Directed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One small number. Which of the three it is follows from the role of the check-in.
+    """Carry one small number, in the field that belongs to the role of the check-in.
 
     Args:
         number: The number of the check-in, 1 … K.
-        direction: From a check-in that trains: a direction, 0 … k−1.
-        wrong: From a check-in that evaluates: 1 if the model was wrong about one sample, else 0.
-        answer: From a check-in that counts: the label of one sample, 0 … C−1.
+        direction: Set by a check-in that trains: a direction, 0 … k−1.
+        wrong: Set by a check-in that evaluates: 1 if the model was wrong about one sample, else 0.
+        answer: Set by a check-in that counts: the label of one sample, 0 … C−1.
     """
 
     samples: ClassVar[None] = None
@@ -49,7 +49,7 @@ FIELDS = {Role.TRAIN: "direction", Role.EVALUATE: "wrong", Role.COUNT: "answer"}
 
 
 def role_of(payload: Directed) -> Role:
-    """Return the role of the check-in that carries this."""
+    """Return the role of the check-in that carries this payload."""
     return next(role for role, field in FIELDS.items() if getattr(payload, field) is not None)
 
 
@@ -88,9 +88,9 @@ class DirectionChannel(DirectionCalibration):
         return self.choice.choose(self._ranked(scores), chance)
 
     def _scores(self, minibatch: MinibatchView, place: Place) -> tuple[Array, float]:
-        """How close each direction is to u, and the chance that u is turned round.
+        """Compute how close each direction is to u, and the probability of reversing u.
 
-        That makes the length of a short u right on average.
+        Reversing u at random makes the length of a short u right on average.
         """
         everyone = np.ones(minibatch.n_samples, dtype=np.bool_)
         u = minibatch.mean_gradient(everyone, math.inf, self.norm)
@@ -99,10 +99,10 @@ class DirectionChannel(DirectionCalibration):
         return scores, (1 - min(1.0, length / self.length)) / 2
 
     def _ranked(self, scores: Array) -> Ints:
-        """All directions, the closest first, and in both parts in the order of their numbers, so
-        that the same draws name the same direction in every language.
+        """List the t closest directions, then the others, each part in the order of its numbers.
 
-        Of directions that are equally close the one with the lowest number comes first.
+        With this order the same random draws name the same direction in every language. Of
+        directions that are equally close the one with the lowest number counts as closer.
         """
         keys = np.arange(self.directions) - self.directions * scores  # exact: all below 2⁵³
         closest, others = np.split(np.argpartition(keys, self.closest - 1), [self.closest])
@@ -110,7 +110,7 @@ class DirectionChannel(DirectionCalibration):
 
     @staticmethod
     def _truths(minibatch: MinibatchView, role: Role) -> Ints:
-        """What each sample would have this role send, if nothing were left to chance."""
+        """Return what each sample would have this role send without randomness."""
         if role is Role.EVALUATE:
             return minibatch.mistakes().astype(np.int64)
         return minibatch.labels
@@ -143,10 +143,11 @@ class DirectionChannel(DirectionCalibration):
             raise Implausible("implausible", f"{own} must lie in 0 … {most}, found {found}.")
 
     def read(self, payload: Directed, place: Place) -> Reading:
-        """Read S·v_j/m, or a response without the bias of chance.
+        """Read S·v_j/m, or a response corrected for the bias of its randomness.
 
-        Responses are right on average. So is a gradient that is spread over many numbers; one in
-        few numbers is read up to 13 % too short, because codewords are not quite normal.
+        Responses are right on average. So is a gradient that is spread over many numbers. A
+        gradient in few numbers is read up to 13 % too short, because codewords are not quite
+        normal.
         """
         return next(self.read_all([payload], [place]))
 
@@ -179,7 +180,7 @@ class DirectionChannel(DirectionCalibration):
 
     @cached_property
     def _labels(self) -> tuple[tuple[float, ...], ...]:
-        """For each answer that can be sent, the estimate for each label."""
+        """Return a row for each answer that can be sent: the estimate for each label."""
         no, yes = (self._unbiased(Role.COUNT, sent) for sent in (0, 1))
         labels = range(self.n_classes)
         return tuple(tuple(yes if k == answer else no for k in labels) for answer in labels)

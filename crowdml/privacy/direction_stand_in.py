@@ -1,4 +1,4 @@
-"""A direction as a simulation draws it: one codeword that stands for all k of them."""
+"""Draw a direction for a simulation: one codeword in place of all k codewords."""
 
 import math
 from typing import TYPE_CHECKING
@@ -19,16 +19,16 @@ codewords are drawn."""
 
 
 class DirectionStandIn(StandIn):
-    """S·v/m, where v is a codeword as the server sees it.
+    """Draw S·v/m, where v is a codeword with the law that the server sees.
 
     Of k standard normal vectors the one with the r-th largest ⟨v, u⟩ is z·u/‖u‖ plus a standard
     normal vector orthogonal to u, and Φ(z) is the r-th largest of k uniform numbers, whose law is
     Beta(k + 1 − r, r). So one codeword is enough, and no other needs to be drawn.
 
-    Real codewords are small integers. With `FEW` parameters or fewer, k of them are drawn and
-    ranked, as on a device. With more, and a gradient that is spread over them, normal ones are
-    close (experiments/figures/README.md). A gradient in one number of many is read up to 13 % too
-    short by a real server, and here as long as it is.
+    Real codewords are small integers. With at most `FEW` parameters, k of them are drawn and
+    ranked, as on a device. With more parameters, normal codewords are close enough if the gradient
+    is spread over them (experiments/figures/README.md). A real server reads a gradient in one of
+    many numbers up to 13 % too short; this stand-in reads it at its full length.
     """
 
     law = "direction"
@@ -36,15 +36,14 @@ class DirectionStandIn(StandIn):
 
     @property
     def ranked(self) -> int:
-        """How many codewords are drawn and ranked; 0 if one stands for all of them."""
+        """Return how many codewords are drawn and ranked; 0 if one stands for all of them."""
         return self.mechanism.directions if self.mechanism.size <= FEW else 0
 
     def scale(self, n_samples: int) -> float:
         return self.length / self.mechanism.choice.pull if self.noisy else 0.0
 
     def draws(self, n_checkins: int, rng: np.random.Generator) -> Array:
-        """z, or the rank r, and a uniform number that decides whether a short gradient is turned
-        round."""
+        """Draw z, or the rank r, and a uniform number by which a short gradient may be reversed."""
         if not self.noisy:
             return np.zeros((n_checkins, 2))
         drawn = draw_ranks if self.ranked else draw_pulls
@@ -67,7 +66,7 @@ class DirectionStandIn(StandIn):
         return hidden
 
     def _codeword(self, g: Array, rank: int, rng: np.random.Generator) -> Array:
-        """The codeword of this rank in the order of g, of k that are drawn."""
+        """Draw k codewords, rank them by g, and return the codeword of this rank."""
         drawn = rng.integers(256, size=(self.ranked, len(g)), dtype=np.uint8)
         book = np.bitwise_count(drawn).astype(np.float64) - MEAN
         chosen = np.argpartition(-(book @ g), rank - 1)[rank - 1]
@@ -81,7 +80,7 @@ class DirectionStandIn(StandIn):
 
 
 def draw_ranks(choice: Choice, n: int, rng: np.random.Generator) -> Ints:
-    """The ranks of n chosen codewords, 1 for the closest."""
+    """Draw the ranks of n chosen codewords, 1 for the closest."""
     k, t, p = choice.k, choice.t, choice.p
     u = rng.random(n)  # below p, u/p is uniform again; above it, (u − p)/(1 − p) is
     best, others = u * (t / p), (u - p) * ((k - t) / (1 - p))
@@ -90,7 +89,7 @@ def draw_ranks(choice: Choice, n: int, rng: np.random.Generator) -> Ints:
 
 
 def draw_pulls(choice: Choice, n: int, rng: np.random.Generator) -> Array:
-    """z of n chosen codewords: ranks as the mechanism draws them, then their normal quantiles."""
+    """Draw z of n chosen codewords: first their ranks, then the normal quantiles of the ranks."""
     from scipy.special import ndtri  # only the simulator's extra has it
 
     rank = draw_ranks(choice, n, rng)

@@ -1,4 +1,4 @@
-"""Frozen facts about what was released; what they cost is computed from them alone.
+"""Record what a check-in released, as frozen events from which its cost is computed.
 
 For noise the unit is one (x, y) sample: neighbours differ by replacing one sample, and the number
 of samples in a check-in is public. For a direction the unit is the whole check-in.
@@ -19,27 +19,27 @@ class CheckinEvent(Protocol):
 
     @property
     def unit(self) -> Unit:
-        """Whom the promise is for."""
+        """Return whom the promise protects."""
 
     @property
     def n_samples(self) -> int | None:
-        """How many samples it used, where that is sent."""
+        """Return the number of samples that were used, where a check-in sends it."""
 
     @property
     def loss(self) -> Loss:
-        """What it costs its unit."""
+        """Return the cost for one unit."""
 
     @property
     def whole_loss(self) -> Loss:
-        """What it costs when everything in the check-in is replaced at once."""
+        """Return the cost when everything in the check-in is replaced at once."""
 
     @property
     def phrase(self) -> Phrase:
-        """What was sent, for the participant's ledger."""
+        """Return what was sent, in words, for the participant's ledger."""
 
 
 class Role(StrEnum):
-    """What a check-in of the mechanism `direction` spends all of its ε on."""
+    """Name the one thing on which a check-in of the mechanism `direction` spends all of its ε."""
 
     TRAIN = "train"
     EVALUATE = "evaluate"
@@ -47,7 +47,7 @@ class Role(StrEnum):
 
 
 class Part(StrEnum):
-    """Which samples of the minibatch a released value was computed from."""
+    """Name the samples of the minibatch from which a released value was computed."""
 
     TRAINING = "training"
     HELDOUT = "heldout"
@@ -55,13 +55,13 @@ class Part(StrEnum):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Integers that left the device with noise.
+    """Record integers that left the device with noise.
 
     Args:
         what: `gradient`, `errors` or `labels`.
         sensitivity: The largest change, in integer steps and in the norm of the law, when one
             sample is replaced.
-        level: ε of Laplace noise, ρ of Gaussian noise, for each sample looked at.
+        level: ε of Laplace noise, or ρ of Gaussian noise, for each sample that was used.
     """
 
     what: str
@@ -71,7 +71,7 @@ class Release(msgspec.Struct, frozen=True):
 
 
 class NoiseEvent(msgspec.Struct, frozen=True, tag="noise"):
-    """Everything that one check-in with noise told the server.
+    """Record everything that one check-in with noise sent.
 
     Args:
         n_training: Samples behind the gradient.
@@ -93,11 +93,10 @@ class NoiseEvent(msgspec.Struct, frozen=True, tag="noise"):
 
     @property
     def loss(self) -> Loss:
-        """Of each of its samples.
+        """Compute the cost for each sample.
 
-        Releases that looked at the same sample add up; training and held-out samples are
-        disjoint, so the dearer of the two counts: ε_g + ε_e + ε_y, or max(ε_g, ε_e) + ε_y with
-        held-out samples.
+        Releases that used the same sample add up: ε_g + ε_e + ε_y. Training and held-out samples
+        are disjoint, so with held-out samples the larger cost counts: max(ε_g, ε_e) + ε_y.
 
         >>> gradient = Release("gradient", Part.TRAINING, 9, 0.5)
         >>> labels = Release("labels", Part.ALL, 2, 0.125)
@@ -112,7 +111,7 @@ class NoiseEvent(msgspec.Struct, frozen=True, tag="noise"):
 
     @property
     def whole_loss(self) -> Loss:
-        """When every sample of the check-in is replaced at once, by group privacy: nε, or n²ρ."""
+        """Compute the cost of replacing every sample at once, by group privacy: nε, or n²ρ."""
         return self.loss.group(self.n_samples)
 
     @property
@@ -132,7 +131,7 @@ SENT = {
 
 
 class DirectionEvent(msgspec.Struct, frozen=True, tag="direction"):
-    """One number left the device, chosen so that whatever is in the check-in is hidden.
+    """Record that one number left the device, which hides everything in the check-in.
 
     Args:
         number: The number of the check-in, 1, 2, …

@@ -1,4 +1,4 @@
-"""The precondition ‖x‖ ≤ 1, enforced on the device and never left to the caller."""
+"""Enforce the precondition ‖x‖ ≤ 1 on the device instead of trusting the caller."""
 
 import contextlib
 import reprlib
@@ -21,7 +21,7 @@ for them, and time would tell who has such samples."""
 
 
 def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
-    """x, rescaled to ‖x‖ = 1 if it is longer; refused if it is not D finite numbers.
+    """Rescale x to ‖x‖ = 1 if it is longer, and reject it unless it has D finite numbers.
 
     >>> bound_features([3.0, -1.0], n_features=2, norm=1)
     array([ 0.75, -0.25])
@@ -46,9 +46,9 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
 
 
 def bound_rows(x: Array, norm: int) -> Array:
-    """Each row rescaled to ‖x‖ = 1 if it is longer: the same rule for many samples.
+    """Rescale each row that is longer than 1 to ‖x‖ = 1: the rule of `bound_features`.
 
-    What is smaller than `SMALLEST_VALUE` afterwards is 0.
+    Values that are smaller than `SMALLEST_VALUE` afterwards become 0.
 
     >>> bound_rows(np.array([[3.0, -1.0], [0.5, 0.25]]), norm=1)
     array([[ 0.75, -0.25],
@@ -62,7 +62,7 @@ def bound_rows(x: Array, norm: int) -> Array:
 
 
 def check_target(y: object, n_classes: int) -> float:
-    """A label 0 … C−1, or a finite real target where there are no classes.
+    """Require a label 0 … C−1, or a finite real target where there are no classes.
 
     >>> check_target(2, n_classes=3)
     2.0

@@ -1,4 +1,4 @@
-"""The grid: gradients become integers before any noise touches them."""
+"""Round gradients to integers on a public grid before noise is added."""
 
 import math
 from fractions import Fraction
@@ -16,11 +16,11 @@ ROOM = 2.0**29
 
 
 def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
-    """The exponent k of the step q = 2^k.
+    """Choose the exponent k of the step q = 2^k.
 
-    The noise scale 2S/(nε) is to be 2²⁰ to 2²¹ steps, unless the values would not fit; without
-    noise the step is as fine as the range allows. Only public numbers enter, so the server can
-    check the choice.
+    The noise scale 2S/(nε) becomes 2²⁰ to 2²¹ steps, unless the values would not fit. Without
+    noise the step is as fine as the range allows. The choice depends only on public numbers, so
+    the server can check it.
 
     Args:
         clip: S, the bound on ‖g_i‖.
@@ -39,14 +39,13 @@ def choose_grid(clip: float, largest: float, n: int, epsilon: float) -> int:
 
 @lru_cache(maxsize=256)
 def sensitivity_steps(clip: float, n: int, grid: int, rounding: int) -> int:
-    """⌈2S/(nq)⌉ + rounding: how many steps one replaced sample can move the rounded average.
+    """Bound the steps that one replaced sample moves the rounded average: ⌈2S/(nq)⌉ + rounding.
 
-    The average moves by at most 2S/n; rounding can add one step for each of d numbers, which is d
-    in L1 and ⌈√d⌉ in L2.
-    Computed in exact arithmetic. The average that it is applied to is computed in floats; clipping
-    keeps a margin free below S that is larger than their rounding, for n ≤ 10⁶
-    (`crowdml/models/clipping.py`). Nothing rests on distances being whole numbers: in L2 they are
-    not.
+    The average moves by at most 2S/n. Rounding can add one step for each of d numbers, which is d
+    in L1 and ⌈√d⌉ in L2. The bound is computed in exact arithmetic, but the average itself in
+    floats: clipping leaves a margin below S that is larger than their rounding, for n ≤ 10⁶
+    (`crowdml/models/clipping.py`). The proof does not need distances to be whole numbers; in L2
+    they are not.
 
     >>> sensitivity_steps(clip=2.0, n=20, grid=-23, rounding=500)
     1678222
@@ -55,7 +54,7 @@ def sensitivity_steps(clip: float, n: int, grid: int, rounding: int) -> int:
 
 
 def quantize(g: Array, grid: int) -> Ints:
-    """round(g/2^grid), ties to even.
+    """Compute round(g/2^grid), ties to even.
 
     >>> quantize(np.array([0.3, -0.5, 0.875]), grid=-2)
     array([ 1, -2,  4])

@@ -1,4 +1,4 @@
-"""The laws of noise: its scale for a level of privacy, its variance, its tail."""
+"""Define the laws of noise: scale for a level of privacy, variance, tail."""
 
 import math
 from typing import Protocol
@@ -10,7 +10,7 @@ from crowdml.types import Array, Ints
 
 
 class Law(Protocol):
-    """A law of integer noise.
+    """Describe a law of integer noise.
 
     The level is ε for Laplace noise and ρ for Gaussian noise; the sensitivity is measured in the
     law's own norm.
@@ -22,30 +22,30 @@ class Law(Protocol):
     """Whether it costs a pure ε; otherwise a ρ, which is told as ε at some δ."""
 
     def rounding(self, size: int) -> int:
-        """How far rounding can move `size` numbers, in steps and in this norm."""
+        """Return how far rounding can move `size` numbers, in steps and in this norm."""
 
     def two_bins(self) -> float:
-        """How far two counts move together that move by one each."""
+        """Return the distance, in this norm, when two counts move by one each."""
 
     def strength(self, level: float) -> float:
-        """Sensitivity over scale."""
+        """Return sensitivity/scale at this level."""
 
     def variance(self, scale: float) -> float: ...
 
     def tail(self, scale: float, probability: float) -> int:
-        """A k with P(|z| > k) ≤ probability."""
+        """Return a k with P(|z| > k) ≤ probability."""
 
     def excess(self, scale: float, k: float) -> tuple[float, float]:
-        """The means of max(z − k, 0) and of its square, k ≥ 0."""
+        """Compute the means of max(z − k, 0) and of its square, k ≥ 0."""
 
     def add(self, values: Ints, sensitivity: float, level: float, noise: NoiseSource) -> Ints:
-        """Noise at a scale that is certified to cost at most this level."""
+        """Add noise at a scale that is certified to cost at most this level."""
 
     def outline(self, z: Array) -> Array:
-        """How likely z is, compared with 0, at scale 1."""
+        """Return P(z)/P(0) at scale 1."""
 
     def simulate(self, n: int, scale: float, rng: np.random.Generator) -> Array:
-        """Real numbers of this law, for simulations: they hide nobody's samples."""
+        """Draw real numbers of this law, for simulations only: they protect nobody's samples."""
 
 
 class Laplace:
@@ -65,7 +65,7 @@ class Laplace:
         return level
 
     def variance(self, scale: float) -> float:
-        """2e^{−1/s}/(1 − e^{−1/s})². Paper: Appendix, Remark 2.
+        """Compute 2e^{−1/s}/(1 − e^{−1/s})². Paper: Appendix, Remark 2.
 
         >>> round(LAPLACE.variance(scale=10.0), 2)      # close to the continuous 2·10²
         199.83
@@ -74,7 +74,7 @@ class Laplace:
         return 2.0 * p / (1.0 - p) ** 2
 
     def tail(self, scale: float, probability: float) -> int:
-        """The least k, from P(|z| > k) = 2e^{−(k+1)/s}/(1 + e^{−1/s}).
+        """Return the least k, from P(|z| > k) = 2e^{−(k+1)/s}/(1 + e^{−1/s}).
 
         >>> LAPLACE.tail(scale=1.0, probability=0.01)
         4
@@ -83,7 +83,7 @@ class Laplace:
         return max(0, math.ceil(k))
 
     def excess(self, scale: float, k: float) -> tuple[float, float]:
-        """p^{k+1}/(1 − p²) and p^{k+1}/(1 − p)², p = e^{−1/s}.
+        """Compute p^{k+1}/(1 − p²) and p^{k+1}/(1 − p)², p = e^{−1/s}.
 
         >>> LAPLACE.excess(scale=10.0, k=0)             # half of the mean of |z|, and of z²
         (4.99167..., 99.9167...)
@@ -121,7 +121,7 @@ class Gaussian:
         return math.sqrt(2 * level)
 
     def variance(self, scale: float) -> float:
-        """s², and less where a step is no longer small: summed by definition below s = 3.
+        """Return s², or below s = 3, where the variance is smaller, the sum by definition.
 
         Reference: Canonne, Kamath, Steinke 2020, Corollary 9.
 
@@ -135,11 +135,11 @@ class Gaussian:
         return 2 * squares / (2 * math.fsum(weights) - 1)
 
     def tail(self, scale: float, probability: float) -> int:
-        """From P(|z| ≥ k) ≤ 2e^{−k²/(2s²)}. Reference: the same, Corollary 9."""
+        """Return k from P(|z| ≥ k) ≤ 2e^{−k²/(2s²)}. Reference: see `variance`, Corollary 9."""
         return math.ceil(scale * math.sqrt(2 * math.log(2 / probability)))
 
     def excess(self, scale: float, k: float) -> tuple[float, float]:
-        """Summed by definition; as for a continuous normal where a step is small.
+        """Sum by definition, or use the continuous normal law where the scale is many steps.
 
         >>> GAUSSIAN.excess(scale=200.0, k=0)[1], round(GAUSSIAN.excess(scale=0.4, k=0)[1], 4)
         (20000.0, 0.0404)

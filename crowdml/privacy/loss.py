@@ -1,4 +1,4 @@
-"""How much was told, in the units that add up."""
+"""Add up privacy losses: pure ε, and ρ of concentrated privacy."""
 
 import math
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ SLACK, ROUNDING = 1e-9, 2.0**-50
 
 
 class Unit(StrEnum):
-    """Whom a promise is for: what two neighbouring data sets may differ in."""
+    """Name whom a promise protects: what two neighbouring data sets may differ in."""
 
     SAMPLE = "sample"
     CHECKIN = "check-in"
@@ -27,7 +27,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Loss:
-    """A pure ε, or a ρ of concentrated privacy that is told as ε at some δ; or both, added up.
+    """Hold a pure ε, a ρ of concentrated privacy that is stated as ε at some δ, or their sum.
 
     >>> (Loss(epsilon=0.5) + Loss(epsilon=0.25)).total
     0.75
@@ -41,14 +41,14 @@ class Loss:
 
     @property
     def total(self) -> float:
-        """ε in all, at δ."""
+        """Return the total ε, at δ."""
         if math.isinf(self.rho):
             return math.inf
         return self.epsilon + (epsilon_of(self.rho, self.delta) if self.rho else 0.0)
 
     @property
     def bound(self) -> float:
-        """The most that log P/P′ becomes, but for a chance of δ; for pure ε it is ε.
+        """Return a bound that log P/P′ exceeds with probability at most δ; for pure ε it is ε.
 
         >>> round(Loss(rho=0.05, delta=1e-6).bound, 3)      # `total` is 1.46
         1.597
@@ -58,11 +58,11 @@ class Loss:
         return self.epsilon + (loss_bound(self.rho, self.delta) if self.rho else 0.0)
 
     def times(self, n: int) -> "Loss":
-        """So many of the same together."""
+        """Return the loss of `n` equal losses together."""
         return Loss(n * self.epsilon, n * self.rho, self.delta)
 
     def group(self, n: int) -> "Loss":
-        """Of n units that change at once, by group privacy."""
+        """Return the loss when n units change at once, by group privacy."""
         return Loss(n * self.epsilon, n * n * self.rho, self.delta)
 
     def __add__(self, other: "Loss") -> "Loss":
@@ -70,7 +70,7 @@ class Loss:
 
     @classmethod
     def sum(cls, losses: Iterable["Loss"]) -> "Loss":
-        """All of them together; of several δ the largest holds."""
+        """Add up losses; of several δ the largest holds."""
         every = list(losses)
         return cls(
             math.fsum(loss.epsilon for loss in every),
@@ -80,13 +80,13 @@ class Loss:
 
 
 def within(total: float, limit: float, cost: float) -> bool:
-    """Return whether a total is at most a limit, but for the rounding of floats.
+    """Return whether a total is at most a limit, allowing for the rounding of floats.
 
-    Ten times 0.1 must fit into 1. The room is a part of what the last event cost, not of the limit:
-    otherwise ten events of 10⁻¹⁰ would fit into a limit of 1 that is used up.
+    Ten times 0.1 must fit into 1. The allowance is a fraction of the last event's cost, not of the
+    limit: otherwise ten events of 10⁻¹⁰ would fit into a limit of 1 that is used up.
 
     Args:
-        cost: That of the last event of the total.
+        cost: The cost of the last event in the total.
 
     >>> within(10 * 0.1, 1.0, cost=0.1), within(1.0 + 1e-10, 1.0, cost=1e-10)
     (True, False)

@@ -1,4 +1,4 @@
-"""What a mechanism is: the only door through which anything leaves a device."""
+"""Define the interface of a mechanism: samples leave a device only through it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -19,13 +19,13 @@ from crowdml.types import Array
 
 
 class Reading(NamedTuple):
-    """What the server takes from a check-in.
+    """Hold what the server reads from a check-in.
 
     Args:
         g: An estimate of the average gradient; None if the check-in does not train.
-        evaluated: Predictions that were counted; 0 if the check-in does not evaluate.
+        evaluated: The number of predictions that were checked; 0 if the check-in does not evaluate.
         errors: An unbiased estimate of how many of them were wrong.
-        counted: How many were said to be wrong, noise and all, cut to 0 … `evaluated`.
+        counted: The reported number of wrong predictions, with its noise, cut to 0 … `evaluated`.
         labels: An unbiased estimate of how many samples had each label.
         labelled: Samples behind `labels`.
     """
@@ -39,13 +39,13 @@ class Reading(NamedTuple):
 
 
 class CountedLaw(NamedTuple):
-    """The law of `counted` in a reading, for a known share of wrong predictions.
+    """Describe the law of `counted` in a reading, for a known share of wrong predictions.
 
     Args:
-        mean: Its mean.
-        noise: The variance that the mechanism's chance adds, new in each report.
-        sampling: The variance of which predictions were evaluated, each wrong by itself. A person's
-            reports may share it: someone for whom the model fails reports errors again and again.
+        mean: The mean of `counted`.
+        noise: The variance that the mechanism's randomness adds, independent in each report.
+        sampling: The variance from which predictions were evaluated. Reports of one person may
+            share it: a person for whom the model fails reports errors again and again.
     """
 
     mean: float
@@ -54,7 +54,7 @@ class CountedLaw(NamedTuple):
 
 
 class Implausible(InvalidInput):
-    """No honest device sends this. `kind` names the rule in the protocol's words."""
+    """Reject a payload that no honest device sends; `kind` names the problem type."""
 
     def __init__(self, kind: str, sentence: str | Phrase) -> None:
         super().__init__(sentence)
@@ -62,138 +62,144 @@ class Implausible(InvalidInput):
 
 
 class Mechanism(Protocol):
-    """How samples are hidden, what that costs and for whom, and how the server reads the rest.
+    """Hide samples, state the cost and whom it is for, and read the payload on the server.
 
     Device, server, portal and simulator ask the mechanism of a task; none of them knows which
-    one it is. A class that names this one as its base inherits what has a body here: it suits a
+    mechanism it is. A subclass inherits every method that has a body here; these bodies suit a
     mechanism whose check-ins all train.
     """
 
     @property
     def unit(self) -> Unit:
-        """Whom the promise is for."""
+        """Return whom the promise protects."""
 
     @property
     def norm(self) -> int:
-        """Features are rescaled to ‖x‖ ≤ 1 in this norm, 1 or 2, if they are longer."""
+        """Return the norm, 1 or 2, in which longer features are rescaled to ‖x‖ ≤ 1."""
 
     @property
     def payload_type(self) -> type[msgspec.Struct]:
-        """The type of what it tells: its part of a check-in."""
+        """Return the type of the payload."""
 
     @property
     def largest_message(self) -> int:
-        """The most bytes of that part as JSON."""
+        """Return the largest size of the payload as JSON, in bytes."""
 
     @property
     def private_bytes(self) -> int:
-        """The most bytes of a check-in, as it is sent, that depend on samples at all."""
+        """Return how many bytes of a check-in depend on samples, at most."""
 
     def event(self, n_samples: int, place: Place) -> CheckinEvent:
-        """What a check-in of so many samples will tell: known before anything is told."""
+        """Make the event of a check-in with `n_samples` samples, before anything is sent."""
 
     def role(self, place: Place) -> Role | None:
-        """The role of the check-in there: a public rule. None where check-ins have no roles."""
+        """Return the role of the check-in at a place, by a public rule; None without roles."""
         return None
 
     def make_payload(
         self, minibatch: MinibatchView, event: CheckinEvent, place: Place, chance: Chance
     ) -> msgspec.Struct:
-        """Say of a minibatch exactly what the event says, and no more.
+        """Make the payload of a minibatch, which spends exactly the event.
 
-        The event is the one that the ledger has approved. It is made once for a check-in, by
-        `event`, and an event of another check-in or mechanism is rejected.
+        The ledger has approved this event. `event` makes it once for a check-in, and an event of
+        another check-in or mechanism is rejected.
         """
 
     def check(self, payload: Any, place: Place) -> None:
-        """Raise `Implausible` unless an honest device could have sent this from there."""
+        """Raise `Implausible` unless an honest device at this place could have sent the payload."""
 
     def read(self, payload: Any, place: Place) -> Reading:
-        """What the server makes of it."""
+        """Read a payload on the server."""
 
     def read_all(self, payload: Sequence[Any], places: Sequence[Place]) -> Iterator[Reading]:
-        """The same of each: many at once may cost less than one by one."""
+        """Read many payloads, which may be faster than reading each alone."""
         return map(self.read, payload, places)
 
-    # What is known beforehand
+    # Known before any check-in
 
     @property
     def length(self) -> float:
-        """S: no gradient that is read is longer, but for its noise."""
+        """Return S: no gradient that is read is longer, except for its noise."""
 
     @property
     def noise_energy(self) -> float:
-        """E‖noise‖² of a gradient that is read."""
+        """Return E‖noise‖² of a gradient that is read."""
 
     @property
     def lengths_vary(self) -> bool:
-        """Whether some gradients that are read can be much longer than others. The server then
-        limits how far one of them steps."""
+        """Return whether some gradients can be much longer than others.
+
+        If they can, the server limits how far one gradient moves w.
+        """
         return True
 
     @property
     def error_variance(self) -> float:
-        """Of the noise in `errors` of a reading that evaluates."""
+        """Return the variance of the noise in `errors` of a reading that evaluates."""
         return 0.0
 
     def counted_at(self, error: float, evaluated: int) -> CountedLaw:
-        """The law of `counted` if this share of `evaluated` predictions is wrong. Its mean for a
-        larger share, however people differ, is no lower."""
+        """Return the law of `counted` if this share of `evaluated` predictions is wrong.
+
+        For a larger share the mean is at least as large, however people differ.
+        """
         return CountedLaw(evaluated * error, 0.0, evaluated * error * (1 - error))
 
     @property
     def label_variance(self) -> float:
-        """Of the noise in each of `labels`, at most."""
+        """Return the largest variance of the noise in any of `labels`."""
         return 0.0
 
     @property
     def evaluates(self) -> bool:
-        """Whether any check-in says how well the model predicts."""
+        """Return whether any check-in reports how well the model predicts."""
         return False
 
     @property
     def counts(self) -> bool:
-        """Whether any check-in says what labels there are."""
+        """Return whether any check-in counts labels."""
         return False
 
     @property
     def numbers(self) -> int:
-        """How many numbers of a check-in depend on samples."""
+        """Return how many numbers of a check-in depend on samples."""
         return 1
 
     @property
     def truths(self) -> Mapping[Role, float]:
-        """For each role of a check-in, how likely it sends a number that fits its samples best;
-        empty where check-ins have no roles."""
+        """Return for each role the probability of sending a number that fits the samples best.
+
+        The result is empty where check-ins have no roles.
+        """
         return {}
 
     @property
     def effort(self) -> int:
-        """About how many steps a device takes to hide one gradient: a public number.
+        """Return about how many operations a device needs to hide one gradient: a public number.
 
-        A step is one product of two numbers and its sum. The time slot of a check-in grows with it,
-        so that the device is ready within the slot, whatever its samples are.
+        An operation is one multiplication and one addition. The time slot of a check-in grows with
+        this number, so that the device finishes within the slot, whatever its samples are.
         """
 
-    # For those who look at it
+    # For simulations, pictures, examples and audits
 
     def stand_in(self, noisy: bool) -> StandIn:
-        """What a simulation draws in its place."""
+        """Return the stand-in that a simulation uses instead of this mechanism."""
 
     def picture(self, epsilon: float, n_samples: int) -> HidingPicture:
-        """How a check-in of so many samples would be hidden at another ε."""
+        """Return a picture of how a check-in with `n_samples` samples is hidden at some ε."""
 
     def show(self, payload: Any, minibatch: Watched, place: Place, labels: Sequence[str]) -> Shown:
-        """What an example shows of a check-in: what was asked of the minibatch, and was sent."""
+        """Return what an example shows: what was asked of the minibatch, and what was sent."""
 
     def secrets(self, payload: Any) -> list[int]:
-        """The numbers in a check-in that depend on samples."""
+        """Return the numbers in a payload that depend on samples."""
 
     def odds(
         self, payload: Sequence[Any], sides: Sequence[MinibatchView], place: Place
     ) -> dict[str, tuple[Loss, Array]]:
-        """For each part of some check-ins, what it is claimed to cost, and log P/P′ of each.
+        """Return for each part of some payloads its claimed cost, and log P/P′ of each payload.
 
-        P is its probability with the first side's samples and P′ with the second's, by the law
-        that is claimed. `checkin` is all of it together.
+        P is the probability with the first side's samples and P′ with the second side's, by the
+        claimed law. The part `checkin` is the whole payload.
         """

@@ -1,4 +1,4 @@
-"""What a mechanism may ask of the samples that it hides."""
+"""Define what a mechanism may ask about the samples that it hides."""
 
 from typing import Protocol
 
@@ -9,28 +9,28 @@ from crowdml.types import Array, Flags, Ints
 
 
 class MinibatchView(Protocol):
-    """Samples and the parameters they are looked at with. Secret: it never leaves the device."""
+    """View samples with some parameters. A view is secret: it never leaves the device."""
 
     @property
     def n_samples(self) -> int: ...
 
     @property
     def w(self) -> Array:
-        """The parameters that were checked out; they are public."""
+        """Return the parameters that were checked out; they are public."""
 
     @property
     def labels(self) -> Ints:
-        """The samples' labels; empty for a real target."""
+        """Return the samples' labels; empty for a real target."""
 
     def mistakes(self) -> Flags:
-        """Which samples the exported model predicts wrongly: people use that one, not w."""
+        """Return which samples the exported model, which people use, predicts wrongly."""
 
     def mean_gradient(self, rows: Flags, clip: float, norm: int) -> Array:
-        """The average over these samples, each gradient first shrunk to `clip` in this norm."""
+        """Average the gradients of these samples, each shrunk to `clip` in this norm first."""
 
 
 def choose(n_samples: int, n_chosen: int, chance: Below) -> Flags:
-    """So many of the samples, all choices equally likely.
+    """Choose `n_chosen` of `n_samples` samples at random, all choices equally likely.
 
     Paper: Remark 2 of Section III-B.
 

@@ -1,4 +1,4 @@
-"""Where noise comes from: the one seam between a mechanism and its randomness."""
+"""Add exact noise: the one place where a mechanism gets its randomness."""
 
 import functools
 import math
@@ -11,7 +11,7 @@ from crowdml.types import Ints
 
 
 class NoiseSource(Protocol):
-    """Adds independent noise to integers.
+    """Add independent noise to integers.
 
     Laplace: P(z) ∝ exp(−|z|/scale). Gaussian: P(z) ∝ exp(−z²/(2·scale²)).
     """
@@ -22,10 +22,10 @@ class NoiseSource(Protocol):
 
 
 class ExactNoise:
-    """Exact samples from the operating system's secure generator, through OpenDP.
+    """Draw exact noise from the operating system's secure generator, through OpenDP.
 
-    Integers in, integers out: no floating-point number is ever random, so the low bits of the
-    result tell nothing. Sampler: Canonne, Kamath, Steinke 2020.
+    Integers in, integers out: no floating-point number is random, so the low bits of the result
+    reveal nothing. Sampler: Canonne, Kamath, Steinke 2020.
 
     >>> noisy = ExactNoise().add_laplace(np.array([0, 1000]), scale=1e-3)   # as good as none
     >>> noisy
@@ -41,7 +41,7 @@ class ExactNoise:
 
 @functools.lru_cache(maxsize=64)
 def measurement(law: str, scale: float) -> Any:
-    """OpenDP's own object for this noise, which also certifies what it costs."""
+    """Return OpenDP's measurement for this noise, which also certifies the cost."""
     # Imported late and piecemeal: `opendp.prelude` would pull in every optional package.
     try:
         from opendp.domains import atom_domain, vector_domain
@@ -62,7 +62,7 @@ def measurement(law: str, scale: float) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def certified_scale(law: str, sensitivity: float, level: float, start: float) -> float:
-    """The smallest 64-bit float from `start` on at which OpenDP certifies this level."""
+    """Return the smallest 64-bit float from `start` on at which OpenDP certifies this level."""
     exact = int(sensitivity) if law == "laplace" else float(sensitivity)
     scale = start
     while measurement(law, scale).map(exact) > level:

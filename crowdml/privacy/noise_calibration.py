@@ -1,4 +1,4 @@
-"""Compute what is known of noise before a check-in: its cost, its scale, and what is plausible."""
+"""Compute the cost, the scale and the plausible range of noise from public numbers."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ IMPLAUSIBLE = 1e-9
 
 
 class Levels(NamedTuple):
-    """ε, or ρ, of each thing that is sent; `inf` for no noise, labels 0 for none sent."""
+    """Hold ε, or ρ, of each value that is sent: `inf` for no noise, 0 for no label counts."""
 
     gradient: float
     errors: float
@@ -101,7 +101,7 @@ class NoiseCalibration(Mechanism):
 
     @property
     def largest(self) -> float:
-        """The largest noiseless |g̃_j|: S from the data and λR from the parameters."""
+        """Return the largest |g̃_j| without noise: S from the data and λR from the parameters."""
         return self.clip + self.regularization * self.radius
 
     def grid(self, n_training: int) -> int:
@@ -109,12 +109,12 @@ class NoiseCalibration(Mechanism):
         return choose_grid(self.clip, self.largest, n_training, strength)
 
     def _steps(self, n_training: int) -> int:
-        """The sensitivity of the rounded average."""
+        """Return the sensitivity of the rounded average, in steps."""
         rounding = self.law.rounding(self.size)
         return sensitivity_steps(self.clip, n_training, self.grid(n_training), rounding)
 
     def n_heldout(self, n_samples: int) -> int:
-        """How many of n_s samples are set aside: ⌊heldout·n_s⌋."""
+        """Return how many of n_s samples are held out: ⌊heldout·n_s⌋."""
         return int(self.heldout * n_samples)
 
     def event(self, n_samples: int, place: Place | None = None) -> NoiseEvent:
@@ -131,11 +131,11 @@ class NoiseCalibration(Mechanism):
 
     @cached_property
     def _plausible(self) -> Callable[[int], tuple[int, int]]:
-        """The grid and the largest integer for n_training samples: most devices send as many."""
+        """Look up the grid and the largest plausible integer for n_training samples, cached."""
         return lru_cache(maxsize=1000)(lambda n: (self.grid(n), self.plausible_gradient(n)))
 
     def plausible_gradient(self, n_training: int) -> int:
-        """The largest integer that an honest device sends, but for a chance of 10⁻⁹."""
+        """Return the integer that an honest device exceeds with probability 10⁻⁹ at most."""
         grid = self.grid(n_training)
         noiseless = math.ceil(math.ldexp(self.largest, -grid)) + 2
         tail = self._tail(self._steps(n_training), self.levels.gradient, self.size)
@@ -143,7 +143,7 @@ class NoiseCalibration(Mechanism):
 
     @cached_property
     def plausible_excess(self) -> tuple[int, int]:
-        """How far outside 0 … n an honest error count and label count may lie."""
+        """Return how far outside 0 … n an honest error count and an honest label count may lie."""
         labels = self._tail(self.law.two_bins(), self.levels.labels, 1000) if self.n_classes else 0
         return self._tail(ONE_SAMPLE, self.levels.errors, 1), labels
 
@@ -158,7 +158,7 @@ class NoiseCalibration(Mechanism):
         return self.clip
 
     def gradient_scale(self, n_training: int) -> float:
-        """The scale of the law of the noise in each number of a gradient."""
+        """Return the scale of the noise in each number of a gradient."""
         steps = self._steps(n_training) / self.law.strength(self.levels.gradient)
         return math.ldexp(steps, self.grid(n_training))
 
@@ -173,9 +173,12 @@ class NoiseCalibration(Mechanism):
         return self._variance(ONE_SAMPLE, self.levels.errors)
 
     def counted_at(self, error: float, evaluated: int) -> CountedLaw:
-        """Cut noise pushes a count towards the middle, and the more the nearer it is to an end:
-        below half of n the mean is convex in the true count, so that devices which differ have a
-        higher mean than if all were alike."""
+        """Return the law of a noisy count that is cut to 0 … n.
+
+        Cutting pushes a count towards the middle, and more strongly near the ends. Below n/2 the
+        mean is convex in the true count, so devices that differ have a higher mean than devices
+        that are alike.
+        """
         n, m = evaluated, error * evaluated
         sampling = n * error * (1 - error)
         if math.isinf(self.levels.errors):

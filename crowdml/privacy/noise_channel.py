@@ -21,7 +21,7 @@ Count = Annotated[int, msgspec.Meta(ge=-INT32_MAX, le=INT32_MAX)]
 
 
 class Noisy(msgspec.Struct, frozen=True):
-    """ĝ, n_s, n̂_e and n̂_y: integers with exact noise.
+    """Carry ĝ, n_s, n̂_e and n̂_y: integers with exact noise.
 
     Args:
         samples: n_s, all samples of the minibatch.
@@ -54,11 +54,11 @@ class NoiseChannel(NoiseCalibration):
     def make_payload(
         self, minibatch: MinibatchView, event: CheckinEvent, place: Place, chance: Chance
     ) -> Noisy:
-        """Exactly the event's noise for the average gradient, the error and the label counts.
+        """Add exactly the event's noise to the average gradient, the error and the label counts.
 
-        Errors are counted on the held-out samples, or on all where there are none; gradients are
-        averaged over the samples really used for them. λw is added in whole steps after the
-        noise: it depends on public numbers only.
+        Errors are counted on the held-out samples, or on all samples where none are held out.
+        Gradients are averaged over the samples that were used for them. λw is added in whole steps
+        after the noise, because it depends only on public numbers.
         """
         own = self._require_own(event, minibatch.n_samples)
         truth = self._truth(minibatch, own, choose(own.n_samples, own.n_heldout, chance))
@@ -75,7 +75,7 @@ class NoiseChannel(NoiseCalibration):
     def _truth(
         self, minibatch: MinibatchView, event: NoiseEvent, heldout: Flags
     ) -> dict[str, Ints]:
-        """What would be sent without noise, in whole steps, by its name."""
+        """Return the values that would be sent without noise, in whole steps, by name."""
         g = minibatch.mean_gradient(~heldout, self.clip, self.norm)
         length = float(np.linalg.norm(g, self.norm))
         if g.shape != (self.size,) or not length <= self.clip:
@@ -97,7 +97,7 @@ class NoiseChannel(NoiseCalibration):
     def _require_own(self, event: CheckinEvent, n_samples: int) -> NoiseEvent:
         """Raise unless the event is for this minibatch and this mechanism.
 
-        The sensitivities count too: noise for a smaller one would hide too little.
+        The sensitivities must match too: noise for a smaller sensitivity would hide too little.
         """
         own = self.event(n_samples)
         if event != own:

@@ -1,4 +1,4 @@
-"""Noise as a simulation draws it: real numbers of the same law."""
+"""Draw noise for a simulation: real numbers of the same law."""
 
 import math
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NoiseStandIn(StandIn):
-    """g + z, with as many independent numbers z as g has."""
+    """Draw g + z, with one independent number z for each number of g."""
 
     mechanism: "NoiseMechanism"
 
@@ -38,7 +38,7 @@ class NoiseStandIn(StandIn):
         return g if scale == 0 else g + self.mechanism.law.simulate(len(g), scale, rng)
 
     def losses(self, n_samples: int) -> tuple[Loss, Loss]:
-        """Of what is sent with noise: where a simulation has no counts, their level is inf."""
+        """Return the losses of the values that have noise; a level of inf means no noise."""
         if not self.noisy:
             return super().losses(n_samples)
         event = self.mechanism.event(n_samples)

@@ -1,4 +1,4 @@
-"""Noise on the average gradient and on counts: the paper's mechanism, and its Gaussian sister."""
+"""Send the average gradient and counts with noise: the paper's mechanism, and a Gaussian one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class NoiseMechanism(NoiseChannel):
-    """Bound, quantise, add noise, and say what it cost.
+    """Bound, quantise, add noise, and state the cost.
 
-    Its fields are those of `NoiseCalibration`, and what it sends is a `Noisy`. Here is what it
-    shows in simulations, pictures, worked examples and audits.
+    `NoiseCalibration` has the fields, and the payload is a `Noisy`. This class adds what
+    simulations, pictures, worked examples and audits need.
 
     Paper: Routine 3.
     """
@@ -38,7 +38,7 @@ class NoiseMechanism(NoiseChannel):
         return NoiseStandIn(self, noisy)
 
     def picture(self, epsilon: float, n_samples: int) -> Hills:
-        """In the worst case, for one number of the gradient; the shares of ε stay as they are."""
+        """Return the worst case for one number of the gradient; the shares of ε stay the same."""
         loss = self.event(n_samples).loss
         more = rho_of(epsilon, loss.delta) / loss.rho if loss.rho else epsilon / loss.epsilon
         other = replace(self, levels=Levels(*(level * more for level in self.levels)))
@@ -75,9 +75,10 @@ class NoiseMechanism(NoiseChannel):
     def odds(
         self, payload: Sequence[Noisy], sides: Sequence[MinibatchView], place: Place
     ) -> dict[str, tuple[Loss, Array]]:
-        """|v − c′|/s − |v − c|/s for Laplace noise, with squares and 1/(2s²) for Gaussian noise.
+        """Compute |v − c′|/s − |v − c|/s for Laplace noise; Gaussian noise has squares and 1/(2s²).
 
-        Which samples are set aside is drawn; the promise is for every draw, so the first are taken.
+        A device draws which samples it holds out. The promise holds for every draw, so the first
+        samples are held out here.
         """
         event, d, norm = self.event(sides[0].n_samples), self.size, self.norm
         columns = {"gradient": slice(0, d), "errors": slice(d, d + 1), "labels": slice(d + 1, None)}

@@ -1,4 +1,4 @@
-"""How a mechanism hides, as values that a picture can be drawn from."""
+"""Describe how a mechanism hides samples, as values from which a picture is drawn."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -8,22 +8,22 @@ from crowdml.privacy.loss import Loss
 
 
 class Dial(NamedTuple):
-    """One number is chosen: those that fit the samples best lie on top of a dial."""
+    """Show one chosen number on a dial, with the numbers that fit the samples best on top."""
 
     choice: Choice
 
     @property
     def numbers(self) -> int:
-        """How many numbers a needle can point at."""
+        """Return how many numbers the needle can point at."""
         return self.choice.k
 
 
 class Hills(NamedTuple):
-    """Noise is added to a number: two hills, one with a sample and one with another in its place.
+    """Show noise on a number as two hills: one for a sample, one for the sample in its place.
 
     Args:
-        loss: What the check-in costs a sample in all.
-        batch: Samples in the check-in.
+        loss: The total cost of the check-in for one sample.
+        batch: The number of samples in the check-in.
         shift: How far one replaced sample can move the number.
         step: The number is a whole number of these.
         sensitivity: How far one replaced sample moves all numbers, in steps and in the law's norm.
@@ -44,7 +44,7 @@ class Hills(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """The scale of the noise, in steps."""
+        """Return the scale of the noise, in steps."""
         return self.sensitivity / self.law.strength(self.level)
 
 

@@ -1,4 +1,4 @@
-"""Where a check-in belongs."""
+"""Name the place of a check-in: its task's terms, its device and its number."""
 
 import hashlib
 from typing import NamedTuple
@@ -7,19 +7,19 @@ WORD = 2**32
 
 
 class Place(NamedTuple):
-    """Where a check-in belongs: all of it is public, and none of it chosen by the device."""
+    """Identify a check-in by public values that the device does not choose."""
 
     terms_sha256: str
     device: str
     number: int
 
     def seed(self, *purpose: str) -> bytes:
-        """32 bytes that anyone can compute, and that the device cannot choose."""
+        """Compute 32 bytes that anyone can compute, and that the device cannot choose."""
         words = "\n".join((self.terms_sha256, self.device, str(self.number), *purpose))
         return hashlib.sha256(words.encode()).digest()
 
     def draw(self, *purpose: str) -> int:
-        """A whole number below `WORD`, from the seed.
+        """Return a whole number below `WORD`, taken from the seed.
 
         >>> Place("terms", "device", 1).draw()
         119621652

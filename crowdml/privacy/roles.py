@@ -1,4 +1,4 @@
-"""Which check-ins train, which evaluate and which count: a public rule."""
+"""Decide by a public rule which check-ins train, which evaluate and which count."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ LARGEST_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Roles:
-    """The shares of the check-ins that do not train.
+    """Hold the shares of check-ins that evaluate and that count.
 
     Args:
         evaluators: The share that sends whether the model was right about one sample.
@@ -38,16 +38,16 @@ class Roles:
 
     @property
     def others(self) -> float:
-        """The share of the check-ins that do not train."""
+        """Return the share of check-ins that do not train."""
         return self.evaluators + self.counters
 
     def share(self, role: Role) -> float:
-        """The share of the check-ins that have this role."""
+        """Return the share of check-ins that have this role."""
         shares = {Role.EVALUATE: self.evaluators, Role.COUNT: self.counters}
         return shares.get(role, 1 - self.others)
 
     def of(self, place: Place) -> Role:
-        """Return the role of a check-in. It is public, and the device cannot choose it."""
+        """Return the role of a check-in, which is public and not chosen by the device."""
         draw = place.draw("role")
         if draw < self.evaluators * WORD:
             return Role.EVALUATE

@@ -1,4 +1,4 @@
-"""A check-in as a worked example shows it: the truth that stays, and what is sent instead."""
+"""Show a check-in in a worked example: the truth on the device, and what is sent instead."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from crowdml.types import Array, Flags, Ints
 
 
 class Row(NamedTuple):
-    """One number of a message, as it is and as it is sent."""
+    """Show one number of a message: its true value and the value that is sent."""
 
     what: str | Phrase
     true: float
@@ -16,15 +16,15 @@ class Row(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A number that was chosen by chance.
+    """Show a number that was chosen at random.
 
     Args:
-        title: What kind of check-in carries it.
-        about: What it is one of.
-        says: What the number says, in words; empty if it says nothing by itself.
-        these: Its probability with these samples.
-        likely: With the samples that suit it best.
-        unlikely: With those that suit it least.
+        title: The kind of check-in that carries the number.
+        about: What the number is one of.
+        says: The meaning of the number, in words; empty if it has none by itself.
+        these: The probability of the number with these samples.
+        likely: Its probability with the samples that suit it best.
+        unlikely: Its probability with the samples that suit it least.
     """
 
     title: Phrase
@@ -37,12 +37,12 @@ class Chosen(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What an example shows of a message.
+    """Show a message in a worked example.
 
     Args:
-        rows: The numbers that are sent with noise, the first ones.
-        more: How many numbers there are besides.
-        chosen: For a message that is one number.
+        rows: The first numbers that are sent with noise.
+        more: How many more numbers there are.
+        chosen: The number, for a message that is one number.
     """
 
     rows: tuple[Row, ...] = ()
@@ -51,7 +51,7 @@ class Shown(NamedTuple):
 
 
 class Watched:
-    """A minibatch that remembers what was asked of it, and what it answered."""
+    """Record what a mechanism asked a minibatch, and what the minibatch answered."""
 
     def __init__(self, inner: MinibatchView) -> None:
         self._inner = inner

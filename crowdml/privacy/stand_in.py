@@ -1,4 +1,4 @@
-"""What a mechanism makes of an average gradient, in law: no codebook, no integers, no secrets."""
+"""Draw what a mechanism makes of an average gradient, for simulations: same law, fast numbers."""
 
 import math
 from abc import ABC, abstractmethod
@@ -21,13 +21,13 @@ NOWHERE = Place("", "", 1)
 
 
 class StandIn(ABC):
-    """How gradients reach the server of a simulation: by a mechanism, asked about itself.
+    """Draw gradients as the server of a simulation reads them, by the law of a mechanism.
 
-    Fast pseudo-random numbers stand for its chance. Without noise the server gets what it gets on
-    average.
+    Fast pseudo-random numbers replace the mechanism's randomness. Without noise the server gets
+    the mean of what the mechanism would send.
 
     Args:
-        noisy: Whether anything is hidden.
+        noisy: Whether gradients are hidden.
         clip: S of one sample's gradient; `UNLIMITED` for none.
     """
 
@@ -56,29 +56,29 @@ class StandIn(ABC):
         return self.mechanism.noise_energy if self.noisy else 0.0
 
     def scale(self, n_samples: int) -> float:
-        """Of the noise in each number of an average of so many gradients; 0 for none."""
+        """Return the scale of the noise in an average of `n_samples` gradients; 0 for no noise."""
         return 0.0
 
     @abstractmethod
     def draws(self, n_checkins: int, rng: "np.random.Generator") -> Array:
-        """All chance that is not one number per parameter, a row for each check-in."""
+        """Draw the random numbers that do not grow with the parameters, a row per check-in."""
 
     @abstractmethod
     def hide(self, g: Array, n_samples: int, draws: Array, rng: "np.random.Generator") -> Array:
-        """ĝ, from the average gradient of one check-in."""
+        """Compute ĝ from the average gradient of one check-in."""
 
     @property
     def ranked(self) -> int:
-        """How many codewords a check-in draws and ranks; 0 for none."""
+        """Return how many codewords a check-in draws and ranks; 0 for none."""
         return 0
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """What else the law has that a program in another language needs to know."""
+        """Return the other constants of the law, for the compiled simulator."""
         return ()
 
     def losses(self, n_samples: int) -> tuple[Loss, Loss]:
-        """What a check-in of so many samples costs each of them, and all of them at once."""
+        """Return the cost of a check-in for each of its samples, and for all of them at once."""
         if not self.noisy:
             return Loss(epsilon=math.inf), Loss(epsilon=math.inf)
         event = self.mechanism.event(n_samples, NOWHERE)

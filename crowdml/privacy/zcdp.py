@@ -1,4 +1,4 @@
-"""Concentrated differential privacy: ρ adds up over releases; people are told (ε, δ)."""
+"""Convert concentrated differential privacy, whose ρ adds up over releases, to (ε, δ)."""
 
 import math
 from functools import lru_cache
@@ -7,14 +7,14 @@ from statistics import NormalDist
 
 @lru_cache(maxsize=256)
 def epsilon_of(rho: float, delta: float) -> float:
-    """An ε with which every mechanism that is ρ-zCDP is (ε, δ)-differentially private.
+    """Return an ε with which every ρ-zCDP mechanism is (ε, δ)-differentially private.
 
     ε = min over α > 1 of αρ + (log(1/δ) + α·log(1 − 1/α) − log(α − 1))/(α − 1).
 
     Reference: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020,
-    Proposition 12. It is valid for every law of noise, counts in whole steps included. For Gaussian
-    noise alone the exact ε is smaller: at δ = 10⁻⁶ this one is 6 to 8 % above it for ε from 0.5 to
-    20, and 9 % at 0.1 (experiments/figures/README.md).
+    Proposition 12. This ε is valid for every law of noise, including counts in whole steps. For
+    Gaussian noise alone the exact ε is smaller: at δ = 10⁻⁶ this ε is 6 to 8 % above the exact ε
+    for values from 0.5 to 20, and 9 % at 0.1 (experiments/figures/README.md).
 
     >>> round(epsilon_of(rho=0.1, delta=1e-6), 3)
     2.142
@@ -27,7 +27,7 @@ def epsilon_of(rho: float, delta: float) -> float:
         saved = (1 + step) * math.log1p(-1 / (1 + step)) - log_step
         return (1 + step) * rho + (saved - math.log(delta)) / step
 
-    # The bound falls, then rises; a golden section finds where it turns.
+    # The bound falls, then rises; a golden-section search finds its minimum.
     low, high = -20.0, 25.0
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(120):
@@ -41,7 +41,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 @lru_cache(maxsize=256)
 def rho_of(epsilon: float, delta: float) -> float:
-    """The largest ρ for which `epsilon_of` is at most ε at this δ.
+    """Return the largest ρ for which `epsilon_of` is at most ε at this δ.
 
     >>> round(rho_of(epsilon=1.0, delta=1e-6), 4)
     0.0244
@@ -58,17 +58,18 @@ def rho_of(epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=256)
 def loss_bound(rho: float, delta: float) -> float:
-    """How large log P/P′ becomes with Gaussian noise of ρ, but for a chance of δ.
+    """Bound log P/P′ for Gaussian noise of ρ: it exceeds the bound with probability at most δ.
 
-    ρ + √(2ρ)·Φ⁻¹(1 − δ/2). P and P′ are the probabilities of what is sent, with the true sample and
-    with another. (ε, δ) does not say this: log P/P′ passes ε more often than with a chance of δ.
+    The bound is ρ + √(2ρ)·Φ⁻¹(1 − δ/2). P and P′ are the probabilities of what is sent, with the
+    true sample and with another sample. (ε, δ) does not give this bound: log P/P′ exceeds ε with a
+    probability above δ.
 
-    One check-in: log P/P′ is normal with mean ρ and variance 2ρ, or less if the samples are less
-    far apart. So it passes the bound with a chance of δ/2, and the bound below 0 more rarely.
-    Many check-ins: a server may choose each w by what it heard before, and so stop when it is
-    lucky. log P/P′ is then a Brownian motion with drift that is stopped at a total of at most ρ,
-    and the chance that it ever passes the bound is at most twice the chance at its end, which is δ
-    (reflection principle).
+    One check-in: log P/P′ is normal with mean ρ and variance 2ρ, or smaller if the samples differ
+    less. So it exceeds the bound with probability δ/2, and its negative even more rarely.
+    Many check-ins: a server may choose each w by what it received before, and stop when it is
+    lucky. log P/P′ is then a Brownian motion with drift that is stopped at a total of at most ρ.
+    The probability that it ever exceeds the bound is at most twice the probability at its end,
+    which gives δ (reflection principle).
 
     >>> round(loss_bound(rho_of(1.0, 1e-6), 1e-6), 3)
     1.104
