@@ -42,7 +42,7 @@ __all__ = [
 
 
 class CrowdmlError(Exception):
-    """What all errors on purpose have in common: who catches it catches each of them.
+    """Be the base of all errors that crowdml raises on purpose.
 
     Args:
         said: What is wrong, in English. A `Phrase` can be said in other languages too.
@@ -59,16 +59,16 @@ class CrowdmlError(Exception):
 
 
 class InvalidInput(CrowdmlError, ValueError):
-    """A value breaks a rule, and nothing was changed."""
+    """Report a value that breaks a rule; nothing was changed."""
 
 
 class InvalidSample(InvalidInput):
-    """A sample that the device refuses."""
+    """Report a sample that the device rejects."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A field that breaks a rule.
+    """Describe a field that breaks a rule.
 
     Args:
         field: Its place in the document, such as `privacy.epsilon`.
@@ -100,7 +100,7 @@ class Mistake:
 
 
 class InvalidTask(InvalidInput):
-    """A task or its terms with wrong fields: all of them, a line each.
+    """Report a task or its terms with wrong fields: all of them, a line each.
 
     Args:
         mistakes: What is wrong, at least one.
@@ -121,27 +121,27 @@ class InvalidTask(InvalidInput):
 
 
 class PrivacyError(CrowdmlError):
-    """Continuing would break a promise made to the participant."""
+    """Report that continuing would break a promise to the participant."""
 
 
 class LimitReached(PrivacyError):
-    """The ledger has no ε left for this release."""
+    """Report that the ledger has no ε left for this release."""
 
 
 class NotPrivate(PrivacyError):
-    """The task protects nobody, by no noise or too little, and that was not agreed to."""
+    """Report that the task protects nobody, and that the participant did not agree to that."""
 
 
 class TermsChanged(PrivacyError):
-    """The server's terms are not the ones that were agreed to."""
+    """Report that the server's terms are not the terms that were agreed to."""
 
 
 class DeviceError(CrowdmlError):
-    """The local device file cannot be used as asked."""
+    """Report that the local device file cannot be used as asked."""
 
 
 class Unreachable(CrowdmlError):
-    """The network or the server failed; the same request may succeed later.
+    """Report that the network or the server failed; the same request may succeed later.
 
     Args:
         retry_after: What the server said about when to ask again; not checked, None for nothing.
@@ -153,11 +153,11 @@ class Unreachable(CrowdmlError):
 
 
 class Untrusted(CrowdmlError):
-    """The server's certificate is not the expected one."""
+    """Report that the server's certificate is not the expected one."""
 
 
 class Rejected(CrowdmlError):
-    """The server said no.
+    """Report that the server rejected a request.
 
     Args:
         kind: The stable last part of the problem's `type`, such as `"stale-version"`.

@@ -1,8 +1,8 @@
-"""A bridge to Flower: a client's update leaves as one direction, and its ledger is kept.
+"""Connect to Flower: a client's update leaves as one direction, and a ledger is kept.
 
 Flower's own mod for local privacy adds floating-point noise, calibrated by a formula that is proved
-for ε < 1 only. Here one of k public directions is named by exact chance, for any ε that a
-choice can have, and a file on the client's side adds up what was told.
+only for ε < 1. This mod names one of k public directions by exact randomness, for any ε that a
+choice can have. A file on the client's side adds up what was sent.
 """
 
 import logging
@@ -50,30 +50,30 @@ logger = logging.getLogger(__name__)
 
 
 class DirectionMod:
-    """Let a Flower client tell its update by one of k directions, and nothing else.
+    """Send a Flower client's update as one of k directions, and nothing else.
 
-    Of a `train` message the app's update u, what it returns less what it was sent, is shortened to
-    `clipping_norm` and told by the direction mechanism. The reply is what was sent plus an
-    estimate of u that is right on average, if u is spread over many numbers: E[û] = u and
-    E‖û‖² ≈ d·S²/m² for d parameters, with 1/m² = 0.44 at ε = 4 a round and 6.3 at 1. So it suits
-    small models and many clients.
+    The app's update u is what it returns for a `train` message, minus what it received. The mod
+    shortens u to `clipping_norm` and sends it by the direction mechanism. The reply is what was
+    received plus an estimate of u that is right on average, if u is spread over many numbers:
+    E[û] = u and E‖û‖² ≈ d·S²/m² for d parameters, with 1/m² = 0.44 at ε = 4 a round and 6.3 at 1.
+    So the mod suits small models and many clients.
 
-    The promise is for everything that the client computed from: whatever its data, its training
-    and its bugs are, each of k replies has one of two known probabilities, at most e^ε apart. It
-    covers nothing that leaves by another way, so there is none: metrics of the reply are dropped,
-    the number of examples is 1, an app that fails or returns nonsense tells a direction all the
-    same, and messages of other types, which ask for losses or accuracies, are refused. What is
-    not hidden: whether and when a client replies, and how long its training took.
+    The promise covers everything that the client computed from. Whatever its data, its training
+    and its bugs are, each of k replies has one of two known probabilities, at most a factor e^ε
+    apart. The promise does not cover other ways out, so the mod closes them: it drops the metrics
+    of the reply, sends 1 as the number of examples, sends a direction even if the app fails or
+    returns nonsense, and rejects messages of other types, which ask for losses or accuracies. Not
+    hidden are whether and when a client replies, and how long its training took.
 
     Args:
-        epsilon: ε that a client loses in all, over all rounds.
-        rounds: K, the rounds that share it. Then, or when the ledger says that ε is spent, the
-            client replies with an error and its app is not asked.
-        clipping_norm: S, as in Flower: longer updates are shortened to it.
+        epsilon: The total ε that a client loses over all rounds.
+        rounds: K, the number of rounds that share ε. After K rounds, or when the ledger has no ε
+            left, the client replies with an error and does not call its app.
+        clipping_norm: S, as in Flower: longer updates are shortened to S.
         folder: Where ledgers are kept, on the client's side: one for each `partition-id` of
-            Flower's node configuration, or a single one. A client that loses it promises nothing.
+            Flower's node configuration, or a single ledger. The promise ends if it is lost.
         directions: k.
-        chance: All that is random; the system's secure generator.
+        chance: The source of all randomness; the system's secure generator by default.
 
     Example:
 
@@ -100,10 +100,10 @@ class DirectionMod:
         self.epsilon, self.rounds = epsilon, rounds
         self.clipping_norm, self.directions = clipping_norm, directions
         self.folder, self.chance = Path(folder), chance or SystemChance()
-        self.mechanism(1)  # refuses at once what cannot be chosen
+        self.mechanism(1)  # rejects at once numbers with which no choice is possible
 
     def mechanism(self, size: int) -> DirectionMechanism:
-        """That of one round, for a model of so many parameters."""
+        """Make the mechanism of one round for a model with `size` parameters."""
         epsilon = self.epsilon / self.rounds
         return DirectionMechanism(
             epsilon=epsilon,
@@ -115,7 +115,7 @@ class DirectionMod:
         )
 
     def ledger(self, partition: Any = None) -> Ledger:
-        """What a client has told so far."""
+        """Read what a client has sent so far."""
         with closing(self._account(partition)) as account:
             return Ledger.of(payload.event for payload in account.statement.entries)
 
@@ -142,7 +142,7 @@ class DirectionMod:
     def _spend(
         self, mechanism: DirectionMechanism, context: "Context"
     ) -> tuple[Place, CheckinEvent]:
-        """Charge the ledger, on disk, before anything is computed that could be told."""
+        """Charge the ledger, on disk, before anything is computed that could be sent."""
         words = f"flower {mechanism}"
         limits = Limits(per_sample=self.epsilon, per_device=self.epsilon)
         with closing(self._account(context.node_config.get("partition-id"))) as account:
@@ -153,7 +153,7 @@ class DirectionMod:
                 event = mechanism.event(1, place)
                 Ledger.of(payload.event for payload in before).require(event, limits)
                 run = AccountEntry("flower", f"run {context.run_id}", True, event)
-                # Otherwise another process has told this number meanwhile.
+                # Otherwise another process has sent this number in the meantime.
                 with suppress(sqlite3.IntegrityError):
                     account.book(f"flower {number}", run)
                     return place, event
@@ -163,7 +163,7 @@ class DirectionMod:
 
 
 class _Update:
-    """What a mechanism hides, for an update that is there already."""
+    """Present an update that already exists to a mechanism."""
 
     n_samples = 1
     w: Array = np.zeros(1)
@@ -180,7 +180,7 @@ class _Update:
 
 
 def _sent(message: "Message") -> Arrays:
-    """The arrays of a message that may be answered at all: what is said of it is public."""
+    """Return the arrays of a message that may be answered; the reasons to reject it are public."""
     kind = message.metadata.message_type
     if kind.partition(".")[0] != "train":
         raise InvalidInput(
@@ -200,7 +200,7 @@ def _sent(message: "Message") -> Arrays:
 
 
 def _real(arrays: Arrays) -> Arrays:
-    """Those that an update changes; counters of batches and the like are sent back as they came."""
+    """Return the arrays that an update changes; counters of batches are sent back unchanged."""
     return {name: array for name, array in arrays.items() if array.dtype.kind == "f"}
 
 
@@ -210,7 +210,7 @@ def _update(
     call_next: "Callable[[Message, Context], Message]",
     sent: Arrays,
 ) -> Array:
-    """What the app has learnt; nothing, if it fails: that it did is said here and not told."""
+    """Return what the app has learnt; an app that fails logs the failure here and sends zeros."""
     try:
         (record,) = call_next(message, context).content.array_records.values()
         parts = []
@@ -231,7 +231,7 @@ def _update(
 
 
 def _reply(message: "Message", sent: Arrays, estimate: Array) -> "Message":
-    """What was sent plus the estimate; nothing else in it depends on the client's data."""
+    """Add the estimate to what was received; nothing else depends on the client's data."""
     from flwr.app import Array as FlowerArray
     from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
 

@@ -1,4 +1,4 @@
-"""An immutable mapping whose changed copies share what did not change."""
+"""Keep an immutable mapping whose changed copies share what did not change."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
@@ -12,7 +12,7 @@ NONE: dict[int, Any] = {}
 
 
 class FrozenMap(Mapping[int, Value], Generic[Value]):
-    """Whole numbers mapped to values, in buckets by their remainder.
+    """Map whole numbers to values, in buckets by their remainder.
 
     A copy with one entry changed copies one bucket, so it costs about 1/64 of a copied dict.
 

@@ -1,4 +1,4 @@
-"""Public names of a package that are loaded when they are first used."""
+"""Load the public names of a package when they are first used."""
 
 import sys
 from collections.abc import Callable
@@ -10,10 +10,11 @@ __all__ = ["lazy"]
 
 
 def lazy(package: str) -> Callable[[str], Any]:
-    """A package's `__getattr__`, which loads a name from the module that the name lives in.
+    """Make a package's `__getattr__`, which imports a name from its module.
 
-    So a part of the package can be imported without what the other parts need. The imports below
+    A part of the package can then be imported without what the other parts need. The imports below
     the package's `if TYPE_CHECKING:` say where names live.
+
 
     >>> import crowdml.server
     >>> lazy("crowdml.server")("Settings").__module__
@@ -30,13 +31,13 @@ def lazy(package: str) -> Callable[[str], Any]:
 
 @cache
 def _homes(package: str) -> dict[str, str]:
-    """The module of each name that a package imports for type checkers."""
+    """Return the module of each name that a package imports for type checkers."""
     import ast
 
     with open(sys.modules[package].__file__ or "", encoding="utf-8") as source:
         tree = ast.parse(source.read())
     blocks = [node.body for node in tree.body if isinstance(node, ast.If)]
     imports = [node for body in blocks for node in body if isinstance(node, ast.ImportFrom)]
-    # Python finds the modules of a package itself.
+    # Python itself finds the modules of a package.
     homes = {name.name: node.module or "" for node in imports for name in node.names}
     return {name: module for name, module in homes.items() if module != package}

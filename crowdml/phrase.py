@@ -1,4 +1,4 @@
-"""A sentence as an English template and its values, so that any language can write it."""
+"""Keep a sentence as an English template and its values, so that any language can write it."""
 
 import math
 import re
@@ -24,7 +24,7 @@ DEEPEST, LONGEST, LARGEST = 16, 10_000, 1e30
 
 
 class Number(str):
-    """A number that is already written in English, such as `"1,024"` or `"99.97"`."""
+    """Hold a number that is already written in English, such as `"1,024"` or `"99.97"`."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ Value: TypeAlias = Union[str, int, float, "Phrase"]
 
 
 class Language(NamedTuple):
-    """The texts of a language, and how the language writes numbers.
+    """Hold the texts of a language, and how the language writes numbers.
 
     Args:
         texts: Its templates by the English ones. Where the words depend on the whole number `n`,
@@ -50,7 +50,7 @@ class Language(NamedTuple):
     form: Callable[[int], str] = lambda n: "one" if n == 1 else "other"
 
     def template(self, english: str, values: Mapping[str, "Value"]) -> str:
-        """The template for these values; the English one where the language has none."""
+        """Return the template for these values; in English where the language has none."""
         found, n = self.texts.get(english, english), values.get("n")
         if isinstance(found, str):
             return found
@@ -65,7 +65,7 @@ ENGLISH = Language()
 
 
 class Phrase:
-    """An English template with {names}, and a value for each of them.
+    """Hold an English template with {names}, and a value for each name.
 
     A language's catalogue is keyed by the template, as with gettext. Numbers stay numbers until
     the phrase is rendered, because languages write them differently. A text that came from a
@@ -119,13 +119,13 @@ class Phrase:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The phrase as JSON carries it: `{"template": …, "values": {…}}`."""
+        """Return the phrase as JSON carries it: `{"template": …, "values": {…}}`."""
         values = {name: _plain_data(value) for name, value in self.values.items()}
         return {"template": self.template, "values": values}
 
 
 class Plain(Phrase):
-    """A text without a template, such as one that came from elsewhere: no language changes it."""
+    """Hold a text without a template, such as a text from elsewhere: no language changes it."""
 
     __slots__ = ()
 
@@ -179,7 +179,7 @@ def _read_value(value: object, deepest: int) -> Value | None:
 
 
 def _may_be_filled(template: str, values: Mapping[str, Value]) -> bool:
-    """Each name stands once, so that nested phrases cannot multiply, and no other brace does."""
+    """Require each name once, so that nested phrases cannot multiply, and no other brace."""
     rest = NAME.sub("", template)
     once = sorted(NAME.findall(template)) == sorted(values)
     return not values or (once and "{" not in rest and "}" not in rest)
@@ -195,8 +195,10 @@ def _plain_data(value: Value) -> Any:
 
 
 def written(number: str | float) -> Number:
-    """Write a number in English, as `phrase.js` does: in groups of three digits, others than whole
-    numbers with six digits, very small and very large ones with an exponent.
+    """Write a number in English, as `phrase.js` does.
+
+    Whole numbers have groups of three digits. Other numbers have six digits; very small and very
+    large numbers have an exponent.
 
     >>> written(12345), written(0.25), written(1234567.8), written(1e-9), written(float("inf"))
     ('12,345', '0.25', '1,234,570', '1e-9', '∞')

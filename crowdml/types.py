@@ -1,4 +1,4 @@
-"""The few array types that the whole package shares."""
+"""Define the few array types that the whole package shares."""
 
 from typing import TypeAlias
 

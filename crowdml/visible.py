@@ -1,4 +1,4 @@
-"""Texts from elsewhere, with every character that could hide or reorder others made visible."""
+"""Make every character visible that could hide or reorder others in a text from elsewhere."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ __all__ = ["visible", "visible_json"]
 
 
 def visible(text: object) -> str:
-    r"""A value, or a line with values in it: controls, line breaks and marks of direction shown.
+    r"""Show controls, line breaks and direction marks in a value, or in a line with values.
 
     A terminal obeys such characters, so they could conceal what a person agrees to.
 
@@ -18,7 +18,7 @@ def visible(text: object) -> str:
 
 
 def visible_json(document: str) -> str:
-    r"""The same document on one line: JSON may have such characters in strings, as they are.
+    r"""Make such characters visible in a JSON document, and put it on one line.
 
     >>> visible_json('{"a": "\x9b"}')
     '{"a": "\\u009b"}'

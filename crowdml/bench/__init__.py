@@ -1,4 +1,4 @@
-"""Benchmarks of the parts: ratios against a reference in the same run."""
+"""Measure the parts of crowdml: ratios against a reference in the same run."""
 
 from typing import TYPE_CHECKING
 
@@ -22,5 +22,5 @@ __all__ = [
     "table",
 ]
 
-# Each benchmark needs libraries that the others do not need.
+# Each benchmark imports libraries that the others do not need.
 __getattr__ = lazy(__name__)

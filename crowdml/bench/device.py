@@ -1,4 +1,4 @@
-"""What a check-in costs a device: CPU, bytes, import time, memory."""
+"""Measure the cost of a check-in on a device: CPU, bytes, import time, memory."""
 
 import statistics
 import subprocess
@@ -12,7 +12,7 @@ IMPORT = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - 
 
 
 def bench_device() -> dict[str, float]:
-    """Each figure from a fresh process, so that nothing else is counted."""
+    """Measure each figure in a fresh process, so that it counts nothing else."""
     with prepared_server() as server, server:
         command = [sys.executable, "-m", "crowdml.bench.worker", server.url]
         output = subprocess.run(command, check=True, capture_output=True).stdout

@@ -1,4 +1,4 @@
-"""LoadListeners: event streams of a task that are read while devices load the server."""
+"""Keep event streams of a task open while devices load the server."""
 
 import asyncio
 import threading
@@ -9,14 +9,14 @@ from crowdml.bench.load import LoadPlan, unverified
 
 
 class LoadListeners:
-    """Streams that are open; `events` counts what all of them got."""
+    """Hold open event streams; `events` counts the events of all streams."""
 
     def __init__(self) -> None:
         self.events = 0
         self._reading: list[asyncio.Task[None]] = []
 
     async def open(self, plan: LoadPlan, n: int) -> None:
-        """Connect, and return when each has heard something."""
+        """Connect, and return when each stream has received an event."""
         request = f"GET /v1/tasks/{plan.task}/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
         context = unverified() if plan.tls else None
         for _ in range(n):
@@ -31,14 +31,14 @@ class LoadListeners:
         for task in self._reading:
             task.cancel()
         await asyncio.gather(*self._reading, return_exceptions=True)
-        await asyncio.sleep(0)  # the loop closes what was aborted in its next turn
+        await asyncio.sleep(0)  # the loop closes aborted connections in its next iteration
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 await self._hear(reader)
         finally:
-            # Nobody waits for the end of a stream, so a TLS farewell would outlive the loop.
+            # Waiting for a TLS close message would outlive the loop.
             writer.transport.abort()
 
     async def _hear(self, reader: asyncio.StreamReader) -> None:
@@ -48,7 +48,7 @@ class LoadListeners:
 
 @contextmanager
 def listening(plan: LoadPlan, n: int) -> Iterator[LoadListeners]:
-    """With `n` listeners in a thread: the process that starts the load has nothing else to do."""
+    """Run `n` listeners in a thread; the process that starts the load is idle otherwise."""
     loop, listeners = asyncio.new_event_loop(), LoadListeners()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

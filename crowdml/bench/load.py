@@ -1,4 +1,4 @@
-"""The load generator: a process of its own that keeps connections busy and times the answers."""
+"""Generate load in a separate process, which keeps connections busy and times the answers."""
 
 import asyncio
 import multiprocessing
@@ -26,7 +26,7 @@ SALT = "salt" * 3
 
 
 class LoadPlan(NamedTuple):
-    """Whom to load, as whom, and with what.
+    """Describe a load: which server, which devices, which requests.
 
     Args:
         port: On loopback.
@@ -43,7 +43,7 @@ class LoadPlan(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What came of it: seconds until each answer, and what the generator itself needed.
+    """Hold the results of a load: the seconds of each answer, and the generator's own cost.
 
     Args:
         checkins: Of check-ins, or of requests to the empty handler.
@@ -91,7 +91,7 @@ def _generate(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
 
 
 async def _run(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
-    """All connect, and then all begin."""
+    """Connect all devices, then start them all."""
     loop, clients = asyncio.get_running_loop(), []
     context = unverified() if plan.tls else None
     for token in plan.tokens:
@@ -114,7 +114,7 @@ async def _run(plan: LoadPlan, empty: bool, seconds: float) -> Tally:
 
 
 class LoadDevice:
-    """Requests that are encoded but for a number."""
+    """Prepare requests that are encoded except for one number."""
 
     def __init__(self, plan: LoadPlan, token: str) -> None:
         path = f"/v1/tasks/{plan.task}"
@@ -133,7 +133,7 @@ class LoadDevice:
         return (self._empty if empty else self._checkin) % {b"n": self._number}
 
     def checkout(self) -> bytes:
-        """Every other time, unless the model has changed since."""
+        """Check out every other time, unless the model has changed since."""
         self._checkouts += 1
         if self.etag and self._checkouts % 2:
             return self._checkout + b"If-None-Match: %s\r\n\r\n" % self.etag
@@ -141,7 +141,7 @@ class LoadDevice:
 
 
 class Client(asyncio.Protocol):
-    """Sends one request after the other on one connection and times the answers."""
+    """Send one request after the other on one connection, and time the answers."""
 
     def __init__(self, device: LoadDevice, checkouts: float, empty: bool) -> None:
         self.latencies: dict[bool, list[float]] = {False: [], True: []}
@@ -188,7 +188,7 @@ class Client(asyncio.Protocol):
 
 
 def unverified() -> ssl.SSLContext:
-    """Whoever is measured was started here."""
+    """Return a TLS context without verification: the benchmark has started the server itself."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
@@ -199,12 +199,12 @@ def _header(head: bytes, name: bytes) -> bytes:
 
 
 def _queued() -> float:
-    """Seconds so far for which this process was ready and another had the CPU."""
+    """Return for how many seconds this process was ready while another process had the CPU."""
     return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
 
 
 def _body(task: str) -> str:
-    """A plausible check-in, with room for a salt and for `%(n)d` in its id and as its number."""
+    """Encode a plausible check-in, with room for a salt and for `%(n)d` in its id and number."""
     terms = bench_task(task, mechanism=task).terms
     mechanism, model, rng = terms.mechanism(), terms.make_model(), np.random.default_rng(0)
     x, y = rng.random((BATCH, FEATURES)), rng.integers(CLASSES, size=BATCH).astype(float)

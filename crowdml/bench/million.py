@@ -1,4 +1,4 @@
-"""A simulated crowd of a million devices: how long it takes, and how much memory."""
+"""Simulate a crowd of a million devices, and measure time and memory."""
 
 import resource
 import sys
@@ -11,7 +11,7 @@ BATCH, TAU = 10, 1000.0
 
 
 def bench_million(devices: int = 1_000_000, per_device: int = 10) -> dict[str, float]:
-    """b = 10, each of the three delays uniform on [0, 1000Δ], ε = 10, one pass."""
+    """Simulate b = 10, three delays uniform on [0, 1000Δ] each, ε = 10, one pass."""
     before = time.perf_counter()
     data = samples(devices * per_device)
     data_s, data_mb = time.perf_counter() - before, _peak_mb()
@@ -32,6 +32,6 @@ def bench_million(devices: int = 1_000_000, per_device: int = 10) -> dict[str, f
 
 
 def _peak_mb() -> float:
-    """The largest resident size so far."""
+    """Return the largest resident size of this process, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3 / 1.024)

@@ -1,4 +1,4 @@
-"""How long pages take with many tasks and check-ins in the store, beside a nearly empty one."""
+"""Time pages with many tasks and check-ins in the store, beside a nearly empty store."""
 
 import http.client
 import sqlite3
@@ -30,7 +30,7 @@ PAGES = {
 
 
 def bench_portal(tasks: int, checkins: int) -> dict[str, float]:
-    """Milliseconds for each page, median and 99th percentile, and ratios of the medians.
+    """Measure the median and 99th percentile of each page in ms, and the ratios of the medians.
 
     All check-ins belong to the first task.
     """
@@ -54,7 +54,7 @@ def bench_portal(tasks: int, checkins: int) -> dict[str, float]:
 
 
 def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
-    """So many tasks into the database, and so many check-ins of the first."""
+    """Fill the database with tasks, and the log of the first task with check-ins."""
     server.folder.mkdir()
     Store(server.database).close()
     made = [
@@ -77,7 +77,7 @@ def _fill(server: ServerProcess, tasks: int, checkins: int) -> None:
 
 
 def _log(checkins: int) -> Iterator[LogEntry]:
-    """Of a thousand devices, in turn; every fifth check-in evaluates."""
+    """Make check-ins of a thousand devices in turn; every fifth check-in evaluates."""
     now = this_minute()
     for seq in range(1, checkins + 1):
         at, number = now - (checkins - seq) // 100 * 60, 1 + seq // DEVICES
@@ -88,7 +88,7 @@ def _log(checkins: int) -> Iterator[LogEntry]:
 
 
 def _measure(server: ServerProcess) -> dict[str, list[float]]:
-    """Seconds of many requests for each page, on one keep-alive connection."""
+    """Time many requests for each page, on one keep-alive connection."""
     times: dict[str, list[float]] = {}
     began = time.perf_counter()
     with server:

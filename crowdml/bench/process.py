@@ -1,4 +1,4 @@
-"""A server process for benchmarks, with an empty handler beside the real ones."""
+"""Run a server process for benchmarks, with an empty handler beside the real handlers."""
 
 import sys
 import tempfile
@@ -24,7 +24,7 @@ LISTENS = "0A"
 
 
 class BenchServer(ServerProcess):
-    """On loopback, without the portal."""
+    """Run a server on loopback, without the portal."""
 
     @property
     def arguments(self) -> list[str]:
@@ -37,7 +37,7 @@ class BenchServer(ServerProcess):
         return self.process.pid
 
     def await_workers(self) -> None:
-        """The first that listens would get every connection until the others do."""
+        """Wait for all workers: the first that listens would get every connection."""
         deadline = time.monotonic() + PATIENCE
         while self._listening() < self.workers and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -49,9 +49,9 @@ class BenchServer(ServerProcess):
 
 @contextmanager
 def prepared_server(database: str | None = None, tls: bool = False) -> Iterator[BenchServer]:
-    """One that has the tasks and is still to be started."""
+    """Prepare a server that has the tasks but has not started."""
     if database and database.startswith(FILE):
-        # The server runs in a folder of its own.
+        # The server runs in its own folder.
         database = f"{FILE}{Path(database.removeprefix(FILE)).resolve()}"
     with tempfile.TemporaryDirectory(prefix="crowdml-bench-") as folder:
         server = BenchServer(Path(folder), "self-signed" if tls else None, shared=database)
@@ -72,7 +72,7 @@ def make_app(settings: Settings, front: Front) -> Starlette:
 
 
 async def empty(request: Request) -> Response:
-    """Takes the same request as a check-in, and does nothing with it."""
+    """Accept the same request as a check-in, and do nothing with it."""
     await request.body()
     return Response(b"{}", media_type="application/json")
 

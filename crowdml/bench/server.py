@@ -1,4 +1,4 @@
-"""How many durable, authenticated check-ins a second, beside an empty handler."""
+"""Count durable, authenticated check-ins a second, beside an empty handler."""
 
 import http.client
 import os
@@ -23,7 +23,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Load:
-    """Who loads the server.
+    """Describe who loads the server.
 
     Args:
         seconds: How long each handler is loaded.
@@ -43,7 +43,7 @@ class Load:
 def bench_server(
     crowd: Load, database: str | None = None, workers: Sequence[int] = (1,), tls: bool = False
 ) -> dict[str, Any]:
-    """Rates, latencies and CPU for each mechanism; a list of them for several numbers of workers.
+    """Measure rates, latencies and CPU for each mechanism; a list for several numbers of workers.
 
     Args:
         database: An empty one; None for a file of its own.
@@ -63,7 +63,7 @@ def bench_server(
 
 
 class Sums:
-    """Over the rounds of one handler."""
+    """Add up the rounds of one handler."""
 
     def __init__(self) -> None:
         self.rates: list[float] = []
@@ -87,7 +87,7 @@ def _bench(server: BenchServer, task: str, crowd: Load) -> dict[str, float]:
     tokens = _enrol(server, task, crowd.clients)
     plan = LoadPlan(server.port, server.tls is not None, task, crowd.checkouts, tokens)
     empty, real, listened = Sums(), Sums(), Sums()
-    # What is sent to which handler, and who listens meanwhile.
+    # The requests for each handler, and the listeners at that time.
     runs = [(empty, True, 0), (real, False, 0), (listened, False, crowd.listeners)]
     runs = runs if crowd.listeners else runs[:2]
     with generators(plan, crowd.generators) as running:
@@ -106,7 +106,7 @@ def _bench(server: BenchServer, task: str, crowd: Load) -> dict[str, float]:
 def _load(
     server: BenchServer, running: list[Generator], empty: bool, seconds: float
 ) -> tuple[list[Tally], float]:
-    """What each generator counted, and the server's seconds of CPU meanwhile."""
+    """Load the server; return each generator's tally and the server's CPU seconds."""
     before = session_cpu_seconds(server.pid)
     started = [generator(empty, seconds) for generator in running]
     tallies = [future.result() for future in started]
@@ -114,7 +114,7 @@ def _load(
 
 
 def _with_listeners(listened: Sums, real: Sums, listeners: int) -> dict[str, float]:
-    """The same load with listeners, beside the one without."""
+    """Repeat the load with listeners, beside the load without them."""
     rate = statistics.median(listened.rates)
     requests = len(listened.checkins) + len(listened.checkouts)
     return {
@@ -128,7 +128,7 @@ def _with_listeners(listened: Sums, real: Sums, listeners: int) -> dict[str, flo
 
 
 def _figures(real: Sums, empty: Sums) -> dict[str, float]:
-    """Of a mixed load, the check-ins bear the CPU of the check-outs too."""
+    """Compute the figures of a handler; in a mixed load check-ins bear the check-outs' CPU."""
     rate, empty_per_s = statistics.median(real.rates), statistics.median(empty.rates)
     checkins = len(real.checkins)
     figures = {
@@ -152,7 +152,7 @@ def _figures(real: Sums, empty: Sums) -> dict[str, float]:
 
 
 def _cpu_ms(sums: Sums) -> float:
-    """Milliseconds of the server's CPU for one request."""
+    """Return the server's CPU time for one request, in ms."""
     return 1e3 * sums.server_cpu / (len(sums.checkins) + len(sums.checkouts))
 
 
@@ -178,13 +178,13 @@ def _enrol(server: BenchServer, task: str, clients: int) -> list[str]:
 
 
 def session_cpu_seconds(session: int) -> float:
-    """User and system time so far of all processes in a session: a server and its workers."""
+    """Return the CPU seconds of all processes in a session: a server and its workers."""
     ticks = 0
     for file in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = file.read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # It has ended.
+            continue  # The process has ended.
         if int(fields[3]) == session:
             ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")

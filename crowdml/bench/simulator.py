@@ -1,4 +1,4 @@
-"""How many check-ins a second the compiled fold takes on one core, beside NumPy and C."""
+"""Count the check-ins a second of the compiled fold on one core, beside NumPy and C."""
 
 import shutil
 import statistics
@@ -39,7 +39,7 @@ C_FLAGS = (
 
 @dataclass(frozen=True)
 class BenchCase:
-    """One setting: b, ε of a check-in, c and the mechanism."""
+    """Describe one setting: b, ε of a check-in, c and the mechanism."""
 
     batch: int
     epsilon: float
@@ -57,7 +57,7 @@ class BenchCase:
         )
 
     def schedule(self, n: int) -> Schedule:
-        """Each batch from a device of its own: ε is for one check-in."""
+        """Make a schedule with a separate device for each batch: ε is for one check-in."""
         return one_by_one(n, self.batch)._replace(checkins=1)
 
 
@@ -82,7 +82,7 @@ Figures: TypeAlias = dict[str, dict[str, float | None]]
 
 
 class Folded(NamedTuple):
-    """What a fold took per check-in, and gave."""
+    """Hold the time of a fold per check-in, and its result."""
 
     seconds: float
     wrong: int
@@ -90,8 +90,10 @@ class Folded(NamedTuple):
 
 
 def bench_simulator(n: int, rounds: int) -> Figures:
-    """All cases on n synthetic samples. In each round every program runs once, in turn, so that a
-    change of the machine's mood hits all. Seconds are those of the processor; figures are medians.
+    """Run all cases on n synthetic samples.
+
+    In each round every program runs once, in turn, so that a change in the machine's speed affects
+    all programs. Seconds are CPU seconds; figures are medians.
 
     Without gcc the figures that need C are None.
     """
@@ -106,7 +108,7 @@ def bench_simulator(n: int, rounds: int) -> Figures:
         program = compile_c(Path(folder)) if comparable else None
         file = write_samples(data, Path(folder) / "samples")
         for name, case in CASES.items():
-            fold_in_numba(data, case)  # compiled, and its memory touched
+            fold_in_numba(data, case)  # this run compiles the fold and allocates its memory
             ours, c, numpy = [], [], []
             for _ in range(rounds):
                 ours.append(fold_in_numba(data, case).seconds)
@@ -126,7 +128,7 @@ def bench_simulator(n: int, rounds: int) -> Figures:
 
 
 def table(figures: Figures) -> str:
-    """For people: a row for each case."""
+    """Write the figures as a table, with a row for each case."""
     titles = [name.replace("_", " ").replace(" per s", "/s") for name in FIGURES]
     lines = ["".join(f"{title:>22}" for title in ["", *titles])]
     for case in CASES:
@@ -137,12 +139,12 @@ def table(figures: Figures) -> str:
 
 
 def samples(n: int) -> Dataset:
-    """Samples of a linear rule, with ‖x‖₁ = 1."""
+    """Draw samples of a linear rule, with ‖x‖₁ = 1."""
     rng = np.random.default_rng(0)
     rule = rng.standard_normal((FEATURES, CLASSES))
     x = np.empty((n, FEATURES))
     best: list[Any] = []
-    for first in range(0, n, 100_000):  # so that no second copy is ever in memory
+    for first in range(0, n, 100_000):  # in place, so that memory never holds a second copy
         some = x[first : first + 100_000]
         some[:] = rng.standard_normal(some.shape, dtype=np.float32)
         some /= np.abs(some).sum(axis=1, keepdims=True)
@@ -153,7 +155,7 @@ def samples(n: int) -> Dataset:
 
 
 def fold_in_numba(data: Dataset, case: BenchCase) -> Folded:
-    """The simulator's own."""
+    """Run the simulator's own fold."""
     schedule = case.schedule(len(data.y_train))
     ready = Ready.of(data, schedule, case.learning)
     before = time.thread_time()
@@ -163,7 +165,7 @@ def fold_in_numba(data: Dataset, case: BenchCase) -> Folded:
 
 
 def fold_in_numpy(data: Dataset, case: BenchCase, most: int = 1000) -> float:
-    """Seconds per check-in of the plain reference, over the first few."""
+    """Run the plain reference on the first check-ins, and return its seconds per check-in."""
     n = min(len(data.y_train), most * case.batch)
     schedule = case.schedule(n)
     stops = np.array([schedule.n_checkins])
@@ -174,7 +176,7 @@ def fold_in_numpy(data: Dataset, case: BenchCase, most: int = 1000) -> float:
 
 
 def compile_c(folder: Path) -> Path:
-    """The C program, made for this machine."""
+    """Compile the C program for this machine."""
     program = folder / "fold"
     command = ["gcc", *C_FLAGS, str(C_PROGRAM), "-lm", "-o", str(program)]
     made = subprocess.run(command, capture_output=True, text=True)
@@ -184,7 +186,7 @@ def compile_c(folder: Path) -> Path:
 
 
 def write_samples(data: Dataset, path: Path) -> Path:
-    """As the C program reads them."""
+    """Write samples in the format of the C program."""
     with path.open("wb") as file:
         file.write(data.x_train.astype(np.float32).tobytes())
         file.write(data.y_train.astype(np.float32).tobytes())
@@ -192,7 +194,7 @@ def write_samples(data: Dataset, path: Path) -> Path:
 
 
 def fold_in_c(program: Path, file: Path, n: int, case: BenchCase) -> Folded:
-    """The same arithmetic, with other noise of the same law."""
+    """Run the C program: the same arithmetic, with other noise of the same law."""
     stand_in = case.stand_in
     limit = length_limit(stand_in)
     longest = stand_in.length if limit is None else limit

@@ -1,4 +1,4 @@
-"""The tasks of the benchmarks; where nothing else is said, 500 parameters and minibatches of 20."""
+"""Define the tasks of the benchmarks: 500 parameters and minibatches of 20 unless stated."""
 
 from crowdml.protocol import MECHANISMS, Task
 

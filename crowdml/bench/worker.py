@@ -1,4 +1,4 @@
-"""A device in a process of its own, measuring itself. It imports nothing but a device needs."""
+"""Run a device in its own process and measure it, importing only what a device needs."""
 
 import statistics
 import sys
@@ -18,7 +18,7 @@ SAMPLES = np.linspace(-1.0, 1.0, FEATURES) * np.arange(1, BATCH + 1)[:, None]
 
 
 class CountingTransport(HttpTransport):
-    """Counts the bytes of check-ins."""
+    """Count the bytes of check-ins."""
 
     sent = 0
 
@@ -48,7 +48,7 @@ def main(url: str) -> None:
 
 
 def _check_in(device: Device) -> float:
-    """The seconds of CPU for b samples, kept one by one, and the whole of Routines 2 and 3."""
+    """Measure the CPU seconds for b samples, stored one by one, and for all of Routines 2 and 3."""
     before = time.process_time()
     for k, x in enumerate(SAMPLES):
         outcome = device.add(x, k % CLASSES)
@@ -58,7 +58,7 @@ def _check_in(device: Device) -> float:
 
 
 def _peak_memory() -> int:
-    """The largest resident size so far, in bytes."""
+    """Return the largest resident size of this process, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

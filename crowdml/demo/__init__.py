@@ -1,4 +1,4 @@
-"""A live crowd on one machine, and the launcher of a server in a process of its own."""
+"""Run a live crowd on one machine, and launch servers in their own processes."""
 
 from typing import TYPE_CHECKING
 
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 __all__ = ["PATIENCE", "Demo", "Result", "ServerProcess", "demo_task", "free_port", "run_demo"]
 
-# The launcher needs none of the libraries that the crowd needs.
+# The launcher does not need the libraries that the crowd needs.
 __getattr__ = lazy(__name__)

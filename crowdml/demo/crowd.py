@@ -1,4 +1,4 @@
-"""A crowd: many real devices in one process, each with its own file, token, ledger and noise."""
+"""Run a crowd: many devices in one process, each with its own file, token, ledger and noise."""
 
 import multiprocessing
 import signal
@@ -15,7 +15,7 @@ from crowdml.types import Array, Ints
 
 @dataclass(frozen=True)
 class Member:
-    """One device to be: its samples, and when it joins."""
+    """Describe a device that will take part: its samples, and when it joins."""
 
     number: int
     x: Array
@@ -26,7 +26,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Epsilons:
-    """What ledgers say: the most that any sample and any person has lost."""
+    """Hold the largest ε that any sample and any person has lost, by their ledgers."""
 
     per_sample: float
     per_person: float
@@ -50,7 +50,7 @@ def run_crowd(
         start: The moment, on the clock of `time.time`, that `joins_at` counts from.
     """
     if multiprocessing.parent_process():
-        # Ctrl-C reaches every process of the terminal; the demo itself then ends these.
+        # Ctrl-C reaches every process of the terminal; the demo ends these processes itself.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     devices: dict[int, Device] = {}
     for due, member, k in _timetable(members):
@@ -75,7 +75,7 @@ def run_crowd(
 
 
 def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:
-    """(moment, member, which of its samples), in the order of time."""
+    """List (moment, member, index of the sample), in the order of time."""
     events = [
         (member.joins_at + k * member.seconds_per_sample, member, k)
         for member in members
@@ -92,8 +92,10 @@ def _spent(device: Device) -> Epsilons:
 def recruit(
     hands: list[Ints], x: Array, y: Array, seconds: float, rng: np.random.Generator
 ) -> list[Member]:
-    """Devices that join at random moments of the first three quarters of the time, and see their
-    samples in the quarter that follows."""
+    """Make devices that join at random moments of the first three quarters of the time.
+
+    A device sees its samples in the quarter after it joins.
+    """
     pace = 0.25 * seconds / max(map(len, hands))
     joins = rng.uniform(0.0, 0.75 * seconds, size=len(hands))
     return [

@@ -1,4 +1,4 @@
-"""The demo: a server process, a crowd of real devices, and how well they learn."""
+"""Run the demo: a server process, a crowd of real devices, and how well they learn."""
 
 import multiprocessing
 import queue
@@ -31,7 +31,7 @@ PROCESSES = 2
 
 @dataclass(frozen=True)
 class Demo:
-    """What to show.
+    """Hold the settings of a demo.
 
     Args:
         task: activity or digits.
@@ -72,7 +72,7 @@ class Demo:
 def run_demo(
     demo: Demo, console: Console, show: Callable[[Result, str], None] = lambda result, portal: None
 ) -> Result:
-    """Run it, showing progress on the console.
+    """Run the demo and show its progress on the console.
 
     At the end `show` is called with the result and the address of the portal, which stays open
     until it returns.
@@ -115,7 +115,7 @@ def run_demo(
 
 
 def _serving(folder: Path, task: Task) -> ServerProcess:
-    """A server with a fresh database that holds this task."""
+    """Run a server with a fresh database that holds this task."""
     server = ServerProcess(folder, tls="self-signed")
     with closing(Store(server.database)) as store:
         store.create_task(task)
@@ -123,7 +123,7 @@ def _serving(folder: Path, task: Task) -> ServerProcess:
 
 
 def _as_devices_see_them(data: Dataset, task: Task) -> Dataset:
-    """The rows, each rescaled as a device does it."""
+    """Rescale each row as a device does."""
     norm = task.terms.mechanism().norm
     x = [
         np.array([bound_features(row, len(row), norm) for row in rows])

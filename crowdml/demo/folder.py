@@ -1,4 +1,4 @@
-"""Prepare the folder of a demo, and erase nothing but what an earlier demo left."""
+"""Prepare the folder of a demo, and erase only what an earlier demo left."""
 
 import shutil
 from pathlib import Path
@@ -22,7 +22,7 @@ def prepare(folder: Path) -> None:
 
 
 def clean(folder: Path) -> None:
-    """Erase the folder if it is empty or an earlier demo's."""
+    """Erase the folder if it is empty or belongs to an earlier demo."""
     if not folder.exists():
         return
     if not folder.is_dir():

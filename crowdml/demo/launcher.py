@@ -1,4 +1,4 @@
-"""A server in a process of its own: for demonstrations, benchmarks and tests."""
+"""Run a server in its own process: for demonstrations, benchmarks and tests."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ PATIENCE = 120.0
 
 @dataclass
 class ServerProcess:
-    """`crowdml serve` on one port and one database for its whole life, however often it starts.
+    """Run `crowdml serve` on one port and one database, as often as it is started.
 
     Args:
         folder: Where its database, certificate and output are.
@@ -50,17 +50,17 @@ class ServerProcess:
 
     @property
     def fingerprint(self) -> str:
-        """Of the certificate, as the server announced it."""
+        """Return the fingerprint of the certificate, as the server announced it."""
         return self._said("fingerprint")[-1].split()[-1]
 
     @property
     def output(self) -> str:
-        """Everything that it printed, over all its starts."""
+        """Return everything that the server printed, over all its starts."""
         return self._log.read_text()
 
     @property
     def arguments(self) -> list[str]:
-        """What the interpreter is given."""
+        """Return the arguments of the Python interpreter."""
         tls = ["--tls", self.tls] if self.tls else []
         numbers = ["--port", str(self.port), "--workers", str(self.workers)]
         command = ["-m", "crowdml", "serve", "--database", self.database]
@@ -71,9 +71,9 @@ class ServerProcess:
         return self.folder / "server.out"
 
     def launch(self) -> "subprocess.Popen[bytes]":
-        """Start it, and do not wait. Ctrl-C does not reach it: whoever started it ends it."""
+        """Start the server without waiting. Ctrl-C does not reach it; the caller must stop it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        # The same package as here, wherever that was imported from.
+        # The server runs the same package as this process, wherever it was imported from.
         environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
         with self._log.open("ab") as output:
             self.process = subprocess.Popen(
@@ -88,7 +88,7 @@ class ServerProcess:
         return self.process
 
     def start(self) -> Self:
-        """Start it, and return when it listens."""
+        """Start the server, and return when it listens."""
         before = len(self._said("listening on"))
         process = self.launch()
         deadline = time.monotonic() + PATIENCE
@@ -100,7 +100,7 @@ class ServerProcess:
         raise CrowdmlError(f"the server did not start:\n{self.output}")
 
     def stop(self) -> int:
-        """SIGTERM, and the exit code."""
+        """Send SIGTERM, and return the exit code."""
         if self.process is None:
             return 0
         process, self.process = self.process, None
@@ -113,7 +113,7 @@ class ServerProcess:
             raise
 
     def kill(self) -> None:
-        """SIGKILL: no handler runs, nothing is flushed."""
+        """Send SIGKILL: no handler runs, nothing is flushed."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -126,6 +126,6 @@ class ServerProcess:
         self.stop()
 
     def _said(self, words: str) -> list[str]:
-        """The lines of the output that have these words."""
+        """Return the lines of the output that contain these words."""
         lines = self.output.splitlines() if self._log.exists() else []
         return [line for line in lines if words in line]

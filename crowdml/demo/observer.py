@@ -1,4 +1,4 @@
-"""Someone who watches a task from outside, as the portal does."""
+"""Watch a task from outside, as the portal does."""
 
 import http.client
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ from crowdml.protocol import Statistics
 
 
 class Observer:
-    """Reads what anyone may read: statistics and the model."""
+    """Read what anyone may read: statistics and the model."""
 
     def __init__(self, url: str, task: str, fingerprint: str) -> None:
         parts = urlsplit(url)
@@ -23,7 +23,7 @@ class Observer:
         return msgspec.json.decode(self._ask("/stats")[1], type=Statistics)
 
     def model(self, format: str = "npz") -> bytes | None:
-        """The model as a file; None while nothing is learnt."""
+        """Download the model as a file; None while nothing is learnt."""
         status, body = self._ask(f"/export?format={format}")
         return None if status == 404 else body
 

@@ -1,4 +1,4 @@
-"""The pilot of the demo: some of its people, and the start that is fitted to their samples."""
+"""Choose the pilot of the demo, and fit the start to its samples."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def pilot_start(pilot: Dataset, norm: int) -> Start:
 
 
 def pilot_error(task: Task, data: Dataset) -> float | None:
-    """The error of the start alone on the test samples; None for a task that starts at zero."""
+    """Measure the error of the start alone on the test samples; None without a pilot."""
     if task.w0 is None:
         return None
     return error_rate(task.terms.make_model(), task.w0, data.x_test, data.y_test)

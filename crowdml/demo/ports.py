@@ -1,4 +1,4 @@
-"""Ports of this machine for servers that are about to start."""
+"""Reserve ports of this machine for servers that are about to start."""
 
 import atexit
 import itertools

@@ -20,7 +20,7 @@ CENTRAL_REGULARIZATION = 1e-6
 
 @dataclass(frozen=True)
 class Result:
-    """How well the crowd learnt, and what it cost whom.
+    """Hold how well the crowd learnt, and the cost for its people.
 
     Args:
         error: On people, or samples, that took no part.
@@ -87,13 +87,13 @@ def central_error(task: Task, data: Dataset) -> float:
 
 
 def mistakes(data: Dataset, exported: bytes) -> Flags:
-    """Of the model as anyone can use it."""
+    """Return which predictions of the exported model are wrong."""
     true = np.array(data.labels)[data.y_test.astype(int)]
     wrong: Flags = read_model(exported, "the server's model").predict(data.x_test) != true
     return wrong
 
 
 def guess_error(data: Dataset) -> float:
-    """Of the label that is most frequent among those who take part."""
+    """Return the error of the label that is most frequent among the participants."""
     usual = np.bincount(data.y_train.astype(int)).argmax()
     return float((data.y_test != usual).mean())

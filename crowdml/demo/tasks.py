@@ -1,4 +1,4 @@
-"""The two tasks of the demo, as task files."""
+"""Define the two tasks of the demo, as task files."""
 
 import math
 
@@ -85,9 +85,11 @@ pilot = "their recordings are public"
 def demo_task(
     name: str, mechanism: str, epsilon: float, hand_sizes: list[int], start: Start | None = None
 ) -> Task:
-    """The task, with a minibatch that every device can fill from its own samples.
+    """Make the task, with a minibatch that every device can fill from its own samples.
 
-    From a start, the rate is planned for every mechanism: what was chosen by hand is for zero.
+    With a start, the rate is planned for every mechanism: the rates chosen by hand are for a start
+    at zero.
+
     """
     batch = min(52 if name == "activity" else 14, *hand_sizes)
     model = optimizer = ""

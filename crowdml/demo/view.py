@@ -1,4 +1,4 @@
-"""The live view: what the crowd is doing, in the terminal."""
+"""Show in the terminal what the crowd is doing."""
 
 import math
 import time
@@ -19,7 +19,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 @dataclass
 class Progress:
-    """What is known so far."""
+    """Hold what is known so far."""
 
     task: Task
     portal: str
@@ -39,7 +39,7 @@ class Progress:
 
 @contextmanager
 def show_live(progress: Progress, console: Console) -> Iterator[None]:
-    """Redraw a few times a second on a terminal; print a line now and then elsewhere."""
+    """Redraw a few times a second on a terminal; elsewhere print a line from time to time."""
     if console.is_terminal:
         with Live(console=console, refresh_per_second=5, get_renderable=lambda: draw(progress)):
             yield
@@ -48,7 +48,7 @@ def show_live(progress: Progress, console: Console) -> Iterator[None]:
 
 
 def line(progress: Progress) -> str:
-    """The view in one line, for logs."""
+    """Write the view as one line, for logs."""
     now = progress.statistics
     if now is None:
         return "starting"
@@ -83,7 +83,7 @@ def draw(progress: Progress) -> RenderableType:
 
 
 def _curve(errors: list[float], width: int = 36) -> str:
-    """The error so far, newest last, 0 at the bottom."""
+    """Draw the error so far, newest last, 0 at the bottom."""
     if not errors:
         return "–"
     step = max(1, math.ceil(len(errors) / width))

@@ -1,4 +1,4 @@
-"""The model that was learnt, as a file and as an estimator: all the way from features to answer."""
+"""Store and use the model that was learnt: as a file, and as an estimator."""
 
 from crowdml.learnt.about import About
 from crowdml.learnt.estimator import (

@@ -1,4 +1,4 @@
-"""What a model's file says besides its numbers."""
+"""Describe a model in its file: task, features, terms and promise."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from crowdml.protocol import Features, Terms
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """Which task learnt the model, how its features are read, and what was promised to whom.
+    """Say which task learnt the model, how its features are read, and what was promised to whom.
 
     Args:
         version: Check-ins that the model was learnt from.
@@ -70,7 +70,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def readings(self) -> Features:
-        """Return the way from readings to features."""
+        """Return the transformation from readings to features."""
         return Features(
             len(self.names),
             names=self.names,

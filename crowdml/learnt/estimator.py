@@ -1,4 +1,4 @@
-"""The model as an estimator, with the names that scikit-learn has given to everything."""
+"""Use the model as an estimator with the names of scikit-learn."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias
@@ -20,7 +20,7 @@ ReadingRows: TypeAlias = Readings | Sequence[Readings]
 
 
 class LearntModel:
-    """What a crowd has learnt: predicts as its devices do, from features as its task has them.
+    """Predict as the task's devices do, from features as the task has them.
 
     Works in scikit-learn's pipelines and scorers, and does not need scikit-learn. Fitting changes
     nothing, since what it knows was learnt elsewhere.
@@ -70,7 +70,7 @@ class LearntModel:
         )
 
     def bounded(self, X: ReadingRows) -> Array:  # noqa: N803
-        """The rows as devices see them: readings scaled, those longer than 1 rescaled to 1.
+        """Return the rows as devices see them: readings scaled, rows longer than 1 rescaled to 1.
 
         Args:
             X: Readings in their own units: a table with a column for each name, in any order, or an
@@ -97,7 +97,7 @@ class LearntModel:
         return np.isnan(rows) & (self.about.missing == "center")
 
     def _in_order(self, X: Any) -> Any:  # noqa: N803
-        """The columns in the order of the names."""
+        """Return the columns in the order of the task's names."""
         columns, names = list(getattr(X, "columns", ())), self.about.names
         if columns and (self.about.named or set(names).issubset(columns)):
             wrong = check_columns(names, columns)
@@ -110,17 +110,17 @@ class LearntModel:
         return X
 
     def predict(self, X: ReadingRows) -> Any:  # noqa: N803
-        """One number for each row."""
+        """Predict one number for each row."""
         return self._model.predict(self._w, self.bounded(X))
 
-    # What scikit-learn asks of its own
+    # What scikit-learn asks of its estimators
 
     def fit(self, X: object = None, y: object = None) -> Self:  # noqa: N803
-        """Nothing changes: a crowd has learnt it."""
+        """Return the model unchanged: a crowd has learnt it."""
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """None: there is nothing to tune."""
+        """Return an empty dict: the model has nothing to tune."""
         return {}
 
     def __sklearn_clone__(self) -> Self:
@@ -139,17 +139,17 @@ class LearntModel:
 
 
 class LearntRegressor(LearntModel):
-    """Predicts a number."""
+    """Predict a number."""
 
     def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
-        """R²: the share of y's variance that is explained."""
+        """Compute R², the explained share of y's variance."""
         target = np.asarray(y, dtype=np.float64)
         wrong = ((target - self.predict(X)) ** 2).sum()
         return float(1 - wrong / ((target - target.mean()) ** 2).sum())
 
 
 class LearntClassifier(LearntModel):
-    """Predicts a label by its name.
+    """Predict a label by its name.
 
     Attributes:
         classes_: The labels' names, sorted as scikit-learn expects it; columns are in their order.
@@ -162,17 +162,17 @@ class LearntClassifier(LearntModel):
         self.classes_: Names = self._labels[self._order]
 
     def predict(self, X: ReadingRows) -> Names:  # noqa: N803
-        """The name of a label for each row."""
+        """Predict the name of a label for each row."""
         best: Names = self._labels[super().predict(X).astype(int)]
         return best
 
     def decision_function(self, X: ReadingRows) -> Array:  # noqa: N803
-        """The scores of each row, n×C; of two labels the second's lead, n."""
+        """Compute the scores of each row, n×C; for two labels the second minus the first, n."""
         s = self._scores(X)
         return s[:, 1] - s[:, 0] if s.shape[1] == 2 else s
 
     def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
-        """The share of rows whose label is predicted."""
+        """Compute the share of rows whose label is predicted."""
         return float((self.predict(X) == np.asarray(y).astype(str)).mean())
 
     def _scores(self, X: ReadingRows) -> Array:  # noqa: N803
@@ -181,14 +181,14 @@ class LearntClassifier(LearntModel):
 
 
 class LearntSoftmax(LearntClassifier):
-    """Predicts a label, and how likely each one is."""
+    """Predict a label, and how likely each label is."""
 
     def predict_proba(self, X: ReadingRows) -> Array:  # noqa: N803
-        """The chance of each label, n×C."""
+        """Compute the probability of each label, n×C."""
         return Softmax.probabilities(self._scores(X))
 
 
 def estimator(about: About, weights: Array, intercepts: Array) -> LearntModel:
-    """Of the type that its kind and labels ask for."""
+    """Make the estimator that suits the kind of model and its labels."""
     classifier = LearntSoftmax if about.kind == "softmax" else LearntClassifier
     return (classifier if about.labels else LearntRegressor)(about, weights, intercepts)

@@ -1,4 +1,4 @@
-"""The model as a file: npz and JSON both ways, and ONNX for those who run it elsewhere."""
+"""Read and write the model as a file: npz and JSON both ways, ONNX for other programs."""
 
 import io
 from typing import Any
@@ -23,11 +23,11 @@ LARGEST_FILE = 2**26
 
 
 def write_model(model: LearntModel, format: str) -> bytes:
-    """The file's bytes, in one of `FORMATS`."""
+    """Return the bytes of a file in one of `FORMATS`."""
     about = msgspec.structs.asdict(model.about)
     match format:
         case "json":
-            # Row by row, so that other threads may run in between.
+            # Written row by row, so that other threads can run in between.
             rows = [msgspec.Raw(msgspec.json.encode(row.tolist())) for row in model.weights]
             numbers = {"weights": rows, "intercepts": model.intercepts.tolist()}
             return msgspec.json.encode(about | numbers)
@@ -48,7 +48,7 @@ def _array(value: object) -> Any:
 
 
 def read_model(data: bytes, name: str, most: int = LARGEST_FILE) -> LearntModel:
-    """The model in an npz or JSON file, which errors call `name`.
+    """Read the model in an npz or JSON file, which errors call `name`.
 
     Args:
         data: What is in the file.

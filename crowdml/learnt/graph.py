@@ -1,4 +1,4 @@
-"""The model as an ONNX graph, with the names that skl2onnx gives to inputs and outputs."""
+"""Write the model as an ONNX graph, with the names that skl2onnx gives to inputs and outputs."""
 
 from typing import Any
 
@@ -13,11 +13,12 @@ OPSET, IR_VERSION = 13, 8
 
 
 def onnx_model(model: LearntModel) -> bytes:
-    """X (n×D, float) → label (n, text) and probabilities (n×C), or variable (n×1).
+    """Map X (n×D, float) to label (n, text) and probabilities (n×C), or to variable (n×1).
 
-    X has readings in the order of the task's names; NaN is a missing one. Columns of the output are
-    in the order of `classes_`. A kind without probabilities has `scores` instead. Inside, all is in
-    double precision, as on a device.
+    X has readings in the order of the task's names; NaN is a missing reading. Columns of the output
+    are in the order of `classes_`. A kind without probabilities has `scores` instead. The graph
+    computes in double precision, as a device does.
+
     """
     from onnx import TensorProto, helper, numpy_helper
 
@@ -45,7 +46,7 @@ def onnx_model(model: LearntModel) -> bytes:
         likely = isinstance(model, LearntSoftmax)
         name = "probabilities" if likely else "scores"
         nodes += [
-            # In the task's own order, since of equal scores the first one wins.
+            # In the task's own order, because the first of equal scores wins.
             helper.make_node("ArgMax", ["s"], ["best"], axis=1, keepdims=0),
             helper.make_node("Gather", ["labels", "best"], ["label"]),
             helper.make_node("Softmax" if likely else "Identity", ["s"], ["p"]),
@@ -79,7 +80,7 @@ def onnx_model(model: LearntModel) -> bytes:
 
 
 def _scaled(about: About, constants: dict[str, Any], helper: Any) -> list[Any]:
-    """Nodes from readings to features, as `Features.scaled_rows` computes them."""
+    """Make the nodes from readings to features, as `Features.scaled_rows` computes them."""
     steps = [("Sub", "center", about.center)] if about.center else []
     if about.scale:
         most = (MOST_SCALES,)
@@ -101,7 +102,7 @@ def _scaled(about: About, constants: dict[str, Any], helper: Any) -> list[Any]:
 
 
 def _length(norm: int, helper: Any) -> list[Any]:
-    """Nodes from features to their length in this norm, n×1."""
+    """Make the nodes from features to their length in this norm, n×1."""
     if norm == 1:
         return [
             helper.make_node("Abs", ["features"], ["sizes"]),
@@ -115,7 +116,7 @@ def _length(norm: int, helper: Any) -> list[Any]:
 
 
 def _facts(model: LearntModel) -> dict[str, str]:
-    """All that is known about the model; lists as JSON."""
+    """Return everything that is known about the model; lists as JSON."""
     facts = msgspec.to_builtins(model.about)
     if isinstance(model, LearntClassifier):
         facts["classes"] = model.classes_.tolist()

@@ -1,4 +1,4 @@
-"""A start: parameters at version 0, what they were fitted to, and how sure they are."""
+"""Hold a start: parameters at version 0, what they were fitted to, and how sure they are."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ Numbers = tuple[float, ...]
 
 
 class _Facts(TypedDict):
-    """What a file says besides its parameters."""
+    """Hold what a file says besides its parameters."""
 
     kind: str
     labels: tuple[str, ...]
@@ -46,7 +46,7 @@ class _Facts(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where w starts: fitted to a pilot, or learnt by an earlier task. It has no row of the pilot.
+    """Hold the w of version 0, fitted to a pilot or learnt by an earlier task; no row of the pilot.
 
     Args:
         kind: The kind of model, as in a task file.
@@ -117,23 +117,23 @@ class Start:
 
     @property
     def w(self) -> Array:
-        """The flat parameters in the model's order, rounded to float32."""
+        """Return the flat parameters in the model's order, rounded to float32."""
         return np.frombuffer(self.data, "<f4").astype(np.float64)
 
     @property
     def data(self) -> bytes:
-        """The parameters as a check-out of version 0 carries them: little-endian float32."""
+        """Return the bytes that a check-out of version 0 carries: little-endian float32."""
         parts = [np.ravel(self.weights), *([] if self.intercepts is None else [self.intercepts])]
         return np.concatenate(parts).astype("<f4").tobytes()
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of `data`, in hexadecimal."""
+        """Return the SHA-256 of `data`, in hexadecimal."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 def write_start(start: Start) -> bytes:
-    """The bytes of an .npz file; what is not known is left out of it."""
+    """Write an .npz file without the fields that are unknown, and return its bytes."""
     buffer = io.BytesIO()
     facts = {field.name: getattr(start, field.name) for field in fields(start)}
     arrays: dict[str, Any] = {
@@ -168,7 +168,7 @@ def read_start(data: bytes, name: str) -> Start:
 
 
 def start_of(model: LearntModel) -> Start:
-    """The start that a learnt model is: nobody knows how far it is from the next crowd's."""
+    """Make a start of a learnt model, whose distance from the next crowd's model is unknown."""
     same = ("kind", "labels", "center", "scale", "length", "missing", "norm")
     return Start(
         weights=model.weights,

@@ -1,4 +1,4 @@
-"""The paper's figures from our simulator, beside the values read off the published ones."""
+"""Reproduce the paper's figures with our simulator, beside the values read off the paper."""
 
 from crowdml.reproduction.paper import READINGS, PaperReading
 from crowdml.reproduction.plan import FigurePlan, load_plans

@@ -1,4 +1,4 @@
-"""Section IV, measured: noise in gradients, bytes sent, updates missed during a delay."""
+"""Measure Section IV: noise in gradients, bytes sent, updates missed during a delay."""
 
 import msgspec
 import numpy as np
@@ -28,7 +28,7 @@ TICKS = 300_000
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A quantity that was measured beside what the paper's formula says."""
+    """Hold a measured quantity and the value of the paper's formula."""
 
     x: float
     measured: float
@@ -36,7 +36,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Analysis(msgspec.Struct, frozen=True):
-    """Everything measured for one model.
+    """Hold everything that was measured for one model.
 
     Args:
         n_features: D.
@@ -101,7 +101,7 @@ def gradient_noise(
 
 
 def bytes_sent(model: Model, data: Dataset, batch: int) -> Measured:
-    """The bytes of a real check-out and check-in over b, beside 2·4·C·D/b for the numbers alone.
+    """Measure the bytes of a real check-out and check-in over b; the numbers alone need 2·4·C·D/b.
 
     Paper: Section IV-B2.
     """
@@ -115,7 +115,9 @@ def bytes_sent(model: Model, data: Dataset, batch: int) -> Measured:
 
 
 def staleness(devices: int, batch: int, delay: float, rng: np.random.Generator) -> Measured:
-    """Updates missed on average, beside (τ_co + τ_ci)·M·F_s/b with means τ/2 each: τ/b in Δ.
+    """Measure the mean number of missed updates beside (τ_co + τ_ci)·M·F_s/b, which is τ/b in Δ.
+
+    The two delays have means of τ/2 each.
 
     Each tick's sample goes to any device, as the formula assumes.
 

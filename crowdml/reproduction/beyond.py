@@ -1,7 +1,7 @@
-"""Beyond the paper: the same honest ε, spent by three mechanisms, with nothing tuned.
+"""Go beyond the paper: spend the same honest ε by three mechanisms, with nothing tuned.
 
-One pass, every device checks in once, so ε is what a sample loses with noise, and what the whole
-person loses with a direction. All settings are the defaults of a new task.
+There is one pass and every device checks in once. So ε is the loss of a sample with noise, and the
+loss of the whole person with a direction. All settings are the defaults of a new task.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ EPSILONS = (1.0, 2.0, 4.0, 10.0)
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What one mechanism reached with one ε.
+    """Hold the error that one mechanism reached with one ε.
 
     Args:
         epsilon: ε of a person for a direction, of a sample for noise.
         mean: The test error, over trials.
         std: Its spread.
-        per_person: What a person loses in all.
+        per_person: The total ε that a person loses.
     """
 
     mechanism: str
@@ -37,7 +37,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class Beyond(msgspec.Struct, frozen=True):
-    """One data set.
+    """Hold the results on one data set.
 
     Args:
         guess: The error of the most frequent label.
@@ -59,7 +59,7 @@ def go_beyond(
     seed: int = 0,
     progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, Beyond]:
-    """Every mechanism, b and ε on the paper's image data."""
+    """Run every mechanism, b and ε on the paper's image data."""
     return {
         name: _run(load(name), trials, seed, lambda share, k=k: progress((k + share) / 2))  # type: ignore[misc]
         for k, name in enumerate(DATASETS)

@@ -1,4 +1,4 @@
-"""What the paper claims about its figures, checked on ours."""
+"""Check the paper's claims about its figures on our curves."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
@@ -22,7 +22,7 @@ ClaimVerdict: TypeAlias = tuple[str, bool, str]
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """A claim, whether it holds on our curves, and the numbers that decide."""
+    """Hold a claim, whether our curves support it, and the numbers that decide."""
 
     figure: str
     text: str
@@ -31,7 +31,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 def check_claims(figures: Mapping[str, Figure]) -> list[Claim]:
-    """Every claim about the figures that were run."""
+    """Check every claim about the figures that were run."""
     checks = {
         "fig3": _rates_alike,
         "fig4": _without_privacy,
@@ -134,7 +134,7 @@ def _with_delays(figure: Figure) -> Iterator[ClaimVerdict]:
 
 
 def _at_or_below(figure: Figure) -> Iterator[ClaimVerdict]:
-    """The crowd's curves against every reading, not only the last."""
+    """Compare the crowd's curves with every reading, not only with the last."""
     if figure.plan.beside:
         return
     gaps = {

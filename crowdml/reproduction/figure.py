@@ -1,4 +1,4 @@
-"""What a figure shows: lines of errors over samples, ours and the paper's."""
+"""Compute the lines of a figure: errors over samples, ours and the paper's."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +13,7 @@ from crowdml.simulation import Curve, Data, Dataset, simulate
 
 
 class FigureLine(msgspec.Struct, frozen=True):
-    """A curve: our mean and standard deviation over trials, and the paper's readings."""
+    """Hold a curve: our mean and standard deviation over trials, and the paper's readings."""
 
     plan: CurvePlan
     samples: list[int]
@@ -31,12 +31,12 @@ class FigureLine(msgspec.Struct, frozen=True):
         return self.paper[-1].error if self.paper else None
 
     def at(self, samples: int) -> float:
-        """Our error after so many samples, between two points by a straight line."""
+        """Interpolate our error after a number of samples, linearly between two points."""
         return float(np.interp(samples, self.samples, self.mean))
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A figure's lines, in the order of its plan."""
+    """Hold the lines of a figure, in the order of its plan."""
 
     name: str
     plan: FigurePlan
@@ -54,7 +54,7 @@ def run_figure(
     seed: int = 0,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Figure:
-    """All curves of a figure, from the simulator; with other people in each trial if so planned."""
+    """Simulate all curves of a figure; a plan may ask for other people in each trial."""
     people: Data = data
     if plan.first is not None:
         people = partial(collected, data, plan.devices, plan.first, plan.shuffled)
@@ -72,7 +72,7 @@ def run_figure(
 
 def _line(name: str, plan: FigurePlan, curve: CurvePlan, found: Curve) -> FigureLine:
     online = plan.measure == "online"
-    first = 1 if online else 0  # before the first sample there is nothing to average
+    first = 1 if online else 0  # before the first sample there is no error to average
     errors = (found.online_errors if online else found.errors)[:, first:]
     return FigureLine(
         curve,

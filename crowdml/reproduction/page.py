@@ -1,4 +1,4 @@
-"""The frame of the report: one page without any request, light or dark, wide or narrow."""
+"""Write the frame of the report: one page that requests nothing, light or dark, wide or narrow."""
 
 from html import escape
 
@@ -44,9 +44,9 @@ def page(title: str, body: str) -> str:
 def table(
     head: list[str], rows: list[list[str]], classes: list[str] | None = None, stack: bool = False
 ) -> str:
-    """Rows of cells that are already HTML.
+    """Write a table from cells that are already HTML.
 
-    It scrolls by itself if it is too wide, or with `stack` becomes a list on a narrow screen.
+    A table that is too wide scrolls. With `stack` it becomes a list on a narrow screen.
     """
     kinds = classes or [""] * len(head)
 

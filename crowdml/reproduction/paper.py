@@ -1,4 +1,4 @@
-"""What the paper's figures show: errors read off the published pictures by eye, to about ±0.01."""
+"""List the errors that were read off the paper's figures by eye, to about ±0.01."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ PRECISION = 0.02
 
 
 class PaperReading(NamedTuple):
-    """The error after so many samples; low < high where a curve or a group of them has a range."""
+    """Hold the error after a number of samples; low < high where a curve or a group has a range."""
 
     samples: int
     low: float
@@ -71,7 +71,7 @@ READINGS: dict[str, dict[str, tuple[PaperReading, ...]]] = {
 
 
 def readings_of(figure: str, curve: str) -> tuple[PaperReading, ...]:
-    """The readings of a curve, in the order of samples; none if the paper does not show it.
+    """Return the readings of a curve, in the order of samples; none if the paper does not show it.
 
     >>> readings_of("fig4", "crowd")[-1].error
     0.095

@@ -1,4 +1,4 @@
-"""What to run for each figure, read from the plans beside this file."""
+"""Read the plan of each figure from the files beside this module."""
 
 from dataclasses import replace
 from importlib.resources import files
@@ -14,7 +14,7 @@ GROUPS = ("activity", "mnist", "cifar10")
 
 
 class CurvePlan(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One curve: its setting, by default with the paper's mechanism and rate, η = c/√t.
+    """Describe one curve; by default it has the paper's mechanism and rate, η = c/√t.
 
     Args:
         key: Its name in JSON and in the table of readings.
@@ -31,7 +31,7 @@ class CurvePlan(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One figure: curves that share the data, the devices and the passes.
+    """Describe one figure: curves that share the data, the devices and the passes.
 
     Args:
         rates: How c was chosen.
@@ -56,15 +56,15 @@ class FigurePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     shuffled: bool = False
 
     def simulated(self, curve: CurvePlan) -> Plan:
-        """A curve as the simulator knows it."""
+        """Return a curve's plan in the simulator's terms."""
         setting = structs.replace(curve, devices=self.devices, passes=self.passes)
         plan = setting.plan()
-        # The paper's server has no such rule.
+        # The paper's server does not limit the length of gradients.
         return replace(plan, learning=replace(plan.learning, limits_length=False))
 
 
 def load_plans() -> dict[str, FigurePlan]:
-    """Every figure's plan, by name, in the paper's order.
+    """Load the plans of all figures by name, in the paper's order.
 
     >>> list(load_plans())[:4]
     ['fig3', 'fig3_normalised', 'fig3_extrasensory', 'fig4']
@@ -77,7 +77,7 @@ def load_plans() -> dict[str, FigurePlan]:
 
 
 def _figure(document: dict[str, Any]) -> FigurePlan:
-    """Read a figure. A curve with a list of values is one curve for each, named after its value."""
+    """Read a figure. A curve with a list of values becomes one curve for each value."""
     curves = []
     for curve in chain.from_iterable(read_settings(each, CurvePlan) for each in document["curves"]):
         own = structs.asdict(curve)

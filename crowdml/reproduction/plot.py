@@ -1,4 +1,4 @@
-"""Figures in the paper's axes: our mean and spread as lines, the paper's readings as diamonds."""
+"""Draw figures in the paper's axes: our curves as lines, the paper's readings as diamonds."""
 
 import io
 from typing import Any
@@ -18,8 +18,8 @@ from crowdml.reproduction.figure import Figure, FigureLine
 INK = "#1b1f24"
 """In SVG this becomes the colour of the text around it, light or dark."""
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, a little darker or lighter so
-# that they show on white and on black.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish, slightly changed so that
+# they are visible on white and on black.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#c99700", "#56a0d3", "#8a6bbf", "#808080")
 WIDTH = 5.2
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -42,7 +42,7 @@ STYLE: Any = {
 
 
 def draw_figure(figure: Figure) -> Canvas:
-    """One panel, or one for each b, below each other."""
+    """Draw one panel, or one panel for each b, below each other."""
     panels = list(dict.fromkeys(line.plan.panel for line in figure.lines))
     rows = -(-len(figure.lines) // len(panels) // 2) + 1
     with mpl.rc_context(STYLE):
@@ -56,7 +56,7 @@ def draw_figure(figure: Figure) -> Canvas:
 
 
 def draw_beyond(found: dict[str, Beyond], batch: int = 60) -> Canvas:
-    """Error against ε for each mechanism, a panel for each data set."""
+    """Draw error against ε for each mechanism, with a panel for each data set."""
     with mpl.rc_context(STYLE):
         canvas = Canvas(figsize=(WIDTH * 1.6, 3.2), layout="constrained")
         for number, (name, each) in enumerate(found.items(), start=1):
@@ -128,7 +128,7 @@ def _draw_panel(axes: Axes, figure: Figure, lines: list[FigureLine]) -> None:
 
 
 def draw_analysis(analysis: Analysis) -> dict[str, Canvas]:
-    """Noise, bytes and staleness, each on logarithmic axes."""
+    """Draw noise, bytes and staleness, each on logarithmic axes."""
     b = "minibatch size b"
     parameters = f"E‖g‖²/b + 32·{analysis.n_classes}·{analysis.n_features}/(bε)²"
     return {
@@ -173,7 +173,7 @@ def to_png(canvas: Canvas) -> bytes:
 
 
 def to_svg(canvas: Canvas, name: str) -> str:
-    """For a page: no background, ink in the page's own colour, ids that differ between figures."""
+    """Make an SVG for a page: no background, the page's text colour, ids that differ by figure."""
     file = io.StringIO()
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
         canvas.savefig(file, format="svg", transparent=True, metadata=NO_METADATA)

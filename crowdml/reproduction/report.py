@@ -1,4 +1,4 @@
-"""What was run, written down: a page, a picture per figure, and all numbers."""
+"""Write the report: a page, a picture per figure, and all numbers."""
 
 from html import escape
 from pathlib import Path
@@ -89,7 +89,7 @@ def _claims(claims: list[Claim]) -> str:
 
 
 def _heading(name: str) -> str:
-    """`fig5_one_pass` as words."""
+    """Write a name such as `fig5_one_pass` as words."""
     number, _, rest = name.removeprefix("fig").partition("_")
     return f"Figure {number}" + (f", {rest.replace('_', ' ')}" if rest else "")
 

@@ -1,4 +1,4 @@
-"""Running figures, and everything that is said about them."""
+"""Run figures, and check the paper's claims about them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -23,7 +23,7 @@ Progress = Callable[[str, float], None]
 
 
 class Reproduction(msgspec.Struct, frozen=True):
-    """All that was run."""
+    """Hold the results of all figures that were run."""
 
     trials: int
     seed: int
@@ -33,7 +33,7 @@ class Reproduction(msgspec.Struct, frozen=True):
     beyond: dict[str, Beyond]
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """For every figure and curve, our final error and the paper's."""
+        """Return, for every figure and curve, our final error and the paper's."""
         found: dict[str, dict[str, Any]] = {
             name: {line.plan.key: _pair(line.ours, line.reading) for line in figure.lines}
             for name, figure in self.figures.items()
@@ -60,7 +60,7 @@ def reproduce(
     load: Callable[[str], Dataset] = load_data,
     plans: Mapping[str, FigurePlan] | None = None,
 ) -> Reproduction:
-    """Run these figures, each with what is shown beside it.
+    """Run these figures, each with the figures that are shown beside it.
 
     Args:
         names: Of `FIGURES`, or `all`.
@@ -115,7 +115,7 @@ def _pair(ours: float, paper: float | None) -> dict[str, float | None]:
 
 
 def _rows(analysis: Analysis) -> dict[str, Measured]:
-    """Every measurement under a name of its own."""
+    """List every measurement under its own name."""
     rows = {f"noise_b{row.x:g}": row for row in analysis.noise}
     rows |= {f"bytes_b{row.x:g}": row for row in analysis.bytes_per_sample}
     for name, series in analysis.staleness.items():

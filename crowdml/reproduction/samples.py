@@ -1,4 +1,4 @@
-"""The people of one trial, where each trial has others."""
+"""Choose the people of one trial, where each trial has other people."""
 
 from dataclasses import replace
 
@@ -13,11 +13,12 @@ from crowdml.types import Ints
 def collected(
     data: Dataset, n_people: int, first: int, shuffled: bool, rng: np.random.Generator
 ) -> Dataset:
-    """The first samples that a few people's phones collect, equally many from each.
+    """Return the first samples that a few people's phones collect, the same number from each.
 
-    A phone collects a sample when its label differs from that of the one before. Where recordings
-    hold a single activity each, labels hardly ever change; shuffling a person's samples first
-    makes them change as often as they do in a day.
+    A phone collects a sample when its label differs from the label before. Where each recording
+    holds a single activity, labels hardly ever change. Shuffling a person's samples first makes
+    them change as often as they do in a day.
+
 
     Paper: Section V-B.
     """

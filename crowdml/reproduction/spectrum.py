@@ -1,4 +1,4 @@
-"""The activity data as the paper's phones had them: spectra in m/s², not normalised."""
+"""Load the activity data as the paper's phones had them: spectra in m/s², not normalised."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from crowdml.simulation import Dataset, load_activity, load_dataset
 
 
 def load_spectrum() -> Dataset:
-    """MotionSense with all 64 bins of |FFT| in m/s², which no device rescales.
+    """Load MotionSense with all 64 bins of |FFT| in m/s², which no device rescales.
 
     The paper normalises the digits' features and says nothing of the kind about activities. Only
     without normalisation is its range of c, 1e-6 to 1, one in which learning is possible. Such
@@ -22,7 +22,7 @@ def load_spectrum() -> Dataset:
 
 
 def load_data(name: str) -> Dataset:
-    """`spectrum`, `activity` with the paper's features, or what the simulator knows by name."""
+    """Load `spectrum`, `activity` with the paper's features, or a data set of the simulator."""
     if name == "activity":
         return load_activity("paper")
     return load_spectrum() if name == "spectrum" else load_dataset(name)

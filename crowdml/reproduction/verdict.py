@@ -1,4 +1,4 @@
-"""A paragraph on each figure: what agrees with the paper, what does not, and why."""
+"""Write a paragraph on each figure: what agrees with the paper, what does not, and why."""
 
 from crowdml.reproduction.claims import SENSITIVE
 from crowdml.reproduction.figure import Figure, FigureLine
@@ -47,7 +47,7 @@ FIVE_PASSES = "Five passes: in total a sample loses ε = 50, five times the ε o
 
 
 def verdict(figure: Figure) -> str:
-    """Sentences that follow from the numbers found."""
+    """Write the sentences that follow from the measured numbers."""
     compared = [line for line in figure.lines if line.reading is not None]
     sentences = [] if figure.plan.beside else [_levels(compared)]
     if figure.plan.measure == "online":
@@ -85,7 +85,7 @@ def _gap(line: FigureLine) -> float:
 
 
 def _activities(figure: Figure) -> str:
-    """On time-averaged errors: the rates, and how soon they are low."""
+    """Compare time-averaged errors: the rates, and how soon the errors are low."""
     finals = [line.ours for line in figure.lines if line.paper]
     if figure.plan.beside is None:
         slow = [line.plan.label for line in figure.lines if line.ours > min(finals) + CLEARLY]
@@ -125,7 +125,7 @@ def _one_pass(lines: list[FigureLine]) -> str:
 
 
 def _reasons(figure: Figure) -> list[str]:
-    """Why, where a difference is there to be explained."""
+    """Give the reasons for a difference, where there is one."""
     lines = {line.plan.key: line for line in figure.lines}
     gaps = {key: _gap(line) for key, line in lines.items() if line.reading is not None}
     reasons = []

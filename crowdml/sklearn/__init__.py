@@ -1,4 +1,4 @@
-"""A simulated crowd as estimators of scikit-learn: `fit(X, y, groups=person)`."""
+"""Simulate a crowd as an estimator of scikit-learn: `fit(X, y, groups=person)`."""
 
 from crowdml.sklearn.classifier import CrowdClassifier
 from crowdml.sklearn.regressor import CrowdRegressor

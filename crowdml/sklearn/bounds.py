@@ -1,4 +1,4 @@
-"""Features and targets on one scale, by bounds that are known without looking at the data."""
+"""Scale features and targets by bounds that are known without looking at the data."""
 
 import math
 import warnings
@@ -17,7 +17,7 @@ features within ±3."""
 
 
 class Bounds(NamedTuple):
-    """Where numbers lie, column by column; those beyond are cut off.
+    """Hold the bounds of each column, and cut off numbers beyond them.
 
     >>> Bounds.of((0, 10), 2, "bounds").cut(np.array([[5.0, 12.0]]))
     array([[ 5., 10.]])
@@ -28,7 +28,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def of(cls, bounds: Any, columns: int, name: str) -> "Bounds":
-        """From one pair for all columns, or a pair of arrays with a number for each."""
+        """Make bounds from one pair for all columns, or from two arrays with one number each."""
         try:
             low, high = (np.broadcast_to(np.asarray(b, np.float64), columns) for b in bounds)
         except (TypeError, ValueError):
@@ -46,7 +46,7 @@ class Bounds(NamedTuple):
 
     @property
     def unit(self) -> Array:
-        """The typical size of what lies between them, from their middle."""
+        """Return the typical distance of a number from the middle of its bounds."""
         return (self.high - self.low) / (2 * TYPICAL)
 
     def cut(self, x: Array) -> Array:
@@ -54,17 +54,19 @@ class Bounds(NamedTuple):
         return cut
 
     def reach(self, norm: int) -> Array:
-        """What makes a row 1 long in this norm that is at the bound in one column; standardised
-        rows of many columns become as long, or longer and are then rescaled."""
+        """Return the divisor that gives a row at the bound in one column the length 1 in this norm.
+
+        Standardised rows of many columns become as long, or longer, and are then rescaled.
+        """
         d = len(self.low)
         return self.unit * (math.sqrt(d) + 2 if norm == 2 else (d + 5) / 2)
 
     def rows(self, x: Array, norm: int) -> Array:
-        """‖x‖ ≤ 1, as devices need it: cut off, centred, and rescaled where a row is too long."""
+        """Cut off, centre and rescale rows to ‖x‖ ≤ 1, as devices need them."""
         return bound_rows((self.cut(x) - self.middle) / self.reach(norm), norm)
 
     def warn(self, x: npt.NDArray[Any], name: str) -> None:
-        """Say so if these cannot be the bounds of these numbers."""
+        """Warn if these cannot be the bounds of these numbers."""
         beyond = ((x < self.low) | (x > self.high)).mean(axis=0)
         if (beyond > 0.5).any():
             warnings.warn(

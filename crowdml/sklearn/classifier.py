@@ -1,4 +1,4 @@
-"""Labels, learnt by a simulated crowd."""
+"""Learn labels by a simulated crowd."""
 
 import math
 from dataclasses import dataclass
@@ -17,44 +17,43 @@ from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 
-@dataclass(eq=False, repr=False)  # scikit-learn writes its estimators itself
+@dataclass(eq=False, repr=False)  # scikit-learn has its own notation for estimators
 class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
-    """A linear classifier that a crowd learns, each person from their own rows.
+    """Classify linearly with a model that a crowd learns, each person from their own rows.
 
-    It is a simulation: what real devices would send is drawn from the same law by fast
-    pseudo-random numbers, on a machine that has everybody's data. So it tells what such a crowd
-    would learn at this ε, and what that would cost its people. It does not make the model fit for
-    release: for that, run a task with real devices, whose chance is exact and secret.
+    The crowd is simulated: what real devices would send is drawn from the same law by fast
+    pseudo-random numbers, on a machine that has everybody's data. The estimator shows what such a
+    crowd would learn at this ε, and what its people would lose. It does not make the model fit for
+    release: for that, run a task with real devices, whose randomness is exact and secret.
 
-    What a person would lose counts all that is learnt from their rows. Taken as public are how
-    many people there are, how many rows they have on average, `bounds` and the names of the
-    labels. Nothing else is computed from X. A scaler before it in a pipeline looks at everybody's
-    rows, which a crowd cannot: take `bounds` from what is known, or mind that this part is not
-    private.
+    The loss of a person counts everything that is learnt from their rows. Public are the number of
+    people, their mean number of rows, `bounds` and the names of the labels. Nothing else is
+    computed from X. A scaler earlier in a pipeline looks at everybody's rows, which a crowd cannot
+    do: choose `bounds` from public knowledge, or accept that this part is not private.
 
     Args:
-        epsilon: ε. For `direction` what a person loses in all; for `gaussian` and `laplace` what
-            each row loses. inf for no noise.
+        epsilon: ε: the total loss of a person for `direction`, the loss of each row for
+            `gaussian` and `laplace`. inf for no noise.
         mechanism: `direction`, `gaussian` (δ = 10⁻⁶) or `laplace`.
         model: `softmax` or `hinge`.
-        checkins: K, into how many check-ins a person's rows are split.
-        bounds: (low, high) of the features, numbers or arrays with one for each, known without
-            looking at X. Numbers beyond are cut off. The default suits standardised features.
+        checkins: K, the number of check-ins that share a person's rows.
+        bounds: (low, high) of the features, as two numbers or two arrays, known without looking
+            at X. Numbers beyond are cut off. The default suits standardised features.
         regularization: λ.
         fit_intercept: Whether scores have intercepts.
         start: A fitted linear model with `coef_` and `intercept_`, in the units of X, from which
             the crowd goes on; its data are not protected. The crowd goes as far from it as from
             zero. Wrap it in `sklearn.frozen.FrozenEstimator` where estimators are cloned, as in
             cross-validation. By default, zero.
-        random_state: Of the simulated chance.
+        random_state: The seed of the simulated randomness.
 
     After `fit` there are:
 
     - `classes_`, `n_features_in_`, `feature_names_in_` as usual;
     - `coef_` and `intercept_`, for x that is cut to the bounds and, in the few rows that are too
-      long, drawn towards their middle; one row for two classes, otherwise one for each;
-    - `epsilon_`: what the person who lost most has lost in all, at `delta_`;
-      `epsilon_per_sample_`: what a row has lost;
+      long, moved towards their middle; one row for two classes, otherwise one row per class;
+    - `epsilon_`: the largest total loss of any person, at `delta_`;
+      `epsilon_per_sample_`: the loss of a row;
     - `n_people_`, `n_checkins_`.
 
     >>> from sklearn.datasets import load_iris
@@ -80,8 +79,8 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
         Args:
             X: Features, a row for each sample.
             y: Labels.
-            groups: Whose each row is. Without it every row is somebody else's: then ε protects
-                one row, and whoever has n of them loses n·ε.
+            groups: The person of each row. Without `groups` each row is another person: then ε
+                protects one row, and a person with n rows loses n·ε.
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
@@ -101,12 +100,12 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Scores: one for each class, or for two classes that of the second less the first's."""
+        """Compute one score for each class; for two classes, the second score minus the first."""
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The label with the highest score."""
+        """Return the label with the highest score."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[best]
@@ -114,7 +113,7 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
 
     @available_if(lambda self: self.model == "softmax")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the labels; a support vector machine has none."""
+        """Return the probabilities of the labels; a support vector machine has none."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.stack([np.zeros(len(scores)), scores], axis=1)
@@ -124,6 +123,6 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A few hundred people cannot teach as much as their rows in one place.
+        # A few hundred people cannot teach as much as all their rows in one place.
         tags.classifier_tags.poor_score = not math.isinf(self.epsilon)
         return tags

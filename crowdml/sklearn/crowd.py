@@ -1,4 +1,4 @@
-"""What both estimators share: rows belong to people, who learn as a simulated crowd."""
+"""Assign rows to people who learn as a simulated crowd: the code that both estimators share."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ from crowdml.types import Array, Ints
 
 
 class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
-    """The settings, and how a crowd learns with them."""
+    """Hold the settings, and let a crowd learn with them."""
 
     epsilon: float
     mechanism: str
@@ -44,7 +44,7 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         groups: Any,
         start: tuple[Array, Array] | None,
     ) -> tuple[Array, Array]:
-        """Parameters in the units of X, as `start` has them, and how they came about."""
+        """Learn; return parameters in the units of X and `start`, and the statistics of the run."""
         if not (isinstance(self.checkins, int | np.integer) and self.checkins >= 1):
             raise InvalidInput(
                 f"checkins must be a whole number from 1 on, found {self.checkins!r}."
@@ -74,14 +74,14 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         return self._in_units_of_x(w[0], bounds, norm)
 
     def _in_units_of_x(self, w: Array, bounds: Bounds, norm: int) -> tuple[Array, Array]:
-        """coef and intercept of the scores coef·x + intercept, a row for each of K."""
+        """Return coef and intercept of the scores coef·x + intercept, a row for each of K."""
         n_scores = len(w) // (self.n_features_in_ + bool(self.fit_intercept))
         split = n_scores * self.n_features_in_
         coef = w[:split].reshape(n_scores, -1) / bounds.reach(norm)
         return coef, (w[split:] if self.fit_intercept else 0.0) - coef @ bounds.middle
 
     def _start_point(self, coef: Array, intercept: Array, bounds: Bounds, norm: int) -> StartPoint:
-        """The inverse of `_in_units_of_x`; without `fit_intercept`, intercepts are left out."""
+        """Invert `_in_units_of_x`; without `fit_intercept`, leave intercepts out."""
         parts = [np.ravel(coef * bounds.reach(norm))]
         if self.fit_intercept:
             parts.append(intercept + coef @ bounds.middle)
@@ -92,7 +92,7 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         return Bounds.of(self.bounds, self.n_features_in_, "bounds")
 
     def _scores(self, X: Any) -> Array:
-        """coef_·x + intercept_ of x as devices see it: cut off, and rescaled where too long."""
+        """Compute coef_·x + intercept_ of x as devices see it: cut off, rescaled where too long."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         bounds, norm = self._bounds, MECHANISMS[self.mechanism].terms.norm
@@ -102,7 +102,7 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _people(groups: Any, X: Array) -> Ints:
-    """Whose each row is: numbers in the order of the names; everyone has one row by default."""
+    """Number the person of each row in the order of names; by default each row is one person."""
     if groups is None:
         return np.arange(len(X))
     groups = column_or_1d(groups)

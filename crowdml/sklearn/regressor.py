@@ -1,4 +1,4 @@
-"""Numbers, learnt by a simulated crowd."""
+"""Learn a number by a simulated crowd."""
 
 import math
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from crowdml.sklearn.start import coefficients
 from crowdml.types import Array
 
 
-@dataclass(eq=False, repr=False)  # scikit-learn writes its estimators itself
+@dataclass(eq=False, repr=False)  # scikit-learn has its own notation for estimators
 class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
-    """A linear regression that a crowd learns, each person from their own rows.
+    """Predict a number linearly with a model that a crowd learns, each person from their own rows.
 
-    It is a simulation, with all that `CrowdClassifier` says about it: fast pseudo-random numbers
-    stand for exact chance, so the model is for studying a crowd and not for release. Nothing is
-    computed from y but what check-ins tell: `y_bounds` take the place of labels.
+    The crowd is simulated, with the limits that `CrowdClassifier` describes: fast pseudo-random
+    numbers replace exact randomness, so the model is for studying a crowd and not for release.
+    Only check-ins are computed from y: `y_bounds` take the place of labels.
 
     Args:
-        epsilon: ε. For `direction` what a person loses in all; for `gaussian` and `laplace` what
-            each row loses. inf for no noise.
+        epsilon: ε: the total loss of a person for `direction`, the loss of each row for
+            `gaussian` and `laplace`. inf for no noise.
         mechanism: `direction`, `gaussian` (δ = 10⁻⁶) or `laplace`.
-        model: `huber`, which shrugs at outliers, or `ridge`.
-        checkins: K, into how many check-ins a person's rows are split.
-        bounds: (low, high) of the features, numbers or arrays with one for each, known without
-            looking at X. Numbers beyond are cut off. The default suits standardised features.
+        model: `huber`, which is robust to outliers, or `ridge`.
+        checkins: K, the number of check-ins that share a person's rows.
+        bounds: (low, high) of the features, as two numbers or two arrays, known without looking
+            at X. Numbers beyond are cut off. The default suits standardised features.
         y_bounds: (low, high) of y, likewise.
         regularization: λ.
         fit_intercept: Whether there is an intercept.
@@ -37,7 +37,7 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
             the crowd goes on; its data are not protected. The crowd goes as far from it as from
             zero. Wrap it in `sklearn.frozen.FrozenEstimator` where estimators are cloned, as in
             cross-validation. By default, zero.
-        random_state: Of the simulated chance.
+        random_state: The seed of the simulated randomness.
 
     After `fit` there are `coef_`, `intercept_`, `n_features_in_`, and `epsilon_`, `delta_`,
     `epsilon_per_sample_`, `n_people_`, `n_checkins_` as `CrowdClassifier` has them.
@@ -65,8 +65,8 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
         Args:
             X: Features, a row for each sample.
             y: Numbers.
-            groups: Whose each row is. Without it every row is somebody else's: then ε protects
-                one row, and whoever has n of them loses n·ε.
+            groups: The person of each row. Without `groups` each row is another person: then ε
+                protects one row, and a person with n rows loses n·ε.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         bounds = Bounds.of(self.y_bounds, 1, "y_bounds")
@@ -86,6 +86,6 @@ class CrowdRegressor(RegressorMixin, CrowdEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A few hundred people cannot teach as much as their rows in one place.
+        # A few hundred people cannot teach as much as all their rows in one place.
         tags.regressor_tags.poor_score = not math.isinf(self.epsilon)
         return tags

@@ -1,4 +1,4 @@
-"""A fitted linear model of scikit-learn as the start of a crowd."""
+"""Use a fitted linear model of scikit-learn as the start of a crowd."""
 
 from typing import Any
 
@@ -12,10 +12,11 @@ from crowdml.types import Array
 def coefficients(
     start: Any, classes: npt.NDArray[Any] | None, n_features: int
 ) -> tuple[Array, Array]:
-    """coef (K×D) and intercept (K) of a fitted linear model, a row for each class or one.
+    """Return coef (K×D) and intercept (K) of a fitted linear model.
 
-    A binary classifier has one row, that of the second class against the first: half of it is the
-    second class's, and the other half, with its sign changed, is the first one's.
+    A binary classifier has one row, for the second class against the first. The second class gets
+    half of that row, and the first class the other half with its sign changed.
+
     """
     try:
         coef = np.atleast_2d(np.asarray(start.coef_, dtype=np.float64))

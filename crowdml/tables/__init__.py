@@ -1,4 +1,4 @@
-"""Tables of values with named columns, as people keep them: CSV, JSON lines, npz."""
+"""Read tables with named columns, as people keep them: CSV, JSON lines, npz."""
 
 from crowdml.tables.arrays import read_arrays
 from crowdml.tables.dialect import (

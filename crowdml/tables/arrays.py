@@ -1,4 +1,4 @@
-"""Reading an archive of arrays that may be anything."""
+"""Read an archive of arrays from an untrusted file."""
 
 import io
 import math
@@ -21,7 +21,7 @@ BYTES_PER_VALUE = 4
 def read_arrays(
     source: bytes | Path, name: object, most: int = MOST_BYTES
 ) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an .npz file, which errors call `name`; `InvalidInput` for any other bytes.
+    """Read the arrays of an .npz file, which errors call `name`.
 
     Args:
         source: A file of one's own, of any size, or bytes from elsewhere.
@@ -40,7 +40,7 @@ def read_arrays(
         raise
     except OSError as error:
         raise InvalidInput(f"cannot read {name}: {error.strerror or error}.") from error
-    # A damaged archive can fail in any part of its reading: zip, deflate, headers, sizes.
+    # A damaged archive can fail anywhere: zip, deflate, headers, sizes.
     except Exception as error:
         raise InvalidInput(
             f"{name} must be an .npz file of plain arrays, found one that is damaged or something "
@@ -49,7 +49,7 @@ def read_arrays(
 
 
 def _check_sizes(file: IO[bytes], name: object, most: int) -> None:
-    """Compare what the archive says of its size, and each array of its shape, with the bounds."""
+    """Compare the sizes in the archive's directory, and each array's shape, with the bounds."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         found = sum(member.file_size for member in members)
@@ -61,7 +61,7 @@ def _check_sizes(file: IO[bytes], name: object, most: int) -> None:
             with archive.open(member) as opened:
                 magic = np.lib.format.MAGIC_PREFIX
                 if opened.read(len(magic)) != magic:
-                    continue  # not an array: it comes back as the bytes that it is
+                    continue  # not an array: NumPy returns it as bytes
                 opened.seek(0)
                 shape, dtype = _header(opened)
                 header = opened.seek(0, io.SEEK_CUR)

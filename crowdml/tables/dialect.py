@@ -1,4 +1,4 @@
-"""How a CSV file separates its columns and writes its numbers."""
+"""Recognise how a CSV file separates its columns and writes its numbers."""
 
 import csv
 import math
@@ -13,7 +13,7 @@ DECIMALS = {".": "points", ",": "commas", "": "points or commas"}
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """What stands between columns, and before the decimals of a number.
+    """Say which sign separates columns, and which sign comes before decimals.
 
     Args:
         delimiter: A comma, a semicolon or a tab.
@@ -93,7 +93,7 @@ def read_dialect(text: str) -> CsvDialect:
 def rows(
     lines: Iterable[str], start: int, plain: bool = False, dialect: CsvDialect | None = None
 ) -> Iterator[tuple[int, list[str] | InvalidSample]]:
-    """The rows of a CSV with the numbers of their lines, or why a line is none.
+    """List the rows of a CSV with their line numbers, or the reason why a line is not a row.
 
     Args:
         start: The number of the first one.
@@ -124,7 +124,7 @@ def is_number(field: str) -> bool:
 
 
 def separators(row: list[str]) -> str:
-    """What to add to an error about a row whose columns may be separated by something else."""
+    """Suggest, in an error about a row, that its columns may be separated by another sign."""
     for character, name in ((";", "semicolons"), ("\t", "tabs")):
         if any(character in cell for cell in row):
             return (

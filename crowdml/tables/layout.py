@@ -1,4 +1,4 @@
-"""Which columns of a file hold the readings and the answer, by the names in its first line."""
+"""Find the columns with the readings and the answer by the names in a file's first line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ ANSWERS = ("y", "label", "target", "answer")
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """The places of named columns in the rows of a CSV file.
+    """Hold the positions of named columns in the rows of a CSV file.
 
     Args:
         dialect: How the file is written.
@@ -29,7 +29,7 @@ class CsvLayout:
 
     @property
     def ignored(self) -> list[str]:
-        """Columns that are not read."""
+        """Return the columns that are not read."""
         read = {*self.names, self.answer}
         return [name for name in self.header if name not in read]
 
@@ -81,7 +81,7 @@ def find_layout(
 
 
 def _without_unit(header: str, names: Sequence[str]) -> str:
-    """The name in a header such as `light [lux]`, where the task calls the column `light`."""
+    """Return the name in a header such as `light [lux]`, where the task's column is `light`."""
     name = split_unit(header)[0]
     return name if header not in names and name in names else header
 

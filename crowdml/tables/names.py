@@ -1,4 +1,4 @@
-"""Columns by name, and what to say when one is missing or misspelt."""
+"""Match columns by name, and word the error when a name is missing or misspelt."""
 
 import difflib
 import re
@@ -65,7 +65,7 @@ def split_unit(header: str) -> tuple[str, str]:
 
 
 def quoted(value: object) -> str:
-    """A value as errors show it, which is never longer than a few words."""
+    """Shorten a value to a few words, as errors show it."""
     text = visible(repr(value))
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 

@@ -1,4 +1,4 @@
-"""A whole file of samples as named columns: CSV, JSON lines or npz."""
+"""Read a whole file of samples as named columns: CSV, JSON lines or npz."""
 
 import io
 import math
@@ -22,7 +22,7 @@ USUAL = CsvDialect()
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length.
+    """Hold columns of equal length.
 
     Args:
         name: What errors call the file.
@@ -150,7 +150,7 @@ def _from_csv(name: str, lines: Iterable[str], dialect: CsvDialect, most: int | 
 
 
 def _from_json(name: str, lines: Iterable[str], most: int | None) -> Table:
-    """One object a line; a list in it is spread over columns: x0, x1, …"""
+    """Read one object per line; a list in it becomes the columns x0, x1, …"""
     found: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -179,7 +179,7 @@ def _spread(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_arrays(source: Path | bytes, name: str) -> Table:
-    """Arrays of one dimension are columns; one of two has them, named by the array `names`."""
+    """Read 1-d arrays as columns, and a 2-d array as the columns that the array `names` names."""
     arrays = read_arrays(source, name)
     names = [str(name) for name in arrays.pop("names", np.array([])).ravel()]
     columns: dict[str, list[Any]] = {}
