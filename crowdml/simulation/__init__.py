@@ -1,4 +1,4 @@
-"""A crowd in arrays: first who checks in when, then what is learnt from it."""
+"""Simulate a crowd in arrays: first who checks in when, then what is learnt."""
 
 from typing import TYPE_CHECKING
 
@@ -121,5 +121,5 @@ __all__ = [
     "validation_split",
 ]
 
-# Data sets and baselines need no compiler: the demo has them without one.
+# Data sets and baselines need no compiler, so the demo can use them without one.
 __getattr__ = lazy(__name__)

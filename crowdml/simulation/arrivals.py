@@ -1,4 +1,4 @@
-"""When samples reach devices: the clock that everything else follows.
+"""Decide when samples reach devices.
 
 The clock ticks once per sample of the whole crowd (Δ in the paper). At each tick one device gets
 one of its samples.
@@ -16,7 +16,7 @@ Int32s = npt.NDArray[np.int32]
 
 
 class Arrivals(NamedTuple):
-    """At tick k the device `device[k]` gets the sample `sample[k]`."""
+    """Hold the arrivals: at tick k the device `device[k]` gets the sample `sample[k]`."""
 
     device: Int32s
     sample: Int32s
@@ -24,7 +24,7 @@ class Arrivals(NamedTuple):
 
 @dataclass(frozen=True)
 class Presence:
-    """Which part of the time devices take part.
+    """Say in which part of the time devices take part.
 
     Args:
         late: The share of devices that join late, at a uniformly random moment.
@@ -46,7 +46,7 @@ def arrive(
     rng: np.random.Generator,
     presence: Presence | None = None,
 ) -> Arrivals:
-    """Every sample once per pass, each pass in a new random order.
+    """Deliver every sample once per pass, each pass in a new random order.
 
     A device that is not present at a tick misses the sample.
 

@@ -1,4 +1,4 @@
-"""What the crowd is compared with: all data in one place, or a guess."""
+"""Compute what the crowd is compared with: all data in one place, or a guess."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from crowdml.types import Array
 
 
 def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Array:
-    """The minimiser of the mean loss plus λ/2·‖w‖², by L-BFGS on the model's own gradient.
+    """Minimise the mean loss plus λ/2·‖w‖² by L-BFGS, with the model's own gradient.
 
     Paper: Section V-C, "Central (batch)"; the risk is that of Table I.
     """
@@ -30,12 +30,12 @@ def central_batch(model: Model, x: Array, y: Array, regularization: float) -> Ar
 
 
 def error_rate(model: Model, w: Array, x: Array, y: Array) -> float:
-    """The share of samples that the model gets wrong."""
+    """Return the share of samples that the model predicts wrongly."""
     return float(model.mistakes(w, x, y).mean())
 
 
 def measure(model: Model, ws: Array, test: tuple[Array, Array]) -> tuple[Array, Array]:
-    """The error of each row of parameters, and for numbers the root mean square of residuals."""
+    """Measure the error of each row of parameters; for numbers also the RMS of the residuals."""
     x, y = test
     errors = np.array([error_rate(model, w, x, y) for w in ws])
     residuals = [] if model.n_classes else [model.predict(w, x) - y for w in ws]
@@ -43,7 +43,7 @@ def measure(model: Model, ws: Array, test: tuple[Array, Array]) -> tuple[Array, 
 
 
 def guess_error(data: Dataset, tolerance: float) -> float:
-    """That of always guessing the most frequent label, or the median of the numbers."""
+    """Return the error of always guessing the most frequent label, or the median of the numbers."""
     if not data.labels:
         return float((np.abs(data.y_test - np.median(data.y_train)) > tolerance).mean())
     most = np.bincount(data.y_train.astype(np.int64)).argmax()
@@ -51,7 +51,7 @@ def guess_error(data: Dataset, tolerance: float) -> float:
 
 
 def perturb(data: Dataset, epsilon: float, rng: np.random.Generator) -> Dataset:
-    """The data as a central server gets it under local privacy, ε/2 each for x and y.
+    """Perturb the data as a central server gets them under local privacy, ε/2 each for x and y.
 
     x + z with ‖x‖₁ ≤ 1 and P(z) ∝ exp(−ε_x|z|/2); a label stays with probability ∝ exp(ε_y/2), any
     other has probability ∝ 1. Of test data only the features are bounded.

@@ -1,4 +1,4 @@
-"""What a simulation gives: errors over samples."""
+"""Hold the result of a simulation: errors over samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """What the trials of one plan gave. A single trial is a curve with one row.
+    """Hold the results of all trials of one plan; a single trial is a curve with one row.
 
     Args:
         samples: The clock at each point: samples generated so far.
@@ -63,12 +63,12 @@ class Curve:
 
     @property
     def final_rmse(self) -> float:
-        """On average over trials; for numbers only."""
+        """Return the mean over trials; for numbers only."""
         return float(self.rmse[:, -1].mean())
 
     @property
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """A row for each trial and point."""
+        """Return a row for each trial and point."""
         trials, points = self.errors.shape
         columns: dict[str, npt.NDArray[Any]] = {
             "trial": np.repeat(np.arange(trials), points),
@@ -80,7 +80,7 @@ class Curve:
 
     @property
     def summary(self) -> dict[str, str]:
-        """How it ended and what it cost, for people."""
+        """Return the final error and its cost, in words and numbers for people."""
         words = {
             "test error": f"{self.final:.3f} ± {self.std[-1]:.3f}",
             "check-ins": f"{self.checkins:,.0f}",
@@ -90,11 +90,11 @@ class Curve:
         return words | {"RMSE": f"{self.final_rmse:.3g}"} if self.rmse.size else words
 
     def to_frame(self) -> "DataFrame":
-        """A row for each trial and point, in pandas."""
+        """Return a pandas data frame with a row for each trial and point."""
         return data_frame(self.columns)
 
     def plot(self, title: str = "") -> "Figure":
-        """The mean test error against samples, with its spread over trials."""
+        """Plot the mean test error against samples, with its spread over trials."""
         from crowdml.simulation.plot import draw_curves
 
         return draw_curves([("", self)], title)
@@ -104,7 +104,7 @@ class Curve:
 
     @classmethod
     def of(cls, trials: Sequence["Curve"]) -> "Curve":
-        """Several trials as one curve."""
+        """Join several trials into one curve."""
         alone = [trial.pilot_error for trial in trials if trial.pilot_error is not None]
         return cls(
             samples=trials[0].samples,

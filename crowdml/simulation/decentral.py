@@ -1,4 +1,4 @@
-"""What the crowd is compared with: every device on its own."""
+"""Simulate devices that learn alone, for comparison with the crowd."""
 
 import math
 from dataclasses import replace
@@ -20,7 +20,7 @@ MOST_POINTS, MOST_TESTS = 6, 2000
 def decentralized(
     data: Dataset, crowd: Crowd, learning: Learning, seed: tuple[int, ...], points: int
 ) -> Curve:
-    """Every device learns alone from its own samples; errors are averaged over devices.
+    """Let every device learn alone from its own samples, and average the errors over devices.
 
     Nothing leaves a device, so there is no noise, and ε is 0. Since every device has a model of its
     own to test, errors are measured at no more than 6 points, on at most 2,000 test samples.

@@ -1,6 +1,8 @@
-"""How long messages take, in ticks of the sample clock (Δ).
+"""Draw how long messages take, in ticks of the sample clock (Δ).
 
-Equal delays are one and the same function, so that crowds with them are equal and share schedules.
+Equal delays are the same function object, so crowds with equal delays compare equal and share
+schedules.
+
 """
 
 from collections.abc import Callable
@@ -21,7 +23,7 @@ Delay: TypeAlias = Callable[[np.random.Generator, int], npt.ArrayLike]
 
 @cache
 def uniform_delay(longest: float) -> Delay:
-    """Uniform on [0, τ], the paper's choice.
+    """Draw uniformly from [0, τ], the paper's choice.
 
     Paper: Section V-C.
     """
@@ -48,7 +50,7 @@ def lognormal_delay(median: float, sigma: float = 1.0) -> Delay:
 
 
 def draw(delay: Delay, rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
-    """n delays in whole ticks, rounded to the nearest."""
+    """Draw n delays in whole ticks, rounded to the nearest."""
     ticks = np.rint(np.asarray(delay(rng, n), dtype=np.float64))
     if ticks.shape != (n,) or not np.isfinite(ticks).all() or (ticks < 0).any():
         raise InvalidInput(f"a delay must give {n} finite numbers that are not negative.")

@@ -1,4 +1,4 @@
-"""Where jobs run: over the cores of this machine, or on a cluster."""
+"""Run jobs on the cores of this machine, or on a cluster."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ PATIENCE = 10.0
 
 
 def run_jobs(calls: Iterable[Any], engine: str | None, data: Any) -> Iterator[Any]:
-    """Threads on this machine (the compiled fold lets go of the interpreter), or a cluster.
+    """Run jobs in threads (the compiled fold releases the interpreter lock), or on a cluster.
 
     `data`, which all calls share, are sent once to each worker of a Dask cluster.
     """
@@ -31,7 +31,7 @@ def run_jobs(calls: Iterable[Any], engine: str | None, data: Any) -> Iterator[An
 
 
 def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
-    """joblib's backend for an existing cluster."""
+    """Return joblib's backend for an existing cluster."""
     name, _, address = engine.partition("=")
     try:
         if name == "ray":
@@ -59,6 +59,6 @@ def _cluster(engine: str, data: Any) -> AbstractContextManager[Any]:
 
 @contextmanager
 def _on_dask(client: Any, data: Any) -> Iterator[None]:
-    """joblib on Dask, for as long as the client lives."""
+    """Run joblib on Dask, as long as the client lives."""
     with closing(client), joblib.parallel_config(backend="dask", scatter=[data]):
         yield

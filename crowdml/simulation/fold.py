@@ -1,4 +1,4 @@
-"""Step two: fold a schedule of check-ins into parameters, compiled where that is possible."""
+"""Fold a schedule of check-ins into parameters (step two), compiled where that is possible."""
 
 import warnings
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from crowdml.types import Array, Ints
 def learn(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
-    """The parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
+    """Return the parameters after `stops[i]` check-ins, row by row, and n_e of every check-in."""
     law = Rule.of(learning, data, schedule).stand_in.law
     if learning.compiled and law in LAWS:
         return Ready.of(data, schedule, learning).fold(stops, rng)
@@ -41,7 +41,7 @@ def learn(
 
 
 class Ready(NamedTuple):
-    """All that the compiled fold needs but chance.
+    """Hold everything that the compiled fold needs except randomness.
 
     Args:
         x, lengths, y: The samples in the order of their use, as `gather` makes them.
@@ -103,7 +103,7 @@ class Ready(NamedTuple):
 
 
 def checkin_step(learning: Learning, rule: Rule) -> CheckinStep:
-    """The server's own step, for a crowd that learns by this rule."""
+    """Make the server's own step for a crowd that learns by this rule."""
     limit = length_limit(rule.stand_in) if learning.limits_length else None
     return CheckinStep(rule.optimizer, limit)
 
@@ -111,7 +111,7 @@ def checkin_step(learning: Learning, rule: Rule) -> CheckinStep:
 def fold_slowly(
     data: Dataset, schedule: Schedule, learning: Learning, stops: Ints, rng: np.random.Generator
 ) -> tuple[Array, Ints]:
-    """The same in plain NumPy, with any model and any optimizer, by the server's own step."""
+    """Fold in plain NumPy with the server's own step, for any model and any optimizer."""
     rule = Rule.of(learning, data, schedule)
     model, stand_in, step = rule.model, rule.stand_in, checkin_step(learning, rule)
     seen, draws = data.bounded(stand_in.norm), stand_in.draws(schedule.n_checkins, rng)
@@ -135,7 +135,7 @@ def fold_slowly(
 
 
 def _scales(stand_in: StandIn, schedule: Schedule) -> Float32s:
-    """The scale of the noise for every n that occurs, in units of the gradient."""
+    """Return the scale of the noise for every n that occurs, in units of the gradient."""
     sizes = np.unique(np.diff(schedule.start))
     scales = np.zeros(int(sizes.max(initial=0)) + 1, np.float32)
     for n in sizes.tolist():
@@ -144,7 +144,7 @@ def _scales(stand_in: StandIn, schedule: Schedule) -> Float32s:
 
 
 def _in_model_order(w: Array, model: LinearModel) -> Array:
-    """From K×(D+1) with the intercept last in each row to K×D, then the K intercepts."""
+    """Reorder K×(D+1), with the intercept last in each row, to K×D and then the K intercepts."""
     if not model.intercept:
         return w
     cube = w.reshape(len(w), model.n_scores, model.n_features + 1)
@@ -152,7 +152,7 @@ def _in_model_order(w: Array, model: LinearModel) -> Array:
 
 
 def _in_kernel_order(w: Array, model: LinearModel) -> Array:
-    """The inverse of `_in_model_order`, for one w."""
+    """Invert `_in_model_order`, for one w."""
     if not model.intercept:
         return w
     weights = w[: -model.n_scores].reshape(model.n_scores, model.n_features)

@@ -1,4 +1,4 @@
-"""What results look like in a notebook: tables, data frames, and how far a simulation is."""
+"""Show results in a notebook: tables, data frames, and the progress of a simulation."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ START_OF_LINE, REST_OF_LINE = "\r", "\x1b[K"
 
 
 def data_frame(columns: Mapping[str, Any]) -> "DataFrame":
-    """A table of pandas, which is asked for only here."""
+    """Make a pandas data frame; only this function imports pandas."""
     try:
         from pandas import DataFrame
     except ModuleNotFoundError as error:
@@ -35,7 +35,7 @@ def html_table(
     sentences: Iterable[str] = (),
     marked: int | None = None,
 ) -> str:
-    """A table with the number of a row that stands out, and what is to be said below it.
+    """Write an HTML table, with one row marked and a note below it.
 
     >>> html_table(["a"], [["<b>"]])
     '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
@@ -50,7 +50,7 @@ def html_table(
 
 
 class ProgressBar:
-    """How far a simulation is, in a notebook or a terminal; it says nothing anywhere else.
+    """Show the progress of a simulation in a notebook or a terminal; print nothing elsewhere.
 
         simulate(data, plans, progress=ProgressBar())
 
@@ -91,6 +91,6 @@ class ProgressBar:
 
 
 def _in_notebook() -> bool:
-    """Whether this runs in a kernel, whose user sees what is displayed."""
+    """Return whether this runs in a kernel, whose user sees what is displayed."""
     shell = sys.modules.get("IPython")
     return shell is not None and hasattr(shell.get_ipython(), "kernel")

@@ -1,4 +1,4 @@
-"""The pilot of a simulated trial, and the starts that are fitted to it."""
+"""Draw the pilot of a simulated trial, and fit starts to it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +16,7 @@ from crowdml.types import Ints
 
 @dataclass(frozen=True)
 class TrialPilot:
-    """The pilot of one trial. A start is fitted once for all plans with one norm and one model.
+    """Hold the pilot of one trial, and fit one start for all plans with one norm and one model.
 
     Args:
         data: The pilot's samples, as training samples.
@@ -33,7 +33,7 @@ class TrialPilot:
     def of(
         cls, data: Dataset, crowd: Crowd, rng: np.random.Generator
     ) -> tuple["TrialPilot", Dataset]:
-        """Draw the pilot that the crowd wants, and what is left for the crowd."""
+        """Draw the pilot that the crowd asks for; return it with the crowd's other samples."""
         assert crowd.pilot is not None
         pilot, rest = set_aside(data, crowd.pilot, crowd.pilot_people, rng)
         known = len(np.unique(data.person)) > 1
@@ -41,7 +41,7 @@ class TrialPilot:
         return cls(pilot, people, int(rng.integers(2**32))), rest
 
     def start(self, plan: Plan) -> StartPoint:
-        """The start of this plan."""
+        """Fit the start of this plan."""
         model = model_for(plan.learning, self.data)
         if (plan.norm, model) not in self.starts:
             seen = self.data.bounded(plan.norm)
@@ -53,14 +53,14 @@ class TrialPilot:
         return self.starts[plan.norm, model]
 
     def started(self, plan: Plan) -> Plan:
-        """The plan with its start in the pilot's place; a central server has no use for one."""
+        """Replace the pilot in a plan by its start; a central server does not use a start."""
         if plan.central:
             return plan
         crowd = replace(plan.crowd, pilot=None, pilot_people=None)
         return replace(plan, crowd=crowd, learning=replace(plan.learning, start=self.start(plan)))
 
     def error(self, plan: Plan) -> float:
-        """The error of the start alone on the test samples."""
+        """Return the error of the start alone on the test samples."""
         model = model_for(plan.learning, self.data)
         w = np.array(self.start(plan).w)
         return error_rate(model, w, *self.data.bounded_test(plan.norm))

@@ -1,4 +1,4 @@
-"""What one curve stands for: who takes part, how it is learnt, and where the samples go."""
+"""Describe one curve: who takes part, how the crowd learns, and where the samples go."""
 
 import math
 from collections.abc import Hashable
@@ -13,7 +13,7 @@ APPROACHES = ("crowd", "central-batch", "central-sgd", "decentral")
 
 @dataclass(frozen=True)
 class Plan:
-    """One curve to be drawn.
+    """Describe one curve to be simulated.
 
     Args:
         crowd: Who takes part. Central approaches have no delays, and b is the server's minibatch.
@@ -36,23 +36,23 @@ class Plan:
 
     @property
     def central(self) -> bool:
-        """Whether samples are perturbed and sent to one place."""
+        """Return whether samples are perturbed and sent to one place."""
         return self.approach.startswith("central")
 
     @property
     def certain(self) -> bool:
-        """Whether nothing is left to chance, given the data."""
+        """Return whether the result is the same in each trial, given the data."""
         drawn = self.crowd.pilot is not None or not math.isinf(self.learning.epsilon)
         return self.approach == "central-batch" and not drawn
 
     @property
     def norm(self) -> int:
-        """That in which devices bound features."""
+        """Return the norm in which devices bound features."""
         return MECHANISMS[self.learning.mechanism].terms.norm
 
     @property
     def shared(self) -> Hashable:
-        """Plans that agree in this run together: a trial perturbs or schedules samples once."""
+        """Return a key: plans with equal keys share perturbed samples and schedules in a trial."""
         if self.certain:
             return self
         if self.central:

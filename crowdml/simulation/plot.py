@@ -1,4 +1,4 @@
-"""Curves as a picture: mean test error against samples, with its spread over trials."""
+"""Draw curves: the mean test error against samples, with its spread over trials."""
 
 import io
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ STYLES = ("-", "--", ":", "-.")
 
 
 class NotebookFigure(Figure):
-    """A figure that a notebook shows as it is, with no backend to choose."""
+    """Be a figure that a notebook shows without choosing a backend."""
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__(figsize=(width, height), layout="constrained")
@@ -35,7 +35,7 @@ class NotebookFigure(Figure):
 
 
 def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
-    """A figure with one line per curve, and a band of one standard deviation around it."""
+    """Draw one line per curve, with a band of one standard deviation around it."""
     figure = NotebookFigure(9.0 if len(curves) > 1 else 7.0, 4.5)
     axes = figure.add_subplot()
     for number, (label, curve) in enumerate(curves):
@@ -58,7 +58,7 @@ def draw_curves(curves: Sequence[tuple[str, Curve]], title: str) -> Figure:
 
 
 def draw_options(advice: Advice, title: str) -> Figure:
-    """A bar for each option, the best on top, between guessing and all data in one place."""
+    """Draw a bar for each option, the best on top, between guessing and all data in one place."""
     options = advice.options[::-1]
     figure = NotebookFigure(8.0, 1.2 + 0.32 * len(options))
     axes = figure.add_subplot()
@@ -84,7 +84,7 @@ def draw_options(advice: Advice, title: str) -> Figure:
 
 
 def draw_epsilons(advice: PilotAdvice, title: str) -> Figure:
-    """The error over ε with its spread, beside guessing and the pilot alone."""
+    """Draw the error over ε with its spread, beside guessing and the pilot alone."""
     figure = NotebookFigure(7.0, 4.5)
     axes = figure.add_subplot()
     epsilons = [option.epsilon for option in advice.options]
@@ -128,7 +128,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def check_format(path: Path) -> None:
-    """Known before anything is simulated."""
+    """Reject a file name with an unknown format before anything is simulated."""
     if path.suffix.lower() not in FORMATS:
         raise InvalidInput(
             f"the name of a figure must end in {', '.join(FORMATS)}, found {path.name!r}."

@@ -1,4 +1,4 @@
-"""What came of several plans: curves in a row, a table, a picture."""
+"""Hold the results of several plans: curves, a table, a picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Results(Sequence[Curve]):
-    """A curve for each plan, in the order of the plans."""
+    """Hold a curve for each plan, in the order of the plans."""
 
     plans: tuple[Plan, ...]
     curves: tuple[Curve, ...]
@@ -33,7 +33,7 @@ class Results(Sequence[Curve]):
         return self.curves[index]
 
     def to_frame(self) -> "DataFrame":
-        """A row for each plan, trial and point: the errors, and the settings that differ.
+        """Return a pandas data frame with a row for each plan, trial and point.
 
         Columns: `samples`, `trial`, `error`, `online_error`, for numbers `rmse`, and one for each
         setting that is not the same in all plans.
@@ -53,21 +53,21 @@ class Results(Sequence[Curve]):
         return html_table(list(rows[0]), [list(row.values()) for row in rows])
 
     def _rows(self) -> list[dict[str, str]]:
-        """Of each plan what tells it from the others, what it reached, and its cost."""
+        """List for each plan its distinguishing settings, its error and its cost."""
         return [
             {name: _text(value) for name, value in setting.items()} | curve.summary
             for setting, curve in zip(self._differing(), self.curves, strict=True)
         ]
 
     def plot(self, title: str = "") -> "Figure":
-        """Mean test errors against samples, with their spread over trials."""
+        """Plot mean test errors against samples, with their spread over trials."""
         from crowdml.simulation.plot import draw_curves
 
         labels = [", ".join(f"{k} {_text(v)}" for k, v in d.items()) for d in self._differing()]
         return draw_curves(list(zip(labels, self.curves, strict=True)), title)
 
     def _differing(self) -> list[dict[str, Any]]:
-        """For each plan, the settings in which not all plans agree."""
+        """Return for each plan the settings in which not all plans agree."""
         settings = [_settings(plan) for plan in self.plans]
         names = [name for name in settings[0] if len({one[name] for one in settings}) > 1]
         return [{name: one[name] for name in names} for one in settings]

@@ -1,4 +1,4 @@
-"""What a description of learning means for given data and a given crowd."""
+"""Turn the settings of learning into a rule for given data and a given crowd."""
 
 import math
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from crowdml.types import Array
 
 
 class Rule(NamedTuple):
-    """How a given crowd learns from given data.
+    """Hold how a given crowd learns from given data.
 
     Args:
         stand_in: How its gradients reach the server.
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
 
     @classmethod
     def of(cls, learning: Learning, data: Dataset, schedule: Schedule) -> "Rule":
-        """All that follows from the data and the crowd: the mechanism, and the planned rate."""
+        """Derive the mechanism and the planned rate from the data and the crowd."""
         scale, model = scale_of(learning, data), model_for(learning, data)
         if data.raw and not math.isinf(learning.epsilon):
             raise InvalidInput(f"{data.name} has features without a bound: epsilon must be inf.")
@@ -50,7 +50,7 @@ class Rule(NamedTuple):
 
 
 def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
-    """What decides D from the start, where there is one that knows."""
+    """Return what decides D from the start, where the start knows it."""
     start = learning.start
     if start is None or start.distance is None or start.rows is None:
         return None
@@ -58,7 +58,7 @@ def _doubt(learning: Learning, model: Model, scale: float) -> StartReach | None:
 
 
 def _first(learning: Learning, model: Model) -> Array:
-    """w before the first check-in."""
+    """Return w before the first check-in."""
     if learning.start is None:
         return np.zeros(model.size)
     w = np.array(learning.start.w)
@@ -85,7 +85,7 @@ def make_model(learning: Learning, n_features: int, n_classes: int, scale: float
 
 
 def scale_of(learning: Learning, data: Dataset) -> float:
-    """The typical size of a real target, which a task states beforehand; 1 for labels."""
+    """Return the typical size of a real target, which a task states beforehand; 1 for labels."""
     return learning.scale or data.target_scale
 
 
@@ -105,7 +105,7 @@ def make_stand_in(
 ) -> StandIn:
     """Make the mechanism of a task with these settings; see `Learning.privacy`."""
     kind, noisy = MECHANISMS[learning.mechanism], not math.isinf(learning.epsilon)
-    free = not noisy and not learning.planned  # nothing to hide, and no rate that rests on S
+    free = not noisy and not learning.planned  # nothing to hide, and no rate that depends on S
     clip = learning.clip or (UNLIMITED if free else None)
     conditions = Conditions(
         model=model,
@@ -119,7 +119,7 @@ def make_stand_in(
     )
     terms = learning.privacy
     if terms is None:
-        # Without noise S is asked for alone, which does not depend on ε.
+        # Without noise only S is needed, which does not depend on ε.
         epsilon = learning.epsilon if noisy else 1.0
         counted = model.n_classes > 0
         terms = kind.terms.of(Wanted(epsilon, counted=counted, checkins=checkins, alone=True))

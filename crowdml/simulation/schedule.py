@@ -1,6 +1,7 @@
-"""Step one: who checks in what, when, computed on which version. Integers only.
+"""Compute which device checks in when, with which samples, on which version (step one).
 
-None of it depends on w, so one schedule serves every ε, rate and λ.
+The schedule has only integers and does not depend on w, so one schedule serves every ε, rate and λ.
+
 """
 
 from typing import NamedTuple
@@ -18,7 +19,7 @@ NOTHING = -1
 
 
 class Schedule(NamedTuple):
-    """Check-ins in the order in which they reach the server.
+    """Hold check-ins in the order in which they reach the server.
 
     Args:
         start: Check-in i uses the samples `used[start[i]:start[i + 1]]`.
@@ -51,12 +52,12 @@ class Schedule(NamedTuple):
 
     @property
     def staleness(self) -> Ints:
-        """How many updates each check-in missed."""
+        """Return how many updates each check-in missed."""
         return np.arange(self.n_checkins) - self.version
 
     @property
     def training(self) -> "Schedule":
-        """What trains alone, as if the rest had never been: check-ins, and samples in each."""
+        """Return only the check-ins that train, and their samples, as if there were no others."""
         if self.trains.all() and not self.heldout:
             return self
         before = np.concatenate([[0], np.cumsum(self.trains)])
@@ -73,8 +74,10 @@ class Schedule(NamedTuple):
         )
 
     def ended_after(self, updates: int, training: float) -> "Schedule":
-        """The first `updates` check-ins alone: a task ends after them, and its rate is planned
-        for them, of which the share `training` trains."""
+        """Keep the first `updates` check-ins, after which a task ends.
+
+        The rate is planned for these check-ins, of which the share `training` trains.
+        """
         end = int(self.start[min(updates, self.n_checkins)])
         return self._replace(
             start=self.start[: updates + 1],
@@ -139,7 +142,7 @@ def make_schedule(
 def _run(  # type: ignore[no-untyped-def]
     devices, samples, n_devices, batch, room, limit, delays, horizon, most
 ):
-    """One pass over the clock, with a ring of buckets for what is on its way.
+    """Make one pass over the clock, with a ring of buckets for messages on their way.
 
     A node is either a round trip of a device (it has at most one under way, so its number is the
     device's) or a check-in (n_devices + its number in the order of computing).
@@ -179,7 +182,7 @@ def _run(  # type: ignore[no-untyped-def]
             if node == NOTHING:
                 if arrived:
                     break
-                # What was due has happened; now the sample of this tick.
+                # Everything due at this tick has happened; now the sample of this tick arrives.
                 arrived = True
                 m = devices[now]
                 if n_s[m] < room:
@@ -213,7 +216,7 @@ def _run(  # type: ignore[no-untyped-def]
                 answers += 1
                 _append(first, last, after, when, node)
                 under_way += 1
-            else:  # the answer reaches the device, which uses all it has
+            else:  # the answer reaches the device, which uses all its samples
                 away[node] = 0
                 position = c_start[computed]
                 k = waiting_first[node]

@@ -1,4 +1,4 @@
-"""What a plan file says: the settings of a simulation in plain values, one or several of each."""
+"""Read a plan file: the settings of a simulation in plain values, one or several of each."""
 
 import itertools
 import math
@@ -34,7 +34,7 @@ Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The settings of one curve.
+    """Hold the settings of one curve.
 
     Args:
         approach: One of `APPROACHES`.
@@ -85,12 +85,12 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def chooses_rate(self) -> bool:
-        """Whether c is chosen by trying: where that is wanted, or there is no plan for it."""
+        """Return whether c is chosen by trying, because that is wanted or no plan for c exists."""
         unplanned = self.rate == "planned" and not OPTIMIZERS[self.optimizer].has_rate
         return self.rate in ("auto", "paper") or unplanned
 
     def plan(self, data: Dataset | None = None) -> Plan:
-        """The plan of this setting; a setting without devices needs the data to count them."""
+        """Make the plan of this setting; without `devices` it needs the data to count them."""
         if self.rate == "planned" and self.schedule is not None:
             raise InvalidInput(
                 f"the planned rate is constant, found the schedule {self.schedule}. Give a rate, "
@@ -116,9 +116,12 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return {name: getattr(self, name) for name in names}
 
     def default_devices(self, data: Dataset) -> int:
-        """One for each person, or 1000. Where ε is for a person over all check-ins, as many as
-        have the samples for one check-in each, or for K, so that each sends as much as it can.
-        A pilot's people and samples do not count."""
+        """Return one device for each person, or 1000.
+
+        Where ε is for a person over all check-ins, return as many devices as have the samples for
+        one check-in each, or for K check-ins, so that each device sends as much as it can. A
+        pilot's people and samples do not count.
+        """
         if self.pilot is not None:
             chance = np.random.default_rng(0)
             _, data = set_aside(data, self.pilot, self.pilot_people, chance)
@@ -129,7 +132,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class PlanFile(Setting, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A setting, and what all settings of a plan file share.
+    """Hold a setting, and what all settings of a plan file share.
 
     Args:
         dataset: A name, or a path to .npz or .csv.
@@ -150,7 +153,7 @@ S = TypeVar("S", bound=Setting)
 
 
 def read_plan(text: str) -> dict[str, Any]:
-    """The tables of a plan file; `InvalidInput` if it is no TOML."""
+    """Read the tables of a plan file; raise `InvalidInput` if it is not TOML."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -158,7 +161,7 @@ def read_plan(text: str) -> dict[str, Any]:
 
 
 def read_settings(document: Mapping[str, Any], kind: type[S]) -> list[S]:
-    """Every combination of the values in a document, each once, in the order of the fields.
+    """List every combination of the values in a document once, in the order of the fields.
 
     A clip is left out where there are several mechanisms and this one has none. `InvalidTask` has
     every wrong field.

@@ -1,4 +1,4 @@
-"""What to simulate: a crowd, and how it learns."""
+"""Describe what to simulate: a crowd, and how it learns."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ KINDS: dict[str, Mapping[str, object]] = {
 
 @dataclass(frozen=True)
 class Crowd:
-    """Who takes part: all that decides the schedule.
+    """Describe who takes part: everything that decides the schedule.
 
     Args:
         devices: M.
@@ -89,13 +89,13 @@ class Crowd:
 
     @property
     def roles(self) -> Roles:
-        """Which check-ins do not train."""
+        """Return which check-ins do not train."""
         return Roles(self.evaluators, self.counters)
 
 
 @dataclass(frozen=True)
 class StartPoint:
-    """Where w starts, and how sure the start is of itself.
+    """Hold where w starts, and how sure the start is of itself.
 
     Args:
         w: The flat parameters in the model's order.
@@ -118,7 +118,7 @@ class StartPoint:
 
 @dataclass(frozen=True)
 class Learning:
-    """How it learns: all that decides the fold.
+    """Describe how the crowd learns: everything that decides the fold.
 
     Args:
         mechanism: One of `crowdml.protocol.MECHANISMS`.
@@ -206,7 +206,7 @@ class Learning:
 
     @property
     def spec(self) -> OptimizerSpec:
-        """The optimizer as a task would name it."""
+        """Return the optimizer as a task would name it."""
         return OptimizerSpec(self.optimizer, self.rate, self.c, self.averaging, self.reach)
 
     @property
@@ -215,11 +215,11 @@ class Learning:
 
     @property
     def step(self) -> str:
-        """What the kernel calls the optimizer: plain SGD by its rate, others by their name."""
+        """Return the kernel's name of the optimizer: plain SGD by its rate, others by name."""
         return self.spec.schedule if self.optimizer == "sgd" else self.optimizer
 
     @property
     def compiled(self) -> bool:
-        """Whether the fold runs compiled; what is one's own, or not in the kernel, does not."""
+        """Return whether the fold runs compiled; own models and optimizers do not."""
         own = self.own_model is not None or self.own_optimizer is not None
         return not own and self.model in compiled.MODELS and self.step in compiled.OPTIMIZERS

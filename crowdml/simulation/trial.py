@@ -1,4 +1,4 @@
-"""One trial, by any of the approaches that the paper compares."""
+"""Run one trial by any of the approaches that the paper compares."""
 
 import math
 import time
@@ -34,10 +34,11 @@ PILOT_STREAM = DATA_STREAM - 1
 def run_trial(
     data: Data, plans: Sequence[Plan], seed: tuple[int, ...], points: int = 30, first: int = 0
 ) -> list[Curve]:
-    """A curve of one trial for each plan; all plans have the same `shared`.
+    """Return a curve of one trial for each plan; all plans have the same `shared`.
 
-    The noise is that of the plans' numbers, which begin with `first`: a part of a longer list of
-    plans gives the same as the whole list.
+    The noise depends on the numbers of the plans, which begin with `first`. So a part of a longer
+    list of plans gives the same curves as the whole list.
+
     """
     rng = np.random.default_rng([*seed, DATA_STREAM])
     if not isinstance(data, Dataset):
@@ -69,7 +70,7 @@ def run_trial(
 
 
 def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
-    """Deal the samples and let the clock run."""
+    """Deal the samples to devices and run the clock."""
     device_of_sample = data.assign(crowd.devices, rng, crowd.skew, crowd.spread)
     arrivals = arrive(device_of_sample.astype(np.int32), crowd.passes, rng, crowd.presence)
     schedule = make_schedule(
@@ -114,7 +115,7 @@ def _crowd(
 
 
 def spent(schedule: Schedule, stand_in: StandIn) -> tuple[float, float, float]:
-    """ε of the most used sample, of the busiest device, and of everything on one device at once."""
+    """Return ε of the most used sample, of the busiest device, and of all samples of a device."""
     if not schedule.n_checkins:
         return 0.0, 0.0, 0.0
     sizes = np.diff(schedule.start)
@@ -132,7 +133,7 @@ def spent(schedule: Schedule, stand_in: StandIn) -> tuple[float, float, float]:
 
 
 def _central(data: Dataset, plan: Plan, seed: tuple[int, ...], points: int) -> Curve:
-    """Learn from data as they are: a server does not know whose they are, nor adds noise."""
+    """Learn from the data as they are: a server that does not know people and adds no noise."""
     learning = replace(plan.learning, epsilon=math.inf, limits_length=False)
     n_samples = len(data.y_train)
     if plan.approach == "central-sgd":

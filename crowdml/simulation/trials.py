@@ -1,4 +1,4 @@
-"""Many trials of many plans, over the cores of this machine or of a cluster."""
+"""Run many trials of many plans on the cores of this machine or of a cluster."""
 
 import math
 import os
@@ -27,7 +27,7 @@ def simulate(
     progress: Callable[[int, int], None] = lambda done, total: None,
     first: int = 0,
 ) -> Results:
-    """A curve for each plan, whatever its approach. Plans with the same crowd share schedules.
+    """Return a curve for each plan. Plans with the same crowd share schedules.
 
     Args:
         data: What is learnt: a data set, or a function that draws one for each trial.
@@ -77,6 +77,6 @@ def simulate(
 
 
 def _cut(n: int, parts: int) -> list[slice]:
-    """0 … n in about equal parts, none of them empty."""
+    """Cut 0 … n into about equal parts, none of them empty."""
     ends = np.linspace(0, n, min(n, parts) + 1).astype(int).tolist()
     return [slice(*pair) for pair in pairwise(ends)]

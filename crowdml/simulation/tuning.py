@@ -1,4 +1,4 @@
-"""Choosing c and λ by trying, on samples set aside for that."""
+"""Choose c and λ by trying values on samples set aside."""
 
 import math
 from collections.abc import Sequence
@@ -27,8 +27,9 @@ def tune(
     seed: int = 0,
     engine: str | None = None,
 ) -> Plan:
-    """The plan with the best c of `RATES`, by the rate c/√t if it was planned, then the best λ of
-    `REGULARIZATIONS`.
+    """Choose the best c of `RATES`, then the best λ of `REGULARIZATIONS`, and return the plan.
+
+    A plan with the planned rate changes to the rate c/√t.
 
     Args:
         rate: Whether c is chosen, if there is one.
@@ -47,7 +48,7 @@ def tune(
         return plan
     tried = plan
     if plan.central:
-        # A server has nothing but noisy samples to choose on.
+        # A server can choose only by the noisy samples that it has.
         data = perturb(data, plan.learning.epsilon, np.random.default_rng([seed, 0, DATA_STREAM]))
         tried = _with(tried, epsilon=math.inf)
     seen = data if on_test else validation_split(data, seed)
@@ -62,7 +63,7 @@ def tune(
 
 
 def _value(plan: Plan, name: str, value: float) -> dict[str, Any]:
-    """A c is that of another rate than the planned one, which has its own."""
+    """Return the value of c; the planned rate has its own c."""
     if name == "c" and plan.learning.planned:
         return {"c": value, "rate": "sqrt"}
     return {name: value}
@@ -73,15 +74,14 @@ def _with(plan: Plan, **changes: Any) -> Plan:
 
 
 def _devices(plan: Plan, data: Dataset, seen: Dataset) -> int:
-    """As many samples for each device as there will be, at least a device for each person."""
+    """Return as many devices as keep the number of samples per device, at least one per person."""
     n = len(seen.y_train)
     share = round(plan.crowd.devices * n / len(data.y_train))
     return min(max(share, len(np.unique(seen.person))), n)
 
 
 def validation_split(data: Dataset, seed: int = 0) -> Dataset:
-    """The training samples alone, some of them set aside for testing; whole people where there
-    are enough of them."""
+    """Split the training samples into training and test, by whole people if there are enough."""
     rng = np.random.default_rng(seed)
     people = np.unique(data.person)
     if len(people) >= 5:

@@ -1,4 +1,4 @@
-"""Schedules without a clock: no check-in is late."""
+"""Make schedules without a clock, in which no check-in is late."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from crowdml.types import Ints
 
 
 def one_by_one(n: int, batch: int) -> Schedule:
-    """One device that uses n samples in order, a batch at a time, each on the newest version.
+    """Schedule one device that uses n samples in order, a batch at a time, on the newest version.
 
     >>> one_by_one(5, batch=2).used.tolist()
     [0, 1, 2, 3]
@@ -20,8 +20,9 @@ def one_by_one(n: int, batch: int) -> Schedule:
 
 
 def person_by_person(person: Ints, checkins: int, rng: np.random.Generator) -> Schedule:
-    """Each person's samples in K check-ins of about equal size, or in as many as there are samples
-    if those are fewer. Check-ins come in random order, each on the newest version.
+    """Schedule K check-ins of about equal size for each person, or one per sample if n < K.
+
+    Check-ins come in random order, each on the newest version.
 
     b is what a check-in has on average.
 

@@ -1,6 +1,7 @@
-"""The fold of a simulated crowd, compiled by Numba, with noise of its own.
+"""Fold a simulated crowd in code compiled by Numba, with its own noise.
 
-Held bit by bit to the slow fold by tests; never used on real samples.
+Tests hold this fold to the slow fold bit by bit. It is never used on real samples.
+
 """
 
 from crowdml.simulation.compiled.fast_noise import seed_streams

@@ -1,4 +1,4 @@
-"""Codewords for simulated crowds: k of them are drawn, ranked by a gradient, and one is named.
+"""Draw k codewords for a simulated crowd, rank them by a gradient, and name one.
 
 Each is made of random bytes, as on devices: its numbers are the ones in a byte, less 4. The bytes
 come from a counter and a mixing function (splitmix64), so that one codeword can be drawn again.
@@ -24,7 +24,7 @@ MEAN, DEVIATION = 4, np.float32(math.sqrt(2.0))
 
 @njit(fastmath=True, nogil=True, cache=True)
 def fill_codeword(out, g, size, k, rank, seed, ranked):  # type: ignore[no-untyped-def]
-    """out[j] = the numbers of the codeword of this rank in the order of g, divided by √2.
+    """Set out[j] to the numbers of the codeword of this rank in the order of g, divided by √2.
 
     Args:
         rank: 1 for the one that is closest to g, k for the one that is farthest from it.
@@ -53,7 +53,7 @@ def fill_codeword(out, g, size, k, rank, seed, ranked):  # type: ignore[no-untyp
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _ones(seed, counter):  # type: ignore[no-untyped-def]
-    """How many ones there are in each byte of a random word."""
+    """Count the ones in each byte of a random word."""
     x = seed + np.uint64(counter + 1) * GOLDEN
     x = (x ^ (x >> np.uint64(30))) * FIRST
     x = (x ^ (x >> np.uint64(27))) * SECOND

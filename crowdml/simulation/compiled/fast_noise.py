@@ -1,4 +1,4 @@
-"""Fast pseudo-random noise for simulated crowds, where no person is behind a sample.
+"""Draw fast pseudo-random noise for simulated crowds, where no person is behind a sample.
 
 Sixteen generators (xoshiro128++) run side by side, one per lane, and logarithm, sine and cosine are
 polynomials: plain vector arithmetic. Never for real samples: it is neither exact nor secret.
@@ -33,13 +33,13 @@ QUARTER = np.float32(2.0**-23)
 
 
 def seed_streams(rng: np.random.Generator) -> npt.NDArray[np.uint32]:
-    """The states of sixteen independent generators, 4 words each."""
+    """Make the states of sixteen independent generators, 4 words each."""
     return rng.integers(1, 2**32, size=(4, LANES), dtype=np.uint32)
 
 
 @njit(fastmath=True, cache=True)
 def add_laplace(out, size, scale, streams):  # type: ignore[no-untyped-def]
-    """out[j] += Laplace(0, scale) for every j < size rounded up to a multiple of 16.
+    """Add Laplace(0, scale) to out[j] for every j < size, rounded up to a multiple of 16.
 
     |z| = −scale·log(u) with u uniform on 2²³ equally likely values, and a sign bit of its own.
     """
@@ -53,7 +53,7 @@ def add_laplace(out, size, scale, streams):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, cache=True)
 def add_normal(out, size, scale, streams):  # type: ignore[no-untyped-def]
-    """out[j] += Normal(0, scale²), likewise."""
+    """Add Normal(0, scale²) to out[j], for the same j as `add_laplace`."""
     a, b, c, d = _begin(streams)
     for at in range(0, size, 2 * LANES):
         first, a, b, c, d = _next(a, b, c, d)
@@ -67,7 +67,7 @@ def add_normal(out, size, scale, streams):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, cache=True)
 def fill_normal(out, other, size, streams):  # type: ignore[no-untyped-def]
-    """out[j] = Normal(0, 1), likewise; returns Σ out[j]·other[j]."""
+    """Set out[j] to Normal(0, 1), for the same j; return Σ out[j]·other[j]."""
     a, b, c, d = _begin(streams)
     sums = splat(np.float32(0.0))
     for at in range(0, size, 2 * LANES):
@@ -103,7 +103,7 @@ def _end(streams, a, b, c, d):  # type: ignore[no-untyped-def]
 
 @njit(forceinline=True, cache=True)
 def _next(a, b, c, d):  # type: ignore[no-untyped-def]
-    """32 random bits in each lane, and the state after them."""
+    """Draw 32 random bits in each lane; return them with the next state."""
     word = _rotate(a + d, 7) + a
     shifted = b << 9
     c = c ^ a
@@ -121,7 +121,7 @@ def _rotate(v, bits):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _minus_log(word):  # type: ignore[no-untyped-def]
-    """−log(u·2⁻²³), u the upper 23 bits and a half: its exponent times log 2, and a polynomial."""
+    """Compute −log(u·2⁻²³), where u is the upper 23 bits plus a half: exponent and polynomial."""
     u = as_words(to_floats(word >> 9) + np.float32(0.5))
     exponent = np.float32(127 + 23) - to_floats(u >> 23)
     f = as_floats((u & 0x7FFFFF) | 0x3F800000) - np.float32(1.0)
@@ -130,11 +130,11 @@ def _minus_log(word):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _two_normals(first, second):  # type: ignore[no-untyped-def]
-    """Box and Muller's: a radius from one word, an angle from the other.
+    """Compute Box and Muller's two normals: a radius from one word, an angle from the other.
 
     23 bits turn it within a quarter of the circle, and two more say in which quarter.
     """
-    r = root(absolute(_minus_log(first)) * np.float32(2.0))  # rounding may take it below 0
+    r = root(absolute(_minus_log(first)) * np.float32(2.0))  # rounding may make it negative
     f = to_floats(second >> 9) * QUARTER
     x, y = r * polynomial(COS, f * f), r * f * polynomial(SIN, f * f)
     x = as_floats(as_words(x) ^ (second << 31))

@@ -1,4 +1,4 @@
-"""The average gradient of a check-in: scores, their slopes, and the slopes times the samples."""
+"""Compute the average gradient of a check-in: scores, their slopes, slopes times samples."""
 
 import math
 
@@ -33,7 +33,7 @@ EXP2 = polynomial_of(np.exp2, 6)
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def scores(s, samples, first, n, width, w, then, n_scores, wide):  # type: ignore[no-untyped-def]
-    """s[row, k] = Σⱼ x[row, j]·w[j, k]; NO_SCORE beyond K."""
+    """Compute s[row, k] = Σⱼ x[row, j]·w[j, k]; NO_SCORE beyond K."""
     for block in range(0, wide, LANES):
         row = 0
         while row + BLOCK <= n:
@@ -70,7 +70,7 @@ def scores(s, samples, first, n, width, w, then, n_scores, wide):  # type: ignor
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def slopes(s, y, first, n, wide, setting):  # type: ignore[no-untyped-def]
-    """∂l/∂s of every sample, in place of its scores, 0 beyond K; returns how many were wrong."""
+    """Replace scores by slopes ∂l/∂s, 0 beyond K; return how many predictions were wrong."""
     model, n_scores, delta = setting.model, setting.n_scores, setting.delta
     wrong = 0
     for row in range(n):
@@ -89,7 +89,7 @@ def slopes(s, y, first, n, wide, setting):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _softmax(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
-    """P(k|x) − [k = y]; returns whether another class was predicted, the first if equal."""
+    """Compute P(k|x) − [k = y]; return whether another class was predicted, the first of equals."""
     peak = load(s, at)
     for k in range(LANES, wide, LANES):
         peak = larger(peak, load(s, at + k))
@@ -110,7 +110,7 @@ def _softmax(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _hinge(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
-    """−1 for the label and 1 for its best rival within the margin; returns as `_softmax`."""
+    """Set −1 for the label and 1 for its best rival within the margin; return as `_softmax`."""
     best, rival = 0, -1
     for k in range(n_scores):
         if s[at + k] > s[at + best]:
@@ -125,7 +125,7 @@ def _hinge(s, at, label, n_scores, wide):  # type: ignore[no-untyped-def]
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def weigh(s, lengths, first, n, wide, norm, clip):  # type: ignore[no-untyped-def]
-    """Each sample's slopes times its share of the mean, and less if ‖g‖ = ‖s‖·‖x‖ > S."""
+    """Multiply each sample's slopes by its share of the mean, and shrink if ‖g‖ = ‖s‖·‖x‖ > S."""
     share = ONE / np.float32(n)
     for row in range(n):
         at = row * wide
@@ -144,7 +144,7 @@ def weigh(s, lengths, first, n, wide, norm, clip):  # type: ignore[no-untyped-de
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def gradient(g, samples, first, n, width, s, n_scores, wide):  # type: ignore[no-untyped-def]
-    """g[j, k] = Σ x[row, j]·s[row, k] over rows.
+    """Compute g[j, k] = Σ x[row, j]·s[row, k] over rows.
 
     From the last block to the first and from the first feature to the last: what a vector wrote
     beyond its row is 0, or is written again.
@@ -169,7 +169,7 @@ def gradient(g, samples, first, n, width, s, n_scores, wide):  # type: ignore[no
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _exp(v):  # type: ignore[no-untyped-def]
-    """exp(v) for v ≤ 0, as 2^n·2^f. From 2⁻¹⁰⁰ down it stays there, clear of denormal numbers."""
+    """Compute exp(v) for v ≤ 0 as 2^n·2^f, at least 2⁻¹⁰⁰, which avoids denormal numbers."""
     v = larger(v * LOG2E, np.float32(-100.0))
     n = floor(v)
     f = v - n

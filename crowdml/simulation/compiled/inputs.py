@@ -1,4 +1,4 @@
-"""The inputs of the compiled fold: samples in the order of their use, and a setting in numbers."""
+"""Prepare the inputs of the compiled fold: samples in the order of use, settings as numbers."""
 
 import math
 from typing import NamedTuple, TypeAlias
@@ -30,7 +30,7 @@ UNLIMITED = np.float32(1e30)
 
 @njit(nogil=True, cache=True)
 def gather(x, used, intercept, norm, bounded):  # type: ignore[no-untyped-def]
-    """The samples in the order of their use, in single precision, and their lengths in a norm.
+    """Copy the samples in the order of their use, in single precision, with their lengths.
 
     Rows are padded with zeros to a multiple of BLOCK. Samples are rescaled to ‖x‖ = 1 if they are
     longer, as devices do it, where `bounded` says so. With an intercept, each then has a feature
@@ -63,7 +63,7 @@ def gather(x, used, intercept, norm, bounded):  # type: ignore[no-untyped-def]
 
 
 class Checkins(NamedTuple):
-    """The samples in the order in which they are used, so that memory is read in one sweep.
+    """Hold the samples in the order of their use, so that memory is read in one sweep.
 
     Args:
         x: The samples, as `gather` makes them.
@@ -84,7 +84,7 @@ class Checkins(NamedTuple):
 
 
 class FoldSetting(NamedTuple):
-    """How a check-in becomes a gradient, and a gradient a step.
+    """Describe how a check-in becomes a gradient, and a gradient a step.
 
     Args:
         model: One of MODELS.

@@ -1,4 +1,4 @@
-"""Step two, compiled: fold a schedule of check-ins into parameters.
+"""Fold a schedule of check-ins into parameters (step two), compiled.
 
 For each check-in, in order: gradient at the version it was computed on, noise, step, projection.
 Single precision, one lane (a trial of a setting) per call, no Python inside.
@@ -54,7 +54,7 @@ ROW = (-(-REMEMBERED // LANES) + 1) * LANES
 
 @njit(fastmath=True, nogil=True, cache=True)
 def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-def]
-    """The parameters after `stops[i]` check-ins, one row for each i.
+    """Return the parameters after `stops[i]` check-ins, one row for each i.
 
     Args:
         streams: Generators for the noise.
@@ -172,7 +172,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _direct(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no-untyped-def]
-    """scale·v in place of g, where v is z towards g, or away from it, and normal besides.
+    """Replace g by scale·v, where v is z towards or away from g, and normal in other directions.
 
     Without noise, g itself, shortened to S.
     """
@@ -194,7 +194,7 @@ def _direct(g, v, size, scale, longest, pull, coin, streams):  # type: ignore[no
 
 @njit(fastmath=True, cache=True)
 def _name(g, v, size, scale, longest, rank, coin, ranks, seed):  # type: ignore[no-untyped-def]
-    """scale·v in place of g, where v is one of k codewords, ranked by g, or by −g."""
+    """Replace g by scale·v, where v is one of k codewords, ranked by g or by −g."""
     norm = np.float32(math.sqrt(_squares(g, 0, size)))
     k, place = len(ranks), int(rank)
     if coin < (ONE - norm / longest) * np.float32(0.5):
@@ -231,7 +231,7 @@ def _shorten(g, size, newest, ordered, seen, limit):  # type: ignore[no-untyped-
 
 @njit(fastmath=True, forceinline=True, cache=True)
 def _squares(values, first, size):  # type: ignore[no-untyped-def]
-    """Σ v²."""
+    """Compute Σ v²."""
     sums = splat(ZERO)
     for at in range(first, first + size, LANES):
         v = load(values, at)

@@ -1,4 +1,4 @@
-"""Sixteen numbers at a time, inside compiled code.
+"""Compute with sixteen numbers at a time, inside compiled code.
 
 Floats and Words are vectors of sixteen float32 and uint32. Each operation becomes one or a few
 vector instructions of whatever machine runs it, always: nothing depends on whether the compiler
@@ -29,7 +29,7 @@ NUMBERS = ir.Constant(WORDS, list(range(LANES)))
 
 
 class VectorType(types.Type):  # type: ignore[misc]
-    """Floats or Words; numba tells them apart by their names."""
+    """Type Floats or Words; numba tells them apart by their names."""
 
 
 @register_model(VectorType)
@@ -42,7 +42,7 @@ Floats, Words = VectorType("Floats"), VectorType("Words")
 
 
 def _all_lanes(builder: Any, value: Any) -> Any:
-    """One value in every lane; a vector as it is. Whole numbers keep their lowest 32 bits."""
+    """Put a value into every lane, or return a vector unchanged; integers keep 32 low bits."""
     if isinstance(value.type, ir.VectorType):
         return value
     if isinstance(value.type, ir.IntType) and value.type != WORD:
@@ -54,7 +54,7 @@ def _all_lanes(builder: Any, value: Any) -> Any:
 
 
 def _operator(symbol: Any, vector: Any, scalar: Any, method: str, **options: Any) -> None:
-    """Teach an operator to take vectors, or a vector and a number in either order."""
+    """Let an operator take vectors, or a vector and a number in either order."""
     cases = [vector(vector, vector), vector(vector, scalar), vector(scalar, vector)]
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -79,7 +79,7 @@ _operator(operator.rshift, Words, types.int64, "lshr")
 
 
 def _intrinsic(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Turn what LLVM's builder does with values into an intrinsic of these types.
+    """Make an intrinsic of these types from what LLVM's builder does with values.
 
     An argument that is None keeps the type that it is given.
     """
@@ -96,7 +96,7 @@ def _intrinsic(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], A
 
 
 def _call(builder: Any, name: str, result: Any, *values: Any) -> Any:
-    """One of LLVM's own functions."""
+    """Call one of LLVM's own functions."""
     kind = ir.FunctionType(result, [value.type for value in values])
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, values, fastmath=FAST)
@@ -106,14 +106,14 @@ def _call(builder: Any, name: str, result: Any, *values: Any) -> Any:
 
 
 def _place(context: Any, builder: Any, signature: Any, values: Any, kind: Any) -> Any:
-    """Where in memory an intrinsic's first two arguments, an array and a position, point."""
+    """Compute the address of an intrinsic's first two arguments, an array and a position."""
     array = context.make_array(signature.args[0])(context, builder, values[0])
     return builder.bitcast(builder.gep(array.data, [values[1]]), kind.as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load(context: Any, array: Any, at: Any) -> Any:
-    """array[at : at + 16], as Words if it holds uint32, otherwise as Floats."""
+    """Load array[at : at + 16], as Words if it holds uint32, otherwise as Floats."""
     vector, kind = (Words, WORDS) if array.dtype == types.uint32 else (Floats, FLOATS)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -124,7 +124,7 @@ def load(context: Any, array: Any, at: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store(context: Any, array: Any, at: Any, v: Any) -> Any:
-    """array[at : at + 16] = v."""
+    """Store v into array[at : at + 16]."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         place = _place(context, builder, signature, values, values[2].type)
@@ -136,7 +136,7 @@ def store(context: Any, array: Any, at: Any, v: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def spread(context: Any, array: Any, at: Any) -> Any:
-    """array[at] in every lane."""
+    """Put array[at] into every lane."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         place = _place(context, builder, signature, values, FLOAT)
@@ -166,7 +166,7 @@ larger, smaller = _extreme(">"), _extreme("<")
 
 @_intrinsic(Floats, Floats, types.float32, Floats)
 def below(builder: Any, v: Any, value: Any, otherwise: Any) -> Any:
-    """The lanes of v that are below a value, and those of `otherwise` in the place of the rest."""
+    """Keep the lanes of v that are below a value, and take the others from `otherwise`."""
     kept = builder.fcmp_ordered("<", v, _all_lanes(builder, value), flags=FAST)
     return builder.select(kept, v, otherwise)
 
@@ -177,14 +177,14 @@ root = _intrinsic(Floats, Floats)(lambda b, v: _call(b, "llvm.sqrt.v16f32", FLOA
 
 
 def polynomial_of(function: Callable[[Array], Array], degree: int) -> tuple[np.float32, ...]:
-    """Coefficients, highest first, of a function of f in [0, 1), best at Chebyshev's points."""
+    """Fit coefficients, highest first, of a function of f in [0, 1), best at Chebyshev's points."""
     nodes = (np.cos(np.pi * (np.arange(64) + 0.5) / 64) + 1.0) / 2.0
     return tuple(np.polyfit(nodes, function(nodes), degree).astype(np.float32))
 
 
 @_intrinsic(Floats, None, Floats)
 def polynomial(builder: Any, values: Any, v: Any) -> Any:
-    """c₀vⁿ + c₁vⁿ⁻¹ + … + cₙ."""
+    """Compute c₀vⁿ + c₁vⁿ⁻¹ + … + cₙ."""
     first, *rest = (
         _all_lanes(builder, builder.extract_value(values, k)) for k in range(values.type.count)
     )
@@ -195,14 +195,14 @@ def polynomial(builder: Any, values: Any, v: Any) -> Any:
 
 @_intrinsic(Floats, Floats, types.int64, types.float32)
 def keep(builder: Any, v: Any, n: Any, otherwise: Any) -> Any:
-    """The first n lanes of v, and one number in the others."""
+    """Keep the first n lanes of v, and put one number into the others."""
     kept = builder.icmp_signed("<", NUMBERS, _all_lanes(builder, n))
     return builder.select(kept, v, _all_lanes(builder, otherwise))
 
 
 @_intrinsic(Floats, types.int64)
 def one_at(builder: Any, k: Any) -> Any:
-    """1 in lane k, 0 in the others; no lane if k is not 0 … 15."""
+    """Set lane k to 1 and the others to 0; no lane if k is not 0 … 15."""
     here = builder.icmp_signed("==", NUMBERS, _all_lanes(builder, k))
     return builder.uitofp(here, FLOATS)
 
@@ -231,7 +231,7 @@ top = _intrinsic(types.float32, Floats)(lambda b, v: _call(b, MAXIMUM, FLOAT, v)
 
 @_intrinsic(types.boolean, Floats, types.float32, types.int64)
 def beaten(builder: Any, v: Any, value: Any, place: Any) -> Any:
-    """Whether a lane is larger than a value, or as large and before lane number `place`."""
+    """Return whether a lane is larger than a value, or equal and before lane number `place`."""
     value, place = _all_lanes(builder, value), _all_lanes(builder, place)
     earlier = builder.icmp_signed("<", NUMBERS, place)
     equal = builder.and_(builder.fcmp_ordered("==", v, value), earlier)

@@ -1,4 +1,4 @@
-"""Data sets: real ones by name, a user's own by path, and how their samples reach devices."""
+"""Load data sets, real ones by name and a user's own by path, and deal samples to devices."""
 
 from crowdml.simulation.datasets.activity import load_activity, load_extrasensory, on_label_change
 from crowdml.simulation.datasets.air import load_air

@@ -1,4 +1,4 @@
-"""What people do, from the phone in their pocket: MotionSense and ExtraSensory."""
+"""Load activities of people from the phone in their pocket: MotionSense and ExtraSensory."""
 
 import io
 from importlib.resources import files
@@ -22,7 +22,7 @@ FIRST_TEST_PERSON = {"motionsense": 19, "extrasensory": 22}
 
 
 def load_activity(features: str = "demo") -> Dataset:
-    """MotionSense: 24 people, 3 activities; people 19 to 24 are for testing.
+    """Load MotionSense: 24 people, 3 activities; people 19 to 24 are for testing.
 
     x are the amplitudes of the Fourier transform of the acceleration's magnitude over 3.2 s at
     20 Hz. Every row is longer than 1. Rows are in the order of time within each recording.
@@ -60,7 +60,7 @@ def load_activity(features: str = "demo") -> Dataset:
 
 
 def load_extrasensory() -> Dataset:
-    """ExtraSensory: 30 people in the wild, with vehicles; people 22 to 29 are for testing.
+    """Load ExtraSensory: 30 people in the wild, with vehicles; people 22 to 29 are for testing.
 
     x are 26 features of 20 s of acceleration, standardised by the constants of the people for
     training and cut off at 6 deviations. Rows are in the order of time.
@@ -78,7 +78,7 @@ def load_extrasensory() -> Dataset:
 
 
 def on_label_change(y: Array | Ints, person: Ints) -> Ints:
-    """The rows whose label differs from the same person's row before, and each person's first.
+    """Return the rows whose label differs from the same person's row before, and each first row.
 
     The paper's phones collect a sample only then, to avoid highly correlated samples.
 

@@ -1,4 +1,4 @@
-"""Beijing's air: fine dust from what else the stations measure, a regression."""
+"""Load Beijing's air quality: predict fine dust from the other measurements, a regression."""
 
 import io
 
@@ -13,7 +13,7 @@ TRAIN_SHARE = 0.75
 
 
 def load_air(divisor: float = 1.0) -> Dataset:
-    """PM2.5 at 12 stations every third hour for four years, from ten other measurements.
+    """Load PM2.5 at 12 stations every third hour for four years, with ten other measurements.
 
     Stations are the people. The first 75 % of the time is for training and the rest for testing;
     rows with a missing value are left out. All columns are standardised by the constants of the

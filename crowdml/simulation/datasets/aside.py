@@ -1,4 +1,4 @@
-"""Training samples that are set aside as a pilot."""
+"""Set training samples aside as a pilot."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The user's cache: downloaded files, and arrays that take long to compute."""
+"""Keep downloaded files, and arrays that take long to compute, in the user's cache."""
 
 import os
 import zipfile
@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 
 def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/crowdml`, or `~/.cache/crowdml`."""
+    """Return `$XDG_CACHE_HOME/crowdml`, or `~/.cache/crowdml`."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "crowdml"
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that appears under its name when complete, or not at all."""
+    """Write a file that appears under its name when complete, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
         try:
@@ -36,7 +36,10 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
 def cached_arrays(
     key: str, compute: Callable[[], dict[str, npt.NDArray[np.float32]]]
 ) -> dict[str, npt.NDArray[np.float32]]:
-    """What `compute` returns, kept under the key; a damaged or unwritable cache only costs time."""
+    """Return what `compute` returns, cached under the key.
+
+    A damaged or unwritable cache only costs time.
+    """
     path = cache_folder() / "computed" / f"{key}.npz"
     broken = OSError, ValueError, EOFError, zipfile.BadZipFile
     with suppress(*broken), path.open("rb") as kept, np.load(kept, allow_pickle=False) as archive:

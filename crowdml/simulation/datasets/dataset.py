@@ -1,4 +1,4 @@
-"""Samples for training that belong to people, and samples for testing."""
+"""Hold samples for training that belong to people, and samples for testing."""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from crowdml.types import Array, Ints
 
 @dataclass(frozen=True)
 class Dataset:
-    """Samples for training, whose rows belong to people, and samples for testing only.
+    """Hold samples for training, whose rows belong to people, and samples for testing only.
 
     Args:
         name: Its name on the command line.
@@ -35,7 +35,7 @@ class Dataset:
     raw: bool = False
 
     def bounded(self, norm: int) -> "Dataset":
-        """As devices see them: a row that is longer than 1 in this norm is rescaled to 1.
+        """Return the samples as devices see them: rescaled to 1 if longer in this norm.
 
         >>> from crowdml.simulation.datasets import load_digits
         >>> round(float(np.linalg.norm(load_digits().bounded(2).x_test, axis=1).max()), 9)
@@ -47,17 +47,17 @@ class Dataset:
         return replace(self, x_train=bound_rows(self.x_train, norm), x_test=x_test)
 
     def bounded_test(self, norm: int) -> tuple[Array, Array]:
-        """Those for testing alone, with their labels or numbers."""
+        """Return only the test samples, bounded, with their labels or numbers."""
         return self.x_test if self.raw else bound_rows(self.x_test, norm), self.y_test
 
     @property
     def target_scale(self) -> float:
-        """The typical size of numbers to be predicted, to one digit; 1 for labels."""
+        """Return the typical size of numbers to be predicted, to one digit; 1 for labels."""
         size = 1.0 if self.labels else math.sqrt(float(np.square(self.y_train).mean()))
         return float(f"{size:.1g}") or 1.0
 
     def most_devices(self, batch: int) -> int:
-        """As many devices as there can be with b samples each, and at least one per person.
+        """Return the largest number of devices with b samples each, at least one per person.
 
         >>> from crowdml.simulation.datasets import load_digits
         >>> load_digits().most_devices(14)
@@ -81,7 +81,7 @@ class Dataset:
         skew: float | None = None,
         spread: float | None = None,
     ) -> npt.NDArray[np.int32]:
-        """The device of each training sample; no device mixes people.
+        """Assign each training sample to a device; no device mixes people.
 
         People get devices in proportion to their samples, at least one each. A person's samples
         go to the person's devices at random, all about equally many, unless:
@@ -125,7 +125,7 @@ class Dataset:
         skew: float | None = None,
         spread: float | None = None,
     ) -> list[Ints]:
-        """`assign` as one array of row numbers per device, each in random order.
+        """Deal the samples: one array of row numbers per device, each in random order.
 
         >>> from crowdml.simulation.datasets import load_activity
         >>> data = load_activity()

@@ -1,4 +1,4 @@
-"""Which device holds which sample: equal or unequal in number, alike or different in labels.
+"""Decide which device holds which sample: equal or unequal numbers, alike or different labels.
 
 A person's samples are laid on a line in random order, and the line is cut into one piece per
 device. Unequal devices cut pieces of unequal length; skewed ones have a line for each label, with
@@ -32,7 +32,7 @@ def assign_devices(
     skew: float | None = None,
     spread: float | None = None,
 ) -> npt.NDArray[np.int32]:
-    """The device of each sample; devices are numbered person by person.
+    """Return the device of each sample; devices are numbered person by person.
 
     A person with n samples, n_c of label c, of C labels in all, has devices of sizes s_i: all
     alike, or with ln s_i ~ N(0, spread²). With a skew, device i has about
@@ -72,7 +72,7 @@ def assign_devices(
 
 
 def apportion(counts: Ints, total: int) -> Ints:
-    """Devices per person, in proportion to their samples, at least one each (Adams's method).
+    """Apportion devices to people by their samples, at least one each (Adams's method).
 
     The next device goes to whoever has most samples per device, until all are given. That is
     ⌈count/d⌉ devices each for the right d, which bisection finds; a few ties are left over.
@@ -94,7 +94,7 @@ def apportion(counts: Ints, total: int) -> Ints:
 
 
 def _cut_by_label(n_c: Ints, sizes: Ints, skew: float, rng: np.random.Generator) -> Ints:
-    """The piece for each sample, where samples are sorted by label and n_c have label c."""
+    """Return the piece of each sample, where samples are sorted by label and n_c have label c."""
     wanted = rng.dirichlet(skew * len(n_c) * n_c / n_c.sum(), size=len(sizes)) + RARE
     for _ in range(ROUNDS):
         wanted *= (sizes / np.maximum(wanted.sum(axis=1), SMALLEST))[:, None]
@@ -104,7 +104,7 @@ def _cut_by_label(n_c: Ints, sizes: Ints, skew: float, rng: np.random.Generator)
 
 
 def _resized(place: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
-    """Move random samples from pieces that are too large to those that are too small.
+    """Move random samples from pieces that are too large to pieces that are too small.
 
     Whole samples of each label differ by a few from the sizes, since each label is rounded alone.
     """
@@ -121,13 +121,13 @@ def _resized(place: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _cut(n: int, weights: Array, rng: np.random.Generator) -> Ints:
-    """The piece in which each of n places lies, when pieces are as long as their weights.
+    """Return the piece in which each of n places lies, for pieces as long as their weights.
 
     One random offset moves all cuts, so that each piece has its exact length in the mean and is
     never off by one place or more.
     """
     ends = np.cumsum(weights)
-    if ends[-1] == 0:  # every device's wish for this label underflowed
+    if ends[-1] == 0:  # the weights of all devices for this label underflowed
         ends = np.arange(1.0, len(weights) + 1.0)
     cuts = np.minimum(np.floor(ends / ends[-1] * n + rng.random()), n).astype(np.int64)
     cuts[-1] = n

@@ -1,4 +1,4 @@
-"""Fetching one file whose checksum is known in advance."""
+"""Download one file whose checksum is known in advance."""
 
 import hashlib
 from http.client import HTTPException

@@ -1,4 +1,4 @@
-"""Images: MNIST, CIFAR-10 and the small digits, dealt as if they were one person's."""
+"""Load images: MNIST, CIFAR-10 and the small digits, which belong to no particular person."""
 
 import gzip
 import io
@@ -23,7 +23,7 @@ DIGITS = tuple(str(digit) for digit in range(10))
 
 
 def load_mnist() -> Dataset:
-    """MNIST: 60,000 + 10,000 handwritten digits, by their 50 principal components.
+    """Load MNIST: 60,000 + 10,000 handwritten digits, by their 50 principal components.
 
     Pixels are scaled to [0, 1], and the components are those of the training images. Every row is
     longer than 1, so devices rescale them all.
@@ -40,7 +40,7 @@ def load_mnist() -> Dataset:
 
 
 def load_cifar10() -> Dataset:
-    """CIFAR-10: 50,000 + 10,000 photographs, by 100 principal components of a CNN's features.
+    """Load CIFAR-10: 50,000 + 10,000 photographs, by 100 principal components of CNN features.
 
     The network is EfficientNet-Lite0, trained on ImageNet. Every row is longer than 1.
 
@@ -53,7 +53,7 @@ def load_cifar10() -> Dataset:
 
 
 def load_digits() -> Dataset:
-    """Handwritten digits, 8×8 pixels of 0 to 16, from scikit-learn. Every row is longer than 1.
+    """Load handwritten digits, 8×8 pixels of 0 to 16, from scikit-learn; rows are longer than 1.
 
     >>> data = load_digits()
     >>> data.x_train.shape, data.x_test.shape
@@ -73,7 +73,7 @@ def load_digits() -> Dataset:
 
 
 def principal_components(images: Pixels, n: int) -> tuple[Array, Array]:
-    """The mean and the n directions of largest variance, as columns, of images in [0, 1].
+    """Compute the mean and the n directions of largest variance, as columns, of images in [0, 1].
 
     The largest entry of each direction is positive. Images are taken a few at a time, so that
     only those are ever held as real numbers.

@@ -1,4 +1,4 @@
-"""A data set by its name on the command line."""
+"""Load a data set by its name on the command line."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ DATASET_NAMES = tuple(LOADERS)
 
 
 def load_dataset(name: str) -> Dataset:
-    """One of `DATASET_NAMES`, or the path of a file of one's own: `load_npz`, `load_csv`.
+    """Load one of `DATASET_NAMES`, or a file of the user's own: see `load_npz`, `load_csv`.
 
     `activity` and `digits` need nothing else. The others come from the folder that the
     environment variable CROWDML_DATA names, or from the internet where they are public.

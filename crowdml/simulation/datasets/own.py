@@ -1,4 +1,4 @@
-"""A user's own data set, from an `.npz` or a `.csv` file."""
+"""Load a user's own data set from an `.npz` or a `.csv` file."""
 
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ Values = npt.NDArray[Any]
 
 
 def load_npz(path: Path) -> Dataset:
-    """An archive of arrays: X or x (n×D), y (n), and where there are any, user or person (n),
-    and X_test or x_test with y_test.
+    """Load an archive of arrays: X or x (n×D) and y (n).
+
+    Optional are user or person (n), and X_test or x_test with y_test.
 
     y is a label if it is text or whole numbers with at most 1,000 different values, and a number
     to be predicted otherwise. Without a test set, a fifth of the people is held out, or of the
@@ -43,7 +44,7 @@ def load_npz(path: Path) -> Dataset:
 
 
 def load_csv(path: Path) -> Dataset:
-    """A table with one sample per line, the last column being its label or number.
+    """Load a table with one sample per line, whose last column is the label or number.
 
     A first line without numbers names the columns; one named `person` or `user` says whose
     sample it is, and may stand anywhere. All else is as for `load_npz`.
@@ -59,7 +60,7 @@ def _dataset(
     x_test: Values | None,
     y_test: Values | None,
 ) -> Dataset:
-    """Check, number the labels and the people, and hold out a test set if there is none."""
+    """Check the data, number labels and people, and hold out a test set if there is none."""
     x, n = _features(path, "X", x), len(x)
     person = np.zeros(n) if person is None else person
     for name, array in (("y", y), ("person", person)):
@@ -104,7 +105,7 @@ def _require_finite(path: Path, name: str, values: Values) -> None:
 
 
 def _numbered(path: Path, y: Values) -> tuple[tuple[str, ...], Array]:
-    """The names of the labels and the number of each, or no names and y itself."""
+    """Return the names of the labels and the number of each, or no names and y itself."""
     if y.dtype.kind not in "fiubU":
         raise InvalidInput(f"{path}: y must be text or finite numbers, found {y.dtype}.")
     if y.dtype.kind == "f":
@@ -118,7 +119,7 @@ def _numbered(path: Path, y: Values) -> tuple[tuple[str, ...], Array]:
 
 
 def _held_out(person: Ints) -> Flags:
-    """A fifth of the people, or of the samples of few people, by a fixed seed."""
+    """Hold out a fifth of the people, or of the samples of few people, by a fixed seed."""
     n_people = int(person.max()) + 1
     groups = person if n_people >= FEWEST_PEOPLE else np.arange(len(person))
     n = int(groups.max()) + 1

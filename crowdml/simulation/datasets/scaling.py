@@ -1,4 +1,4 @@
-"""Columns on one scale, by constants that are fixed beforehand."""
+"""Standardise columns by constants that are fixed beforehand."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ CLIP = 6.0
 
 
 def standardized(x: Array, reference: Array) -> Array:
-    """(x - mean)/deviation, by the reference's columns; a constant column only loses its mean.
+    """Compute (x - mean)/deviation by the reference's columns; keep the unit of constant columns.
 
     >>> standardized(np.array([[5.0, 2.0]]), np.array([[1.0, 2.0], [3.0, 2.0]])).tolist()
     [[3.0, 0.0]]

@@ -1,4 +1,4 @@
-"""The files behind the data sets: their checksums and where they come from."""
+"""List the files behind the data sets, with their checksums and addresses."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from crowdml.simulation.datasets.download import download
 
 @dataclass(frozen=True)
 class Source:
-    """A file that is always the same.
+    """Describe a file whose bytes never change.
 
     Args:
         file: Its path inside the data folder.
@@ -73,7 +73,7 @@ AIR = Source(
 
 
 def read_source(source: Source) -> bytes:
-    """The file's bytes, verified: from the folder CROWDML_DATA if set, else cached or downloaded.
+    """Read and verify a file: from the folder CROWDML_DATA if set, else cached or downloaded.
 
     Raises:
         InvalidInput: If the file is not there, is not the right one, or cannot be downloaded.

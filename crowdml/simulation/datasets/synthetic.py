@@ -1,4 +1,4 @@
-"""Made-up samples of a stated difficulty, for a crowd whose data nobody has seen yet."""
+"""Draw made-up samples of a stated difficulty, for a crowd whose data nobody has seen yet."""
 
 import math
 
@@ -21,7 +21,7 @@ def synthetic(
     difficulty: str,
     rng: np.random.Generator,
 ) -> Dataset:
-    """Normal clouds around one centre for each label, or a line with noise for numbers.
+    """Draw normal clouds around one centre for each label, or a line with noise for numbers.
 
     Centres are so far apart that guessing the nearest one is wrong as often as `difficulty` says.
     Features have ‖x‖₂ near 1/2, so that devices rescale hardly any row.
@@ -47,7 +47,7 @@ def synthetic(
 
 
 def _distance(cloud: Array, y: Array, centres: Array, share: float) -> float:
-    """How much to stretch the centres for this share of errors, by bisection."""
+    """Find by bisection how far to stretch the centres for this share of errors."""
     cloud, y = cloud[:TESTS], y[:TESTS].astype(int)
     low, high = 0.0, 100.0
     for _ in range(40):

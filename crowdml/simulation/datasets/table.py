@@ -1,4 +1,4 @@
-"""Samples of one's own from a CSV file."""
+"""Read samples of the user's own from a CSV file."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ PERSON = ("person", "user")
 
 
 def read_samples(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] | None]:
-    """Features, the last column as numbers or as text, and whose each line is, if that is said."""
+    """Read features, the last column as numbers or text, and the person of each line, if given."""
     table = read_table(path)
     owner = next((name for name in table.columns if name.lower() in PERSON), None)
     *features, target = [name for name in table.columns if name != owner] or [""]
@@ -30,7 +30,7 @@ def read_samples(path: Path) -> tuple[Array, npt.NDArray[Any], npt.NDArray[Any] 
 
 
 def _complete(table: Table, column: str) -> Array:
-    """The numbers of a column in which none is missing."""
+    """Return the numbers of a column in which none is missing."""
     numbers = table.numbers(column)
     if np.isnan(numbers).any():
         row = int(np.isnan(numbers).argmax())

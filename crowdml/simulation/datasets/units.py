@@ -47,7 +47,7 @@ Take constants from a pilot or a data sheet, never from participants.
 
 
 def _all_constants(x: Array, norm: int) -> str:
-    """`center`, `scale` and `length`, as lines of a task file."""
+    """Write `center`, `scale` and `length` as lines of a task file."""
     if x.shape[1] > MOST_COLUMNS:
         return "center, scale and length, which `crowdml task new --pilot` computes from a pilot"
     deviation = x.std(axis=0)
