@@ -1,4 +1,4 @@
-"""Algorithm 2: check-out, check-in, one durable log and one fold over it."""
+"""Run Algorithm 2: check-out, check-in, one durable log and one fold over it."""
 
 from typing import TYPE_CHECKING
 
@@ -17,5 +17,5 @@ __all__ = [
     "best_coding",
 ]
 
-# The fold is a pure function of the log: whoever imports it gets no database with it.
+# The fold is a pure function of the log: importing it must not import a database.
 __getattr__ = lazy(__name__)

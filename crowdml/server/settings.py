@@ -1,4 +1,4 @@
-"""Everything that an operator can set, in one frozen place."""
+"""Hold every setting of an operator in one frozen place."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,37 +8,38 @@ from crowdml.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Settings:
-    """How the server runs.
+    """Hold the settings of a server.
 
     Args:
-        database: Where everything is kept.
-        snapshot_every: Check-ins between two snapshots of a task; a restart replays at most
-            this many.
-        keep_payloads: Always keep the payloads of check-ins, so that anyone can recompute the
-            model from the log; otherwise until two snapshots cover them.
+        database: The URL of the database.
+        snapshot_every: The number of check-ins between two snapshots of a task; a restart replays
+            at most this many.
+        keep_payloads: Keep the payloads of check-ins for good, so that anyone can recompute the
+            model from the log; otherwise keep them until two snapshots cover them.
         poll_seconds: How soon changes by another process, such as `crowdml task pause`, are
             noticed.
         events_seconds: The least time between two server-sent events to a listener.
-        largest_batch: Check-ins that share one commit at most.
-        most_waiting_bytes: Bodies of requests that are in memory at once, in bytes at most; an
-            address may have a quarter of it.
-        most_checkins_per_device: Check-ins of one device that may arrive at once.
-        most_bodies_per_address: Bodies that may arrive from one address at once.
-        most_export_bytes: Exported models that are kept in memory, so that each is made once.
-        most_listeners: Event streams open at once; more are told to ask for the statistics.
-        most_connections: Connections open at once; more have to wait.
-        most_connections_per_address: Connections open at once from one address that is no trusted
-            proxy, and at most half of all; the newest ones beyond are closed.
-        head_seconds: How long a connection may be open before the head of a request is there, the
-            first or the next.
-        body_seconds: How long the body of a request may take, up to 64 KiB of it.
-        body_bytes_per_second: How fast the rest of a larger body must come.
-        stop_seconds: How long the server waits for open requests when it is told to end.
-        joins_per_minute: Devices that may join from one address, once it has used up what it may at
-            once; ten times as many may join one task.
-        joins_at_once: A class or an office behind one address.
-        heartbeat_seconds: How often a node tells the others that it lives, and what it counts.
-        metrics_token: Who sends it may read the metrics; None lets this machine read them.
+        largest_batch: The most check-ins that share one commit.
+        most_waiting_bytes: The most bytes of request bodies in memory at once; one address may
+            use a quarter of them.
+        most_checkins_per_device: The most check-ins of one device that may arrive at once.
+        most_bodies_per_address: The most bodies that may arrive from one address at once.
+        most_export_bytes: The memory for exported models, so that each is built once.
+        most_listeners: The most event streams open at once; further listeners are asked to poll
+            the statistics.
+        most_connections: The most connections open at once; further connections wait.
+        most_connections_per_address: The most connections open at once from one address that is
+            not a trusted proxy, and at most half of all; the newest beyond are closed.
+        head_seconds: How long a connection may be open before the head of its first or next
+            request has arrived.
+        body_seconds: How long the first 64 KiB of a request's body may take.
+        body_bytes_per_second: How fast the rest of a larger body must arrive.
+        stop_seconds: How long the server waits for open requests when it stops.
+        joins_per_minute: How many devices may join from one address per minute, after
+            `joins_at_once`; ten times as many may join one task.
+        joins_at_once: How many devices may join from one address at once, such as a class.
+        heartbeat_seconds: How often a node writes its counts for the other nodes.
+        metrics_token: The token that may read the metrics; None lets this machine read them.
         log_format: `text`, or `json` for one object a line.
     """
 
@@ -73,7 +74,7 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """Where the certificate is kept: beside a database file, or here."""
+        """Return the folder of the certificate: the database file's, or the current one."""
         if not self.database.startswith("sqlite:///"):
             return Path()
         return Path(self.database.removeprefix("sqlite:///") or ".").parent

@@ -1,4 +1,4 @@
-"""What is kept on disk, in SQLite or PostgreSQL: tables, migrations, and every SQL statement.
+"""Store everything on disk, in SQLite or PostgreSQL: tables, migrations, every SQL statement.
 
 Only this package speaks SQL. It knows tasks, devices, owners, nodes and rows of the log, and not
 what is learnt from them.
@@ -52,5 +52,5 @@ __all__ = [
     "token_sha256",
 ]
 
-# An entry of the log needs no SQL library.
+# Importing an entry of the log must not import an SQL library.
 __getattr__ = lazy(__name__)

@@ -1,4 +1,4 @@
-"""Owners, their sessions, and the log of what they did."""
+"""Store owners, their sessions, and the log of their actions."""
 
 import time
 from typing import NamedTuple
@@ -24,7 +24,7 @@ ATTEMPTS_PER_MINUTE, ATTEMPTS_AT_ONCE = 6.0, 5.0
 
 
 class Action(NamedTuple):
-    """Something that an owner did.
+    """Record an action of an owner.
 
     Args:
         at: Seconds since 1970.
@@ -41,7 +41,7 @@ class Action(NamedTuple):
 
 
 class Accounts:
-    """Who may steer the tasks of this server. All owners may steer all tasks.
+    """Decide who may manage the tasks of this server: every owner may manage every task.
 
     Every method is one transaction, in the store's thread.
     """
@@ -50,7 +50,7 @@ class Accounts:
         self._database = database
 
     def add(self, name: str, password: str) -> None:
-        """A new owner, or a new password for a known one, whose sessions then end."""
+        """Add an owner, or give a known owner a new password and end their sessions."""
         if not name.isidentifier() or len(name) > 63:
             raise InvalidInput(
                 f"an owner's name must be letters, digits and _ (63 at most), found {name[:80]!r}."
@@ -81,7 +81,7 @@ class Accounts:
             return list(connection.execute(query).scalars())
 
     def password(self, name: str) -> str | None:
-        """The hash of an owner's password."""
+        """Return the hash of an owner's password."""
         query = sa.select(schema.owners.c.password).where(schema.owners.c.name == name)
         with self._database.reading() as connection:
             return connection.execute(query).scalar()
@@ -89,10 +89,11 @@ class Accounts:
     # Signing in
 
     def attempt(self, name: str, visitor: str | None = None) -> None:
-        """Take note of an attempt, through whatever node it came; `Rejected` if there are too many.
+        """Count an attempt to sign in, on any node; raise `Rejected` if there are too many.
 
-        Names are whatever is typed, so there is no end of them: they share some thousand buckets.
-        Each visitor has those of its own, so that strangers who know a name keep nobody out.
+        A name is any text that is typed, so names share a few thousand buckets. Each visitor has
+        its own buckets, so strangers who know an owner's name cannot lock that owner out.
+
         """
         key = name if visitor is None else f"{visitor} {name}"
         slot = int.from_bytes(token_sha256(key)[:4], "big") % SLOTS
@@ -109,7 +110,7 @@ class Accounts:
     # Sessions
 
     def open_session(self, owner: str) -> str:
-        """A new session; only the hash of its token is kept."""
+        """Open a session; only the hash of its token is stored."""
         token = new_token()
         now = int(time.time())
         row = {
@@ -125,7 +126,7 @@ class Accounts:
         return token
 
     def session(self, token: str) -> str | None:
-        """Whose session this is, while it lasts."""
+        """Return the owner of a session that has not expired."""
         c = schema.sessions.c
         query = sa.select(c.owner).where(
             c.token_sha256 == token_sha256(token), c.expires_at > int(time.time())
@@ -143,7 +144,7 @@ class Accounts:
     # The log
 
     def actions(self, task: str | None = None, most: int = 100) -> list[Action]:
-        """What was done, newest first."""
+        """List the actions, newest first."""
         c = schema.actions.c
         query = sa.select(c.at, c.owner, c.action, c.task, c.detail).order_by(c.id.desc())
         if task is not None:
@@ -159,7 +160,7 @@ def _end_sessions(connection: sa.Connection, owner: str) -> None:
 def record(
     connection: sa.Connection, owner: str, action: Phrase, task: str = "", detail: str | Phrase = ""
 ) -> None:
-    """Write down what an owner does, in the transaction in which it happens.
+    """Record an owner's action in the transaction in which it happens.
 
     An action has no values, so that its template is all of it. A detail that is a phrase is
     stored as JSON, so that it can be read in any language.
@@ -184,7 +185,7 @@ def _read(at: int, owner: str, action: str, task: str, detail: str) -> Action:
 
 
 def _read_detail(text: str) -> str | Phrase:
-    """Names are plain texts, and so is everything that older versions wrote."""
+    """Read a detail; names, and everything that older versions wrote, are plain texts."""
     if not text.startswith("{"):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Say what one connection to the database can do, on SQLite as on PostgreSQL."""
+"""Define what a connection to the database can do, on SQLite and on PostgreSQL."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ Values: TypeAlias = tuple[Any, ...]
 
 
 class News(NamedTuple):
-    """What may have changed: tasks and devices, and the logs of these tasks, or of any if None."""
+    """Name what may have changed: tasks and devices, and the logs of some tasks, or any if None."""
 
     tasks: bool = False
     logs: frozenset[int] | None = frozenset()
@@ -29,7 +29,7 @@ EVERYTHING = News(True, None)
 
 
 class Database(ABC):
-    """Used by one thread at a time.
+    """Use a database from one thread at a time.
 
     Transactions may be nested: what is inside belongs to the outermost. Those that only read
     never wait for another process.
@@ -53,7 +53,7 @@ class Database(ABC):
         return self._transaction(writes=False)
 
     def writing(self) -> AbstractContextManager[sa.Connection]:
-        """When it ends, what was written is on disk, or an exception says that it is not."""
+        """Write in a transaction: at its end the data are on disk, or it raises an exception."""
         return self._transaction(writes=True)
 
     @contextmanager
@@ -66,20 +66,20 @@ class Database(ABC):
             yield self._connection
 
     def snapshot(self) -> AbstractContextManager[sa.Connection]:
-        """Every statement reads the same moment, however long all of them take."""
+        """Read in a transaction in which every statement sees the same moment."""
         return self.reading()
 
     @abstractmethod
     def count_on(self) -> None:
-        """Rows were written with ids of their own: let new ones follow them."""
+        """Let new ids follow the ids of rows that were written with explicit ids."""
 
     def migrating(self) -> AbstractContextManager[sa.Connection]:
-        """No other process changes tables at the same time."""
+        """Change tables while no other process changes them."""
         return self.writing()
 
     @abstractmethod
     def lock(self, task: int) -> OwnerSettings:
-        """Let nobody else append to this task until the transaction ends; the owner's settings.
+        """Lock a task against appends until the transaction ends; return the owner's settings.
 
         `Rejected` if the task is gone.
         """
@@ -87,15 +87,17 @@ class Database(ABC):
     def ask_locked(
         self, task: int, query: str, values: Values
     ) -> tuple[OwnerSettings, Sequence[Values]]:
-        """Lock a task, and then ask: the owner's settings, and the rows."""
+        """Lock a task, then ask; return the owner's settings and the rows."""
         owner_settings = self.lock(task)
         return owner_settings, self._connection.exec_driver_sql(query, values).all()
 
     @abstractmethod
     def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
-        """Add rows to the log of a task and tell the others, all or nothing.
+        """Append rows to the log of a task and notify other processes, all or nothing.
 
-        The rows are as they are, in the order of the columns: SQLAlchemy would look at every value.
+        Rows are plain tuples in the order of the columns, because SQLAlchemy would inspect every
+        value.
+
         """
 
     @abstractmethod
@@ -108,13 +110,13 @@ class Database(ABC):
 
     @abstractmethod
     def news(self) -> News:
-        """What other processes have written since the last call."""
+        """Return what other processes have written since the last call."""
 
     @abstractmethod
     def wait(self, seconds: float) -> None:
-        """Return when there may be news, or after so long. Any thread may call it."""
+        """Return when there may be news, or after `seconds`; any thread may call it."""
 
 
 def names_of(table: sa.Table) -> str:
-    """List the columns of a table, as SQL does."""
+    """List the names of a table's columns for an SQL statement."""
     return ", ".join(column.name for column in table.columns)

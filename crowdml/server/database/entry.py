@@ -1,22 +1,22 @@
-"""One line of the log: all that the fold reads."""
+"""Define one entry of the log: everything that the fold reads."""
 
 import time
 from typing import NamedTuple
 
 
 class LogEntry(NamedTuple):
-    """A check-in as it was applied, in the order of its columns.
+    """Hold a check-in that was applied; the fields are in the order of the columns.
 
     Args:
-        seq: The version that it made.
+        seq: The version that the check-in made.
         device: The device's number.
-        id: The check-in's own.
+        id: The id of the check-in.
         at: The time of its arrival in seconds since 1970, rounded down to the minute.
-        version: That of the parameters it was computed on.
-        number: That among the device's check-ins, where the mechanism counts them.
-        samples: How many are behind it, where the mechanism tells.
-        told: What the mechanism told, as MessagePack; nothing once snapshots cover it.
-        name: The device's, which stands in the table of devices.
+        version: The version of the parameters that it was computed on.
+        number: Its number among the device's check-ins, where the mechanism counts them.
+        samples: The number of samples behind it, where the mechanism sends that.
+        payload: The payload as MessagePack; empty once snapshots cover it.
+        name: The device's name, from the table of devices.
     """
 
     task: int
@@ -32,10 +32,10 @@ class LogEntry(NamedTuple):
 
     @property
     def staleness(self) -> int:
-        """How many steps the model took between check-out and check-in."""
+        """Return how many steps the model took between check-out and check-in."""
         return self.seq - 1 - self.version
 
 
 def this_minute(now: float | None = None) -> int:
-    """Now, as exactly as the log may know it."""
+    """Return the current minute: with a finer time, the log would show when people check in."""
     return int(time.time() if now is None else now) // 60 * 60

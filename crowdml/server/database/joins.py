@@ -1,4 +1,4 @@
-"""From which networks the devices of a task joined, for a day: as keyed hashes, never addresses."""
+"""Store for a day from which networks devices joined: as keyed hashes, never as addresses."""
 
 import hashlib
 import secrets
@@ -16,7 +16,7 @@ MAKE_KEY = sa.text("INSERT INTO network_keys (day, key) VALUES (:day, :key) ON C
 
 
 class JoinRow(NamedTuple):
-    """A device that joined within a day.
+    """Hold a device that joined within a day.
 
     Args:
         network: A hash of its network, with a key that is deleted after a day or two.
@@ -29,13 +29,13 @@ class JoinRow(NamedTuple):
 
 
 class Joins:
-    """The newest joins to all tasks. Every method is one transaction."""
+    """Store the newest joins to all tasks. Every method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def note(self, task: int, device: int, visitor: str) -> None:
-        """Remember for a day that a device joined from the network of a visitor."""
+        """Store for a day that a device joined from the network of a visitor."""
         with self._database.writing() as connection:
             key, at = self._key(connection), this_minute()
             digest = hashlib.blake2b(visitor.encode(), digest_size=8, key=key).digest()
@@ -44,7 +44,7 @@ class Joins:
             connection.execute(sa.insert(schema.joins), row)
 
     def _key(self, connection: sa.Connection) -> bytes:
-        """The key of today, made by whoever needs it first."""
+        """Return today's key; the first caller of the day makes it."""
         values = {"day": int(time.time()) // DAY, "key": secrets.token_bytes(32)}
         connection.execute(MAKE_KEY, values)
         c = schema.network_keys.c
@@ -52,14 +52,14 @@ class Joins:
         return key
 
     def after(self, task: int, device: int) -> list[JoinRow]:
-        """The joins of devices with higher numbers, in their order."""
+        """List the joins of devices with higher numbers, in their order."""
         c = schema.joins.c
         query = sa.select(c.device, c.network, c.at).where(c.task == task, c.device > device)
         with self._database.reading() as connection:
             return [JoinRow(*row) for row in connection.execute(query.order_by(c.device))]
 
     def newest(self, task: int, most: int) -> list[JoinRow]:
-        """The newest joins, at most `most` of them."""
+        """List the newest joins, at most `most`."""
         c = schema.joins.c
         query = sa.select(c.device, c.network, c.at).where(c.task == task)
         query = query.where(c.at > int(time.time()) - DAY).order_by(c.device.desc()).limit(most)
@@ -67,7 +67,7 @@ class Joins:
             return [JoinRow(*row) for row in connection.execute(query)]
 
     def forget(self) -> None:
-        """Delete what is older than a day, and keys that no row needs."""
+        """Delete rows that are older than a day, and keys that no row needs."""
         now = int(time.time())
         with self._database.writing() as connection:
             connection.execute(sa.delete(schema.joins).where(schema.joins.c.at < now - DAY))

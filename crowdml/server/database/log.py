@@ -1,4 +1,4 @@
-"""The log of one task: its check-ins in the order of application, and snapshots of their fold."""
+"""Store the log of one task: its check-ins in the order of application, and snapshots."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,9 +25,10 @@ CheckinMark: TypeAlias = tuple[int, str | int]
 
 
 class DeviceTotals(NamedTuple):
-    """What one device did; `newest` is the time of its newest check-in, to the minute.
+    """Hold what one device did; `newest` is the time of its newest check-in, to the minute.
 
-    `samples` is None where devices do not tell.
+    `samples` is None where devices do not send it.
+
     """
 
     checkins: int = 0
@@ -65,7 +66,7 @@ def marks_of(device: int, id: str, number: int | None) -> list[CheckinMark]:
 
 
 class Log:
-    """Every method is one transaction: when it returns, what it wrote is on disk."""
+    """Read and write the log. When a method returns, its transaction is on disk."""
 
     def __init__(self, database: Database, task: int) -> None:
         self._database = database
@@ -81,14 +82,14 @@ class Log:
             return connection.execute(query).scalar() or 0
 
     def after(self, seq: int, page: int = 1000) -> Iterator[list[LogEntry]]:
-        """The entries that follow this one, in order, a page at a time."""
+        """Read the entries that follow this one, in order, a page at a time."""
         query = AFTER.format(self._database.mark)
         with self._database.reading() as connection:
             rows = connection.exec_driver_sql(query, (NOTHING, self._task, seq, page)).all()
         yield from self._pages(rows, page)
 
     def _pages(self, rows: Sequence[Sequence[Any]], page: int) -> Iterator[list[LogEntry]]:
-        """This one, and those that follow it."""
+        """Read this page and the pages that follow it."""
         entries = [LogEntry(*row) for row in rows]
         if entries:
             yield entries
@@ -99,9 +100,10 @@ class Log:
     def appending(
         self, seq: int, page: int = 1000
     ) -> Iterator[tuple[OwnerSettings, Iterator[list[LogEntry]]]]:
-        """A transaction in which nobody else appends.
+        """Open a transaction in which no other process can append.
 
-        Gives the owner's settings of the task, and the entries that follow this one.
+        It returns the owner's settings of the task, and the entries that follow this one.
+
         """
         query = AFTER.format(self._database.mark)
         with self._database.writing():
@@ -111,8 +113,10 @@ class Log:
             yield owner_settings, self._pages(rows, page)
 
     def append(self, entries: Sequence[LogEntry]) -> None:
-        """Add check-ins, all or none: the database refuses an id or a number of a device that it
-        has, and a sequence number."""
+        """Append check-ins, all or none.
+
+        The database rejects an id, a device's number or a sequence number that it has already.
+        """
         if not entries:
             return
         rows: dict[sa.Table, list[tuple[Any, ...]]] = {
@@ -123,14 +127,14 @@ class Log:
             self._database.append(self._task, rows)
 
     def cut(self, seq: int) -> None:
-        """Take away what follows this one: only within the turn that appended it."""
+        """Delete the entries after this one, in the transaction that appended them."""
         with self._database.writing() as connection:
             for table in (schema.payloads, schema.checkins):
                 gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
                 connection.execute(gone)
 
     def task(self) -> Task:
-        """Whose log this is, as its owner last edited it."""
+        """Return the task of this log, as its owner last edited it."""
         c = schema.tasks.c
         query = sa.select(c.document).where(c.id == self._task)
         with self._database.reading() as connection:
@@ -138,7 +142,7 @@ class Log:
         return Task.from_json(document)
 
     def reopen(self, seq: int, by: str) -> None:
-        """After this check-in, the owner did not believe that the target was reached."""
+        """Record that the owner reopened the task after this check-in."""
         c = schema.tasks.c
         with self._database.writing() as connection:
             row = connection.execute(sa.select(c.name, c.reopened).where(c.id == self._task)).one()
@@ -151,7 +155,7 @@ class Log:
             self._database.notify()
 
     def newest(self, seq: int) -> list[tuple[int, int]]:
-        """Device and time of the last check-ins up to this one, the oldest first."""
+        """Return device and time of the last check-ins up to this one, the oldest first."""
         c = schema.checkins.c
         query = sa.select(c.device, c.at).where(c.task == self._task, c.seq <= seq)
         with self._database.reading() as connection:
@@ -159,11 +163,11 @@ class Log:
         return [(device, at) for device, at in reversed(rows)]
 
     def joins(self, device: int) -> list[JoinRow]:
-        """The joins within a day of devices with higher numbers than this one, in their order."""
+        """List the joins within a day of devices with higher numbers, in their order."""
         return Joins(self._database).after(self._task, device)
 
     def removed(self, devices: Collection[int]) -> dict[int, str]:
-        """Those of these devices that left or were revoked, with their status."""
+        """Return which of these devices left or were revoked, with their status."""
         c = schema.devices.c
         query = sa.select(c.number, c.status).where(
             c.task == self._task, c.number.in_(devices), c.status != "active"
@@ -172,8 +176,7 @@ class Log:
             return {row.number: row.status for row in connection.execute(query)}
 
     def numbers(self, seq: int) -> list[tuple[int, int, int]]:
-        """Of each device with numbered check-ins up to this one: the device, its highest number and
-        how many it has."""
+        """List each device with numbered check-ins up to `seq`: device, highest number, count."""
         c, f = schema.checkins.c, sa.func
         query = sa.select(c.device, f.max(c.number), f.count(c.number))
         query = query.where(c.task == self._task, c.seq <= seq, c.number.is_not(None))
@@ -181,8 +184,10 @@ class Log:
             return [tuple(row) for row in connection.execute(query.group_by(c.device))]
 
     def seen(self, keys: Collection[Key]) -> dict[CheckinMark, int]:
-        """The marks of all entries that have the id or the number of one of these, each with its
-        sequence number; in one query for all."""
+        """Find all entries that have the id or the number of one of these marks, in one query.
+
+        Each result is a mark with its sequence number.
+        """
         if not keys:
             return {}
         wanted = WANTED.format(self._database.mark)
@@ -195,7 +200,7 @@ class Log:
         return found
 
     def by_device(self, first: int, last: int) -> dict[int, DeviceTotals]:
-        """What the devices with these numbers did, those left out that did nothing."""
+        """Return what the devices with these numbers did; devices that did nothing are left out."""
         c, f = schema.checkins.c, sa.func
         staleness = f.avg(sa.cast(c.seq - 1 - c.version, sa.Double))
         query = sa.select(c.device, f.count(), f.sum(c.samples), staleness, f.max(c.at))
@@ -207,7 +212,7 @@ class Log:
     # Snapshots
 
     def save_snapshot(self, seq: int, fold: bytes, keep_payloads: bool = True) -> None:
-        """Keep this snapshot of `seq` check-ins, and the one before it.
+        """Store this snapshot of `seq` check-ins, and keep the one before it.
 
         Unless `keep_payloads`, the payloads of check-ins that both snapshots cover are deleted.
         """
@@ -225,7 +230,7 @@ class Log:
                 connection.execute(gone)
 
     def snapshots(self) -> list[tuple[int, bytes]]:
-        """Those that are kept, the newest first, each with the number of check-ins in it."""
+        """List the stored snapshots, the newest first, each with its number of check-ins."""
         c = schema.snapshots.c
         query = sa.select(c.seq, c.fold).where(c.task == self._task).order_by(c.seq.desc())
         with self._database.reading() as connection:

@@ -1,4 +1,4 @@
-"""The nodes that share a database: each keeps one row, where the others read its counts."""
+"""Store one row for each node that shares the database, in which others read its counts."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ KEPT = 60
 
 
 class Sample(NamedTuple):
-    """One number: the family that it belongs to, how its name goes on, its labels and its value."""
+    """Hold one number: the metric's family, the end of its name, its labels and its value."""
 
     family: str
     ending: str
@@ -25,8 +25,10 @@ SAMPLES = msgspec.json.Decoder(list[Sample])
 
 
 class NodeRow(NamedTuple):
-    """Seen so many seconds after 1970, by the database's clock, which is the same for all nodes;
-    and `age` seconds ago."""
+    """Hold a node's row; `seen` is in seconds since 1970 and `age` in seconds.
+
+    Both use the database's clock, which is the same for all nodes.
+    """
 
     name: str
     started: int
@@ -45,12 +47,12 @@ class Nodes:
         self._drop = sa.text(f"DELETE FROM nodes WHERE seen < {database.clock} - {KEPT}")
 
     def write(self, name: str, started: int, samples: list[Sample]) -> None:
-        """When it returns, the database can be written: a node is ready by that alone."""
+        """Write this node's row; success shows that the database can be written."""
         metrics = msgspec.json.encode(samples).decode()
         row = {"name": name, "started": started, "metrics": metrics}
         with self._database.writing() as connection:
             connection.execute(self._write, row)
-        # On its own: two nodes that drop each other's row would wait for each other.
+        # In its own transaction: two nodes that delete each other's rows would block each other.
         with self._database.writing() as connection:
             connection.execute(self._drop)
 

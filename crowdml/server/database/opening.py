@@ -16,9 +16,9 @@ FIRST, HEAD = VERSIONS[0], VERSIONS[-1]
 
 
 def open_database(url: str) -> Database:
-    """`CrowdmlError` if it cannot be used, with the reason."""
+    """Open the database; raise `CrowdmlError` with the reason if it cannot be used."""
     scheme = url.partition(":")[0].partition("+")[0]
-    # Without a file it would be in memory, where no other process sees it.
+    # Without a file the database would be in memory, invisible to other processes.
     if scheme not in ("sqlite", "postgresql") or url.rstrip("/") == "sqlite:":
         raise InvalidInput(
             "the database must be a URL such as sqlite:///crowdml.db or "
@@ -57,7 +57,7 @@ def _migrate(database: Database) -> None:
                 "earlier crowdml has made. Export its models with that (`crowdml task export`), "
                 "and start with an empty database."
             )
-    # Alembic takes longer to load than a command to read a task, and is seldom needed.
+    # Alembic is rarely needed, and loading it takes longer than reading a task.
     from alembic import command
     from alembic.config import Config
 
@@ -73,7 +73,7 @@ def _migrate(database: Database) -> None:
 
 
 def _version_in(connection: sa.Connection) -> str | None:
-    """Read which migration the tables are of; None if there are no tables yet."""
+    """Read which migration the tables have; None if there are no tables yet."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     query = "SELECT version_num FROM alembic_version"

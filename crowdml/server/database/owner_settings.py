@@ -1,4 +1,4 @@
-"""Read what the owner wants of a task from the task's row."""
+"""Read the owner's settings from a task's row."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,8 +13,11 @@ DELETED = "deleted"
 
 
 class OwnerSettings(NamedTuple):
-    """What the owner wants of a task: its state, after which check-ins it was reopened, how often
-    its title, objective or end were edited, and how many devices left or were revoked."""
+    """Hold the owner's settings of a task.
+
+    They are the wanted state, the check-ins after which the task was reopened, how often its title,
+    objective or end were edited, and how many devices left or were revoked.
+    """
 
     state: str = "running"
     reopened: str = ""
@@ -23,7 +26,7 @@ class OwnerSettings(NamedTuple):
 
 
 def owner_settings_of(row: Sequence[Any]) -> OwnerSettings:
-    """Read an answer to `ASK`; `Rejected` if the task is gone."""
+    """Read an answer to `ASK`; raise `Rejected` if the task is gone."""
     owner_settings = OwnerSettings(*row)
     if owner_settings.state == DELETED:
         raise rejected("not-found", Phrase("the task was deleted by its owner."))

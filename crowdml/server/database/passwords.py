@@ -1,4 +1,4 @@
-"""Passwords: argon2id hashes, made and checked in constant work."""
+"""Hash and check passwords with argon2id."""
 
 from crowdml.errors import InvalidInput
 
@@ -20,7 +20,7 @@ def hash_password(password: str) -> str:
 
 
 def password_matches(hashed: str | None, password: str) -> bool:
-    """Whether this is the password; an unknown owner (None) takes as long to refuse."""
+    """Check a password; an unknown owner (None) is rejected in the same time as a known one."""
     from argon2 import PasswordHasher
     from argon2.exceptions import Argon2Error, InvalidHashError
 

@@ -1,4 +1,4 @@
-"""Keep the database on a server of PostgreSQL, which wakes its other nodes."""
+"""Store the database on a PostgreSQL server, which wakes the other nodes."""
 
 import select
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ class PostgreSql(Database):
             yield connection
 
     def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
-        """One statement for each table, with an array for each column, all sent at once."""
+        """Send one statement for each table, with an array for each column, all at once."""
         with self._pipeline() as driver:
             for table, values in rows.items():
                 columns = [list(column) for column in zip(*values, strict=True)]
@@ -92,7 +92,7 @@ class PostgreSql(Database):
 
     @contextmanager
     def _pipeline(self) -> Iterator[Any]:
-        """The driver itself, and statements whose answers are waited for together, at the end."""
+        """Open the driver's pipeline: statements whose answers are awaited together, at the end."""
         import psycopg
 
         try:
@@ -118,9 +118,10 @@ class PostgreSql(Database):
         return News(logs=frozenset(map(int, heard)))
 
     def wait(self, seconds: float) -> None:
-        """On a connection of its own, so that waiting disturbs nobody.
+        """Wait on a separate connection, so that other statements need not wait.
 
-        What was told while nobody listened cannot be heard, so a new listener always has news.
+        A listener that has just connected reports news, because it missed earlier notifications.
+
         """
         import psycopg
 

@@ -1,4 +1,4 @@
-"""The tables. What is learnt is not among them: it is a fold over `checkins`."""
+"""Define the tables. The model is not among them: it is a fold over `checkins`."""
 
 import sqlalchemy as sa
 
@@ -6,7 +6,11 @@ metadata = sa.MetaData()
 
 
 def _of_a_task() -> sa.ForeignKeyConstraint:
-    """PostgreSQL would look for the task of every row, which whoever appends has locked anyway."""
+    """Reference a task without a foreign key.
+
+    With one, PostgreSQL would look up the task for every row, though the writer has locked it
+    already.
+    """
     return sa.ForeignKeyConstraint(["task"], ["tasks.id"]).ddl_if(dialect="sqlite")
 
 
@@ -87,7 +91,7 @@ checkins = sa.Table(
 number check-ins or tell samples."""
 
 payloads = sa.Table(
-    "told",  # its name in every database so far
+    "told",  # the column's name in every database so far
     metadata,
     sa.Column("task", sa.Integer, primary_key=True),
     sa.Column("seq", sa.Integer, primary_key=True),

@@ -1,4 +1,4 @@
-"""How much of a task's progress comes from each device."""
+"""Measure how much of a task's progress comes from each device."""
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ LONG_AGO = 24 * 3600
 
 
 class Shares:
-    """Who sent the newest check-ins.
+    """Count who sent the newest check-ins.
 
     Args:
         newest: A device and a time in seconds each, the oldest first.
@@ -24,7 +24,7 @@ class Shares:
     (True, False)
 
     Devices that joined from one network within a day, and have sent one check-in each, count as one
-    device: whoever joins again and again has the share of one.
+    device: joining again and again does not increase the share.
 
     >>> for device in range(200, 250):
     ...     shares.add(device, at=0, network=1)
@@ -43,7 +43,7 @@ class Shares:
             self.add(device, at)
 
     def add(self, device: int, at: int, network: int | None = None) -> None:
-        """Count a check-in of a device, which joined from `network` within a day, or earlier."""
+        """Count a check-in of a device; `network` is None if it joined more than a day ago."""
         self._newest.append((device, at))
         if network is not None and device not in self._of:
             self._network[device] = network
@@ -66,7 +66,7 @@ class Shares:
             self._network.pop(device, None)
 
     def used_up(self, device: int, network: int | None = None) -> bool:
-        """Whether it has its share: a twentieth, or twice an even one if that is more.
+        """Return whether a device has used its share: 1/20, or twice an even share if larger.
 
         The first check-in of a device that joined from `network` within a day needs a part of the
         share that all such devices of that network have together.

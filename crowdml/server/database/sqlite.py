@@ -1,4 +1,4 @@
-"""Keep the database in a file of SQLite."""
+"""Store the database in an SQLite file."""
 
 import os
 import select
@@ -40,7 +40,7 @@ class Sqlite(Database):
 
         @sa.event.listens_for(engine, "begin")
         def begin(connection: sa.Connection) -> None:
-            # Whoever writes takes the lock at once: reading first could later fail as busy.
+            # A writer takes the lock at once: reading first could fail as busy later.
             writes = connection.info.get("writes", True)
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -48,21 +48,21 @@ class Sqlite(Database):
         self._version = self._data_version()
 
     def count_on(self) -> None:
-        """SQLite looks for the largest id by itself."""
+        """Do nothing: SQLite finds the largest id by itself."""
 
     def append(self, task: int, rows: Mapping[sa.Table, Sequence[Values]]) -> None:
-        """SQLite counts the commits of others by itself, so there is nothing to tell."""
+        """Append rows; SQLite counts the commits of others by itself, so nobody is notified."""
         for table, values in rows.items():
             marks = ", ".join(self.mark * len(table.columns))
             statement = f"INSERT INTO {table.name} ({names_of(table)}) VALUES ({marks})"
             self._connection.exec_driver_sql(statement, list(values))
 
     def lock(self, task: int) -> OwnerSettings:
-        """The transaction has the lock already: SQLite has one for all."""
+        """Return the owner's settings; the transaction already holds SQLite's only lock."""
         return owner_settings_of(self._connection.exec_driver_sql(ASK.format("?"), (task,)).one())
 
     def notify(self, task: int | None = None) -> None:
-        """SQLite counts the commits of others by itself."""
+        """Do nothing: SQLite counts the commits of others by itself."""
 
     def news(self) -> News:
         version = self._data_version()
@@ -78,7 +78,7 @@ class Sqlite(Database):
 
 
 def _make_private(url: str) -> None:
-    """A new file is readable by its owner alone; one that exists keeps its rights."""
+    """Make a new file readable by its owner alone; an existing file keeps its permissions."""
     file = sa.make_url(url).database
     if file and file != ":memory:" and Path(file).parent.is_dir():
         with suppress(OSError):

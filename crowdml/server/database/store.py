@@ -1,4 +1,4 @@
-"""The durable store: tasks, devices, invites, and the log of each task. SQLAlchemy Core, no ORM."""
+"""Store tasks, devices, invites, and the log of each task, with SQLAlchemy Core and no ORM."""
 
 import secrets
 import time
@@ -40,7 +40,7 @@ class DeviceRow(NamedTuple):
 
 
 class Store:
-    """One connection, used by one thread at a time.
+    """Use one connection from one thread at a time.
 
     Every method is one transaction: when it returns, what it wrote is on disk.
     """
@@ -77,7 +77,7 @@ class Store:
         return self.task(task.name)
 
     def tasks(self, after: int = 0) -> list[TaskRow]:
-        """The tasks in the order of creation, from those after this id on."""
+        """List the tasks in the order of creation, after this id."""
         return self._tasks(schema.tasks.c.id > after)
 
     def task(self, name: str) -> TaskRow:
@@ -86,7 +86,7 @@ class Store:
         raise InvalidInput(f"there is no task {name!r}. `crowdml task list` shows them.")
 
     def owner_settings(self) -> dict[int, OwnerSettings]:
-        """The owner's settings of every task, by its number."""
+        """Return the owner's settings of every task, by its number."""
         c = schema.tasks.c
         query = sa.select(c.id, c.state, c.reopened, c.edited, c.removed).where(c.state != DELETED)
         with self._database.reading() as connection:
@@ -107,7 +107,7 @@ class Store:
         ]
 
     def set_task_state(self, name: str, state: str, by: str = COMMAND_LINE) -> None:
-        """Pause, resume or stop; a stopped task stays stopped."""
+        """Pause, resume or stop a task; a stopped task stays stopped."""
         if state not in DEEDS:
             words = Phrase(
                 "state must be one of {states}, found {state}.",
@@ -127,7 +127,7 @@ class Store:
             self._database.notify()
 
     def edit_task(self, name: str, changes: Mapping[str, Any], by: str = COMMAND_LINE) -> Task:
-        """Change what is in no terms: see `edited`. `InvalidTask` has every wrong field.
+        """Change fields of a task that are not part of its terms: see `edited`.
 
         The model depends on when the task is expected to end, from the first step on: that can
         change only before there is one.
@@ -152,7 +152,7 @@ class Store:
         return after
 
     def delete_task(self, name: str, by: str = COMMAND_LINE) -> int:
-        """Delete a task without check-ins; how many devices had joined it."""
+        """Delete a task without check-ins; return how many devices had joined it."""
         task = self.task(name).id
         with self._database.writing() as connection:
             self._database.lock(task)
@@ -163,7 +163,7 @@ class Store:
             devices = self.count_devices(task)
             for table in (schema.devices, schema.invites, schema.joins, schema.snapshots):
                 connection.execute(sa.delete(table).where(table.c.task == task))
-            # No task's name has such a sign.
+            # The names of tasks cannot contain this character.
             gone = {"name": f"#{task}", "document": "", "terms": "", "state": DELETED}
             change = sa.update(schema.tasks).where(schema.tasks.c.id == task)
             connection.execute(change.values(gone))
@@ -177,7 +177,7 @@ class Store:
     def enrol(
         self, task: int, invite: str | None, invite_required: bool, visitor: str | None = None
     ) -> tuple[DeviceRow, str]:
-        """A new device and its token, of which only the hash is stored.
+        """Enrol a device and return its token, of which only the hash is stored.
 
         Args:
             visitor: The network that it joins from, of which a keyed hash is kept for a day.
@@ -197,13 +197,13 @@ class Store:
         return device, token
 
     def takes_invite(self, task: int, invite: str | None) -> bool:
-        """Whether a device may join with this invite."""
+        """Return whether a device may join with this invite."""
         with self._database.reading() as connection:
             found = sa.select(schema.invites.c.task).where(_matches(task, invite))
             return connection.execute(found).first() is not None
 
     def device(self, token: bytes) -> DeviceRow | None:
-        """The device with this token hash."""
+        """Return the device with this token hash."""
         c = schema.devices.c
         query = sa.select(c.task, c.number, c.name, c.status).where(c.token_sha256 == token)
         with self._database.reading() as connection:
@@ -211,7 +211,7 @@ class Store:
         return DeviceRow(*row) if row else None
 
     def devices(self, task: int, first: int = 0, most: int | None = None) -> list[DeviceRow]:
-        """The devices of a task by number, from `first` on."""
+        """List the devices of a task by number, from `first` on."""
         c = schema.devices.c
         query = sa.select(c.task, c.number, c.name, c.status).where(c.task == task)
         query = query.where(c.number >= first).order_by(c.number).limit(most)
@@ -219,7 +219,7 @@ class Store:
             return [DeviceRow(*row) for row in connection.execute(query)]
 
     def set_device_status(self, name: str, status: str, by: str = COMMAND_LINE) -> None:
-        """A device has left, or its owner's task has revoked it; only the latter is an action."""
+        """Record that a device has left, or that an owner revoked it (an owner's action)."""
         c = schema.devices.c
         query = sa.select(schema.tasks.c.name, schema.tasks.c.id).join(schema.devices)
         with self._database.writing() as connection:
@@ -237,7 +237,7 @@ class Store:
             self._database.notify()
 
     def count_devices(self, task: int) -> int:
-        """How many have enrolled. They are numbered without a gap, so that the last one tells."""
+        """Count enrolled devices: they are numbered without gaps, so the last number counts."""
         c = schema.devices.c
         query = sa.select(sa.func.max(c.number)).where(c.task == task)
         with self._database.reading() as connection:
@@ -258,7 +258,7 @@ class Store:
         return code
 
     def count_invites(self, task: int) -> int:
-        """How many devices may still join with the invites that were made."""
+        """Count how many devices may still join with the invites that were made."""
         c = schema.invites.c
         query = sa.select(sa.func.sum(c.uses_left)).where(c.task == task)
         with self._database.reading() as connection:
@@ -285,7 +285,7 @@ def _matches(task: int, invite: str | None) -> "sa.ColumnElement[bool]":
 
 
 def invite_required(invite: str | None) -> Rejected:
-    """Reject whoever wants to join with this invite, or with none."""
+    """Make the rejection of a join with a wrong invite, or without one."""
     found = Phrase("none" if invite is None else "one that is unknown or used up")
     words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
     return rejected("invite-required", words)

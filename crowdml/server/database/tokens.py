@@ -1,4 +1,4 @@
-"""Secrets that devices and sessions carry: 256 random bits, of which only a hash is kept."""
+"""Make the secrets of devices and sessions: 256 random bits, of which only a hash is stored."""
 
 import hashlib
 import secrets

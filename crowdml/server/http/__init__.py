@@ -1,4 +1,4 @@
-"""Requests and answers: the routes under /v1, bodies, proxies in front, compression, metrics.
+"""Handle requests and answers: routes under /v1, bodies, proxies, compression, metrics.
 
 Nothing here decides what is learnt. The fast path of a check-in is `checkin.py`.
 """

@@ -1,4 +1,4 @@
-"""Reading request bodies: never more than allowed, and with clear words for what is wrong."""
+"""Read request bodies with limits on size and time, and word clear errors."""
 
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """A request header, or the empty string."""
+    """Return a request header, or the empty string."""
     for key, value in scope["headers"]:
         if key == name:
             text: str = value.decode("latin-1")
@@ -29,7 +29,7 @@ def header(scope: Scope, name: bytes) -> str:
 
 
 def incoming(scope: Scope, limit: int) -> IncomingBody:
-    """Limit the body of a request, until the `with` block ends; `Rejected` if it is too large."""
+    """Limit the body of a request in a `with` block; raise `Rejected` if it is too large."""
     length = header(scope, b"content-length")
     announced = int(length) if length.isdecimal() else None
     if announced is not None and announced > limit:
@@ -39,13 +39,13 @@ def incoming(scope: Scope, limit: int) -> IncomingBody:
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """All of a body that nobody keeps after its request."""
+    """Read a whole body that is not needed after its request."""
     with incoming(scope, limit) as body:
         return await read(receive, body)
 
 
 async def read(receive: Receive, body: IncomingBody) -> bytes:
-    """All of a body that is being limited."""
+    """Read a whole body that is being limited."""
     announced, limit, read, more = body.announced, body.limit, 0, True
     parts: list[bytes] = []
     most_parts = FEW_PARTS + limit // SMALL_PART
@@ -56,7 +56,7 @@ async def read(receive: Receive, body: IncomingBody) -> bytes:
         parts.append(message.get("body", b""))
         read += len(parts[-1])
         body.received(len(parts[-1]))
-        # All that was announced is here: waiting to hear so would cost another turn.
+        # All announced bytes have arrived: waiting for the end would cost another loop iteration.
         more = message.get("more_body", False) and read != announced
     body.arrived()
     if read > limit:
@@ -72,7 +72,7 @@ def _too_large(limit: int) -> Rejected:
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
-    """A message, or a refusal that names each wrong field, its rule and the value found."""
+    """Decode a message, or raise a rejection that names each wrong field, its rule and value."""
     try:
         return decoder.decode(body)
     except NOT_JSON as error:

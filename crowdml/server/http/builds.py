@@ -1,4 +1,4 @@
-"""Make large answers outside of the event loop and of the thread that writes, each of them once."""
+"""Build large answers once each, outside the event loop and the writing thread."""
 
 import asyncio
 from collections import OrderedDict
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Builds:
-    """Answers that are being made, at most `at_once` of them at a time.
+    """Build answers, at most `at_once` at a time.
 
     Args:
         at_once: The number of threads.
@@ -27,13 +27,13 @@ class Builds:
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of `make`, or of the build with the same key that is under way."""
+        """Return the result of `make`, or of the running build with the same key."""
         running = self._running.get(key)
         if running is None:
             running = asyncio.get_running_loop().run_in_executor(self._threads, make)
             self._running[key] = running
             running.add_done_callback(lambda _: self._running.pop(key))
-        # Somebody who leaves does not take the answer away from the others.
+        # A visitor who leaves must not cancel the build for the others.
         result: T = await asyncio.shield(running)
         return result
 
@@ -42,7 +42,7 @@ class Builds:
 
 
 class ExportedFile(NamedTuple):
-    """A learnt model as a file, in a content coding if that is worth it."""
+    """Hold a learnt model as a file, in a content coding if that makes it smaller."""
 
     version: int
     body: bytes
@@ -50,7 +50,7 @@ class ExportedFile(NamedTuple):
 
 
 class Exports:
-    """The newest file of each task in each format and coding.
+    """Cache the newest file of each task in each format and coding.
 
     Args:
         most_bytes: The memory for files; the one that nobody has asked for longest goes first.
@@ -61,11 +61,11 @@ class Exports:
         self._files: OrderedDict[Hashable, ExportedFile] = OrderedDict()
 
     async def file(self, learner: Learner, format: str, coding: str) -> ExportedFile:
-        """The model as of now or later; `Rejected` while nothing is learnt."""
+        """Return the model of now or later; raise `Rejected` while nothing is learnt."""
         key, asked = (learner.id, format, coding), learner.published.version
         file = self._files.get(key)
         while file is None or file.version < asked:
-            # A build that began before the request may be of an older version: then once more.
+            # A build that began before the request may have an older version: then build again.
             file = await self._builds.once(key, lambda: _export(learner, format, coding))
         self._keep(key, file)
         return file

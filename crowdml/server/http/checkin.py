@@ -1,4 +1,4 @@
-"""Server Routine 2, the one path that must be fast: an ASGI endpoint without a request object."""
+"""Run Server Routine 2 on the one path that must be fast: ASGI without a request object."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -17,10 +17,10 @@ Answering: TypeAlias = Callable[[Request, Exception], Awaitable[Response]]
 
 
 class Dispatcher:
-    """Sends check-ins straight to their endpoint, and all else to the app with its router.
+    """Route check-ins directly to their endpoint, and everything else to the app's router.
 
-    Passing the other routes, and what is done for people's pages, would take as long as all that
-    check-ins need.
+    Matching the other routes, and the middleware for people's pages, would take as long as a
+    check-in itself.
 
     Args:
         app: All else.
@@ -53,7 +53,7 @@ class Dispatcher:
 
 
 class CheckIn:
-    """Authenticate, limit, validate; then wait for the commit that holds the check-in."""
+    """Authenticate, limit and validate a check-in, then wait for its commit."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service = scope["app"].state.service

@@ -1,4 +1,4 @@
-"""Smaller answers for whoever asks for them: pages, pictures, lists and models."""
+"""Compress pages, pictures, lists and models for clients that ask for it."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,9 +13,9 @@ KINDS = ("text/html", "text/plain", "text/csv", "image/svg+xml", "application/js
 
 
 class Compression:
-    """Around an app: compresses what is answered to GET in one piece.
+    """Wrap an app, and compress answers to GET that come in one piece.
 
-    Streams, what is compressed already, and answers to devices' check-ins pass as they are.
+    Streams, compressed content, and answers to check-ins pass unchanged.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -29,7 +29,7 @@ class Compression:
 
 
 class _Answer:
-    """Holds the head back until the body shows whether it is worth it."""
+    """Hold the head back until the body shows whether compression is worth it."""
 
     def __init__(self, send: Send, coding: str) -> None:
         self._send, self._coding = send, coding

@@ -1,4 +1,4 @@
-"""Server-sent events, with a count of those who listen."""
+"""Send server-sent events, and count the listeners."""
 
 from collections.abc import AsyncIterator
 
@@ -9,7 +9,7 @@ from crowdml.server.service import Counts
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events to a listener that has been counted."""
+    """Send server-sent events to a listener that has been counted."""
 
     media_type = "text/event-stream"
 

@@ -1,4 +1,4 @@
-"""An answer of many megabytes, handed over in pieces."""
+"""Send an answer of many megabytes in pieces."""
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -8,7 +8,7 @@ PIECE = 2**18
 
 
 class LargeResponse(Response):
-    """A response in pieces: each reader takes memory for a few of them, not for the whole body."""
+    """Send a response in pieces, so that a slow reader takes memory for a few pieces only."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = {

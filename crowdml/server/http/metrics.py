@@ -1,4 +1,4 @@
-"""Prometheus metrics of all nodes, in its text format 0.0.4."""
+"""Write the Prometheus metrics of all nodes, in text format 0.0.4."""
 
 from collections.abc import Iterator, Sequence
 
@@ -39,7 +39,7 @@ def metrics(nodes: Sequence[NodeRow]) -> str:
         for family, (kind, text) in FAMILIES.items()
     }
     for family, line in _lines(nodes):
-        # A node of a later version may count what this one does not know.
+        # A node of a later version may count something that this version does not know.
         lines.get(family, []).append(line)
     return "\n".join(line for group in lines.values() for line in group) + "\n"
 

@@ -1,4 +1,4 @@
-"""How the world reaches this server, where something else may stand in front of it."""
+"""Determine how visitors reach this server, possibly through a proxy."""
 
 import ipaddress
 import re
@@ -21,7 +21,7 @@ PAIR = re.compile(r'(proto|host)="?([^";,\s]+)', re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Front:
-    """What people and devices see of the server from outside.
+    """Describe what people and devices see of the server from outside.
 
     Args:
         url: What links and QR codes begin with; None for the address of each request.
@@ -46,7 +46,7 @@ class Front:
 
     @cached_property
     def prefix(self) -> str:
-        """The path under which all pages are, such as /crowd."""
+        """Return the path under which all pages are, such as /crowd."""
         return urlsplit(self.url or "").path.rstrip("/")
 
     @property
@@ -54,16 +54,16 @@ class Front:
         return self.url and "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
 
     def root(self, request: Request) -> str:
-        """The address of the front page, without a slash at its end, for commands and QR codes.
+        """Return the address of the front page, without a final slash, for commands and QR codes.
 
-        Without a public URL it is what the visitor asked for.
+        Without a public URL it is the address that the visitor used.
         """
         return (self.url or str(request.base_url)).rstrip("/")
 
     def link(self, path: str) -> str:
-        """What a link on a page leads to: the public URL, or else this very server.
+        """Return the target of a link on a page: the public URL, or a path on this server.
 
-        A `Host` header decides about no link: a cache could show it to somebody else.
+        A `Host` header never decides a link, because a cache could show it to somebody else.
 
         >>> Front().link("/join/walks"), Front("https://example.org/crowd").link("/join/walks")
         ('/join/walks', 'https://example.org/crowd/join/walks')
@@ -87,9 +87,10 @@ class Front:
 
 
 class Facing:
-    """Middleware: every request as its sender made it, at an address without the prefix.
+    """Restore each request as its sender made it, at an address without the prefix.
 
-    Of several proxies only the last one wrote to us, so that only its word can be trusted.
+    Of several proxies only the last one connects to this server, so only its headers can be
+    trusted.
     """
 
     def __init__(self, app: ASGIApp, front: Front) -> None:

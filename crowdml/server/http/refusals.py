@@ -1,4 +1,4 @@
-"""Answer requests that are refused: problem documents for programs, pages for people."""
+"""Answer rejected requests: problem documents for programs, pages for people."""
 
 import logging
 import math
@@ -32,7 +32,7 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 
 async def refuse_http(request: Request, error: Exception) -> Response:
-    """What the framework refuses by itself: unknown addresses and methods."""
+    """Answer what the framework rejects by itself: unknown addresses and methods."""
     assert isinstance(error, HTTPException)
     kind = "method-not-allowed" if error.status_code == 405 else "not-found"
     detail = Phrase(
@@ -46,7 +46,7 @@ async def refuse_http(request: Request, error: Exception) -> Response:
 
 
 async def fail(request: Request, error: Exception) -> Response:
-    """A fault of the server itself: the log says which, the answer only that there is one."""
+    """Answer a fault of the server: the log has the details, the answer does not."""
     route = getattr(request.scope.get("route"), "path", "an address without a route")
     log.error("%s %s failed", request.method, route, exc_info=error)
     detail = Phrase("the server has a fault. Try again later.")
@@ -54,6 +54,6 @@ async def fail(request: Request, error: Exception) -> Response:
 
 
 def _is_for_people(request: Request) -> bool:
-    """A browser asks for text/html; the protocol's own addresses always answer in JSON."""
+    """Return whether to answer with a page; the protocol's own addresses always answer in JSON."""
     accepts = request.headers.get("accept", "")
     return "text/html" in accepts and not request.url.path.startswith("/v1/")

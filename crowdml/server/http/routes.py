@@ -1,4 +1,4 @@
-"""The routes under /v1, as one list, and the handlers behind them."""
+"""List the routes under /v1, and define the handlers behind them."""
 
 import logging
 import time
@@ -100,7 +100,7 @@ async def check_out(request: Request) -> Response:
 
 
 def _role(request: Request) -> Role:
-    """The role of the check-in that the parameters are for."""
+    """Return the role of the check-in that the parameters are for."""
     name = request.query_params.get("role", Role.TRAIN.value)
     if name not in ROLES:
         words = Phrase(
@@ -115,7 +115,7 @@ async def show_statistics(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """The statistics now and after every change, until the task ends or goes, or the listener."""
+    """Stream the statistics now and after every change, until task or listener are gone."""
     service, learner = _service(request), _live(request).learner
     counts = service.counts
     if counts.listeners >= service.settings.most_listeners:
@@ -125,14 +125,14 @@ async def events(request: Request) -> Response:
 
     async def stream() -> AsyncIterator[bytes]:
         while service.ready and service.registry.serves(learner):
-            # Before the statistics are read, so that no change is missed while they are sent.
+            # Taken before the statistics are read, so that no change is missed while they are sent.
             news, now = service.listeners.news, learner.published
             yield now.event(learner.devices, time.time())
             if now.state.final:
                 return
             await news.wait()
 
-    # Counted before anybody else is asked, and until this one is gone, however it goes.
+    # Counted before the next listener is asked, and until this listener is gone.
     counts.listeners += 1
     return EventStream(stream(), counts)
 
@@ -143,7 +143,7 @@ async def export(request: Request) -> Response:
     if kind not in FORMATS:
         words = Phrase("format must be npz, json or onnx, found {found}.", found=f"{kind[:40]!r}")
         raise rejected("invalid-parameter", words)
-    # Other formats are packed already, or numbers that hardly become smaller.
+    # Other formats are compressed already, or hold numbers that hardly become smaller.
     coding = best_coding(request.headers.get("accept-encoding", "")) if kind == "json" else ""
     exports: Exports = request.app.state.exports
     file = await exports.file(learner, kind, coding)
@@ -202,7 +202,7 @@ ROUTES = [
 
 
 class Application(Starlette):
-    """With one way for each request: as its sender made it, then to its endpoint."""
+    """Handle each request: restore it as its sender made it, then call its endpoint."""
 
     def build_middleware_stack(self) -> ASGIApp:
         front: Front = self.state.front
@@ -217,7 +217,7 @@ def create_app(
     error_page: ErrorPage | None = None,
     state: Mapping[str, object] | None = None,
 ) -> Starlette:
-    """The application, with everything that its handlers need on `app.state`.
+    """Make the application, with everything that its handlers need on `app.state`.
 
     Args:
         extra_routes: What it serves besides the protocol: the portal's pages.

@@ -1,4 +1,4 @@
-"""Where a request comes from: for limits, in memory alone."""
+"""Name where a request comes from: for limits, in memory only."""
 
 import ipaddress
 from functools import lru_cache
@@ -7,7 +7,7 @@ from starlette.types import Scope
 
 
 def visitor(scope: Scope) -> str | None:
-    """An IPv4 address, or the /64 network of an IPv6 one, which is one household's or more.
+    """Return an IPv4 address, or the /64 network of an IPv6 address: one household or more.
 
     None for loopback: a local proxy forwards requests for many visitors.
 
@@ -27,7 +27,7 @@ def _visitor(host: str) -> str | None:
 
 
 def network_of(host: str) -> str | None:
-    """An IPv4 address, or the /64 network of an IPv6 one; None if `host` is no address.
+    """Return an IPv4 address, or the /64 network of an IPv6 address; None if `host` is neither.
 
     >>> network_of("::ffff:203.0.113.5"), network_of("::1"), network_of("somewhere")
     ('203.0.113.5', '::1', None)

@@ -1,4 +1,4 @@
-"""Who may read the metrics."""
+"""Decide who may read the metrics."""
 
 import hmac
 import ipaddress
@@ -12,10 +12,10 @@ FORWARDED = (b"forwarded", b"via", b"x-forwarded-", b"x-real-ip", b"x-client-ip"
 
 
 def may_watch(scope: Scope, token: str | None, behind: bool = False) -> bool:
-    """Whoever has the token, if there is one; otherwise this machine.
+    """Return whether a request has the token, or without a token comes from this machine.
 
-    Behind a proxy on this machine everybody comes from it, so that only a token will do: where
-    one is known to be (`behind`), and where a request has a proxy's header.
+    Behind a proxy on this machine every request comes from this machine, so only a token counts:
+    where a proxy is known (`behind`), and where a request has a proxy's header.
     """
     if token is not None:
         given = (bearer_token(scope) or "").encode("latin-1")
@@ -26,7 +26,7 @@ def may_watch(scope: Scope, token: str | None, behind: bool = False) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address means this machine alone."""
+    """Return whether a host name or address means this machine."""
     if host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""What may enter a task's log, and what follows from it.
+"""Decide what may enter a task's log, and compute the state that follows from it.
 
 The fold is a pure function of the log's entries. A learner owns one fold, decides what is appended
 next, and publishes one immutable value after each commit, which any thread may read.
@@ -24,5 +24,5 @@ __all__ = [
     "Published",
 ]
 
-# The fold needs no database.
+# Importing the fold must not import a database.
 __getattr__ = lazy(__name__)

@@ -1,11 +1,11 @@
-"""Which devices have checked in."""
+"""Remember which devices have checked in."""
 
 import numpy as np
 import numpy.typing as npt
 
 
 class ActiveDevices:
-    """A set of device numbers, 64 to a word.
+    """Store a set of device numbers, 64 to a word.
 
     Numbers are dense where a crowd is large, so a million active devices take two megabytes; and
     one device with a large number takes one word, however many have joined without checking in.

@@ -1,6 +1,7 @@
-"""The gate: every check of a check-in that does not depend on the order of arrivals.
+"""Check everything about a check-in that does not depend on the order of arrivals.
 
-None of it changes anything; each failure has its own problem type.
+The checks change nothing, and each failure has its own problem type.
+
 """
 
 import msgspec
@@ -14,7 +15,7 @@ HEAD = 1024
 
 
 class Gate:
-    """What the terms of one task allow."""
+    """Check check-ins against the terms of one task."""
 
     def __init__(self, terms: Terms, terms_sha256: str) -> None:
         self._terms_sha256 = terms_sha256
@@ -23,7 +24,7 @@ class Gate:
         self.largest_body = self._mechanism.largest_message + HEAD
 
     def check(self, checkin: Checkin, device: str) -> None:
-        """Raise `Rejected` unless an honest device with these terms could have sent this."""
+        """Raise `Rejected` unless an honest device with these terms could have sent it."""
         if checkin.terms != self._terms_sha256:
             words = Phrase(
                 "terms must be {terms}, found {found}. Read the task's terms again before "

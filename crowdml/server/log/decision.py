@@ -27,7 +27,7 @@ CheckinDecision: TypeAlias = CheckinAnswer | Rejected
 
 
 class Arrival(NamedTuple):
-    """A check-in that passed every check which needs no order."""
+    """Hold a check-in that passed every check that does not depend on the order."""
 
     device: DeviceRow
     checkin: Checkin
@@ -43,7 +43,7 @@ def decide(
     seen: dict[CheckinMark, int],
     removed: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[list[CheckinDecision], list[LogEntry]]:
-    """Answer each arrival, and list what is to be appended, unless one of them ends the task.
+    """Answer each arrival, and list the entries to append, unless one of them ends the task.
 
     Args:
         task: The number of the task.
@@ -56,7 +56,7 @@ def decide(
     """
     answers: list[CheckinDecision] = []
     entries: list[LogEntry] = []
-    granted: dict[int, tuple[int, int]] = {}  # as in `sent`, of the devices of this group
+    granted: dict[int, tuple[int, int]] = {}  # like `sent`, for the devices of this group
     refusal, at = closed(state), this_minute()
     first, payload = fold.version, fold.mechanism.payload_type
     cap = fold.task.enrolment.max_staleness
@@ -85,7 +85,7 @@ def decide(
 
 
 def closed(state: State) -> Rejected | None:
-    """Reject every check-in of a task in this state; None if the state takes them."""
+    """Make the rejection of every check-in in this state; None if the state accepts check-ins."""
     if state.final:
         words = Phrase("the task has ended: {state}. Stop collecting.", state=state.phrase)
         return rejected("task-finished", words, state=state)
@@ -117,12 +117,12 @@ def _version_problem(checkin: Checkin, version: int, cap: int | None) -> Rejecte
 def _number_problem(
     fold: Fold, device: DeviceRow, checkin: Checkin, known: tuple[int, int]
 ) -> Rejected | None:
-    """Reject a number that is not in its order.
+    """Reject a number that is out of order.
 
     The role of a check-in follows from its number, so a device that chose its numbers would choose
-    its role, and could report errors all the time. An honest device leaves a gap only where a
-    check-in was refused for good: up to half of its numbers may be missing before it may not
-    evaluate or count, and it may always train.
+    its role, and could always report errors. An honest device leaves a gap only where a check-in
+    was rejected for good. A device that misses more than half of its numbers may no longer evaluate
+    or count, but it may always train.
 
     Args:
         known: The highest number of the device in the log, and how many it has there.
@@ -169,7 +169,7 @@ def _entry(
 def _repeated(
     device: DeviceRow, checkin: Checkin, seen: dict[CheckinMark, int]
 ) -> CheckinDecision | None:
-    """The first answer again for the same id; a refusal for the same number under another."""
+    """Repeat the first answer for the same id; reject the same number under another id."""
     first = seen.get((device.number, checkin.id))
     if first is not None:
         return CheckinAnswer(first, "duplicate")

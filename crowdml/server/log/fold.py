@@ -1,4 +1,4 @@
-"""The fold: the whole state of a task as a function of its log, and of nothing else."""
+"""Fold the log: compute the whole state of a task from its log and nothing else."""
 
 import io
 from collections import Counter
@@ -20,7 +20,7 @@ PARTS = {"w", "totals", "active", "reports", "numbers", "evidence", "lengths"}
 
 
 class Fold:
-    """The log, one entry at a time: each is read and handed to the step.
+    """Read the log one entry at a time, and pass each entry to the step.
 
     What the step knows is one immutable value, `learning`; the fold replaces it as a whole.
 
@@ -43,9 +43,9 @@ class Fold:
         self.terms_sha256 = terms_sha256
 
     def apply(self, *entries: LogEntry) -> None:
-        """Of each in turn, add the counts, take one step, and see whether the target is reached.
+        """Apply entries in turn: add the counts, take one step, and check the target.
 
-        Those that follow the end of the task are left out.
+        Entries after the end of the task are ignored.
         """
         first = self.version
         payload = [self._payload_decoder.decode(entry.payload) for entry in entries]
@@ -74,30 +74,31 @@ class Fold:
         return self.learning.w
 
     def point(self) -> Point:
-        """Where the task is now."""
+        """Return the sums at this version."""
         return Point(self.version, self.learning.totals.staleness, self.active.count)
 
     def error(self) -> Estimate | None:
-        """The error of the exported model as it is now."""
+        """Return the error of the exported model at this version."""
         reports = self.learning.reports.clustered
         return error_now(reports, self.version, self.mechanism.error_variance)
 
     @property
     def state(self) -> State:
-        """What the log alone says; the owner may have paused or stopped the task besides."""
+        """Return the state by the log alone; the owner may also have paused or stopped the task."""
         if self.learning.reached:
             return State.REACHED
         return State.EXHAUSTED if self.version >= self.end else State.RUNNING
 
     @property
     def learnt(self) -> Array:
-        """The model to export: w, or the average of iterates where the task asks for it."""
+        """Return the model to export: w, or the average of iterates where the task asks for it."""
         return self.step.optimizer.model(self.learning.optimizer, self.w)
 
     def reopen_at(self, places: str) -> None:
-        """After these check-ins the owner reopened the task, which had ended there.
+        """Set after which check-ins the owner reopened the task, which had ended there.
 
-        One that had ended by T_max goes on for T_max check-ins more.
+        A task that had ended by T_max goes on for T_max more check-ins.
+
         """
         self._reopened = frozenset(map(int, places.split()))
         self.end = self.task.t_max
@@ -107,12 +108,12 @@ class Fold:
         self._reopen()
 
     def _reopen(self) -> None:
-        """Look at new reports alone, if this is such a place."""
+        """Discard earlier reports if the task was reopened at this version."""
         if self._reopened and self.version in self._reopened:
             self.learning = self.learning._replace(reached=False, evidence=self.step.no_evidence)
 
     def to_bytes(self) -> bytes:
-        """A snapshot: an npz archive of plain arrays, no pickle."""
+        """Write a snapshot: an npz archive of plain arrays, without pickle."""
         now = self.learning
         arrays: dict[str, Any] = {f"optimizer_{k}": v for k, v in now.optimizer.items()}
         arrays |= {

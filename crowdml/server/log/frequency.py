@@ -1,4 +1,4 @@
-"""Whether a device checks in too often: every limit on it, and all that these limits count."""
+"""Limit how often a device checks in, and count what these limits need."""
 
 import time
 from collections import Counter
@@ -16,16 +16,16 @@ NetworkOf: TypeAlias = Callable[[int], int | None]
 
 
 class Frequency:
-    """How often each device of a task may check in.
+    """Limit how often each device of a task may check in.
 
-    Before the body of a check-in is read, it needs a token of its device's bucket: this bounds what
-    a device can cost one node, so that rejected check-ins count, too. In its turn, a check-in is
-    held against the log, which has those that any node applied: its device may have the task's
-    number of check-ins and a burst in this minute, and, unless the owner has chosen that number,
-    its share of the newest check-ins. Devices that joined from one network within a day have the
-    check-ins of one device in a minute together, so that whoever joins often is not faster.
+    Before its body is read, a check-in takes a token from its device's bucket. This bounds the cost
+    of a device for one node, so rejected check-ins count too. Before it is appended, a check-in is
+    compared with the log, which has the check-ins that any node applied: its device may have the
+    task's number of check-ins and a burst in this minute, and its share of the newest check-ins
+    unless the owner has chosen that number. Devices that joined from one network within a day share
+    the check-ins a minute of one device, so joining often gains nothing.
 
-    `enter` runs in the event loop and the rest in the store's thread; they share no counts.
+    `enter` runs in the event loop, the other methods in the store's thread; they share no counts.
     """
 
     def __init__(self, task: Task, network_of: NetworkOf = lambda _: None) -> None:
@@ -41,11 +41,11 @@ class Frequency:
         self._shares = Shares()
 
     def enter(self, device: int) -> None:
-        """Count a request before its body is read; `Rejected` if there were too many lately."""
+        """Count a request before its body is read; raise `Rejected` if there were too many."""
         self._buckets.take(device)
 
     def refusal(self, device: int, at: int) -> Rejected | None:
-        """The answer to a check-in that is one too many in the minute that began at `at`."""
+        """Make the rejection of a check-in that is one too many in the minute from `at` on."""
         if at == self._minute and self._this_minute.get(device, 0) >= self._per_minute + BURST:
             words = Phrase(
                 "at most {n} check-ins a minute are allowed, and this minute has them.",
@@ -89,12 +89,12 @@ class Frequency:
         self._uncommitted = True
 
     def commit(self) -> None:
-        """The check-ins that were granted are in the log."""
+        """Confirm that the granted check-ins are in the log."""
         self._granted.clear()
         self._uncommitted = False
 
     def take_back(self, newest: Iterable[tuple[int, int]]) -> None:
-        """The check-ins that were granted are not in the log, whose newest are these."""
+        """Undo the granted check-ins, which are not in the log; these are its newest entries."""
         self._this_minute.subtract(self._granted)
         for device in self._granted:
             network = self._network_of(device)
@@ -106,7 +106,7 @@ class Frequency:
             self._shares.add(device, at, self._network_of(device))
 
     def recall(self, newest: Iterable[tuple[int, int]]) -> None:
-        """Forget what was counted in the log, and count its newest check-ins, the oldest first."""
+        """Forget all counts from the log, and count its newest check-ins, the oldest first."""
         self._minute, self._shares = 0, Shares()
         self._this_minute.clear()
         self._from_network.clear()
@@ -116,5 +116,5 @@ class Frequency:
 
     @property
     def uncommitted(self) -> bool:
-        """Whether check-ins were granted that may not be in the log."""
+        """Return whether check-ins were granted that may not be in the log."""
         return self._uncommitted

@@ -1,4 +1,4 @@
-"""The course of a task in a bounded number of points: kept along the way, never recomputed."""
+"""Keep the course of a task in a bounded number of points, updated with each check-in."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ MOST_MINUTES = 24 * 60
 
 
 class Point(NamedTuple):
-    """Where a task was after some check-in: sums since the start."""
+    """Hold the sums of a task after some check-in."""
 
     version: int
     staleness: int
@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 
 class ErrorPoint(NamedTuple):
-    """The error of the exported model at a version, as it was estimated then."""
+    """Hold the error of the exported model at a version, as it was estimated then."""
 
     version: int
     value: float
@@ -31,7 +31,7 @@ class ErrorPoint(NamedTuple):
 
 
 def wants_error(version: int) -> bool:
-    """Whether the error is estimated at this version: at ten versions while they grow e-fold.
+    """Return whether to estimate the error at this version: ten times per factor e.
 
     >>> [version for version in range(100, 150) if wants_error(version)]
     [100, 110, 122, 135, 149]
@@ -40,7 +40,7 @@ def wants_error(version: int) -> bool:
 
 
 class Minutes(NamedTuple):
-    """How many check-ins came in each minute of the last day with any, by its beginning.
+    """Count the check-ins in each minute of the last day that has any.
 
     A value: counting makes another one, which within a minute shares all the earlier ones.
 
@@ -65,7 +65,7 @@ class Minutes(NamedTuple):
         return {**self.earlier, self.newest: self.checkins} if self.checkins else {**self.earlier}
 
     def counted(self, at: int, checkins: int = 1) -> "Minutes":
-        """With more check-ins in the minute that began then."""
+        """Return the counts with more check-ins in the minute that began at `at`."""
         if at == self.newest and self.checkins:
             return Minutes(self.earlier, at, self.checkins + checkins)
         earlier = self.by_minute
@@ -75,14 +75,14 @@ class Minutes(NamedTuple):
 
 
 class Course(NamedTuple):
-    """How a task went so far, in a bounded number of points."""
+    """Hold the course of a task in a bounded number of points."""
 
     points: Sequence[Point]
     by_minute: Mapping[int, int]
     errors: Sequence[ErrorPoint] = ()
 
     def pace(self, now: float) -> float:
-        """Check-ins in the last minute, if those of the calendar minute before came evenly.
+        """Estimate the check-ins of the last minute, as if the previous calendar minute were even.
 
         >>> Course((), {0: 4, 60: 1}).pace(75.0)  # one since 60, and three of four since 15
         4.0
@@ -93,7 +93,7 @@ class Course(NamedTuple):
 
 
 class History:
-    """Every k-th check-in, with k doubled whenever there are too many; and the check-ins a minute.
+    """Keep every k-th check-in, doubling k when there are too many points, and counts per minute.
 
     Both are functions of the log alone, so they are part of the fold. Both are replaced, never
     changed, so that whoever has them needs no copy.
@@ -125,12 +125,12 @@ class History:
             self.points = tuple(point for point in self.points if self.wants(point.version))
 
     def add_error(self, version: int, error: Estimate | None) -> None:
-        """Remember an estimate, where there is one."""
+        """Add an estimate of the error, if there is one."""
         if error is not None:
             self.errors += (ErrorPoint(version, error.value, error.margin),)
 
     def count(self, checkins: Mapping[int, int]) -> None:
-        """Add check-ins by the minute in which they came."""
+        """Add check-ins by the minute in which they arrived."""
         for at, number in checkins.items():
             self.minutes = self.minutes.counted(at, number)
 

@@ -20,10 +20,10 @@ log = logging.getLogger("crowdml.server")
 
 
 class Learner:
-    """One task, live.
+    """Run one task: append to its log and fold it.
 
-    Everything runs in the store's thread, one at a time, but for `published`, `state`, `version`
-    and `devices`: those are as of the last commit, and any thread may read them.
+    All methods run in the store's thread, one at a time. Any thread may read `published`, `state`,
+    `version` and `devices`, which describe the last commit.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Learner:
         self._fold.reopen_at(self._owner_settings.reopened)
 
     def committed_fold(self) -> Fold:
-        """The fold of what is on disk, rebuilt if a commit has failed since."""
+        """Return the fold of what is on disk; rebuild it if a commit has failed."""
         if self._fold_is_ahead:
             self.recover()
             log.warning("a commit failed, so the fold was rebuilt", extra=self._about)
@@ -86,14 +86,14 @@ class Learner:
         self._fold.reopen_at(owner_settings.reopened)
 
     def _read_again(self) -> None:
-        """The owner has edited the task; when it ends is part of the fold, from its start on."""
+        """Apply an edit by the owner; the end of the task is part of the fold from its start."""
         stop, self.task = self.task.stop, self._log.task()
         self._fold.task = self.task
         if self.task.stop != stop:
             self._restore()
 
     def refresh(self, owner_settings: OwnerSettings | None = None) -> None:
-        """Take in what other processes wrote."""
+        """Apply what other processes wrote."""
         if owner_settings is not None:
             self._apply_owner_settings(owner_settings)
             self._removed = owner_settings.removed
@@ -102,18 +102,19 @@ class Learner:
         self._publish()
 
     def ingest(self, arrivals: Iterable[Arrival]) -> list[CheckinDecision]:
-        """Append a group of check-ins in one commit and apply them; one answer for each.
+        """Append a group of check-ins in one commit and apply them; return one answer for each.
 
-        They are taken when the turn has come: those that arrive while it is waited for belong to
-        it. No other process appends meanwhile, and what they appended before is taken in first. The
-        fold runs ahead of the commit, so that the stopping rule sees every check-in in turn;
-        nothing is published before the commit, and after a failed one the fold is rebuilt.
+        The group is taken when the lock is held: check-ins that arrive during the wait belong to
+        it. No other process appends meanwhile, and what others appended before is applied first.
+        The fold runs ahead of the commit, so that the stopping rule sees every check-in in turn.
+        Nothing is published before the commit; after a failed commit the fold is rebuilt.
+
         """
         before, group = self.committed_fold().version, list[Arrival]()
         try:
             answers = self._append_group(arrivals, group, look=False)
         except sa.exc.IntegrityError:
-            # Somebody repeats something, which is rare: only now look for what is known.
+            # A repeated id or number is rare, so the log is searched only now.
             answers = self._append_group((), group, look=True)
         self._publish()
         if self._fold.version > before:
@@ -123,8 +124,10 @@ class Learner:
     def _append_group(
         self, arrivals: Iterable[Arrival], group: list[Arrival], look: bool
     ) -> list[CheckinDecision]:
-        """All or none: the database itself refuses an id or number that it has, before the fold
-        takes anything in."""
+        """Append all or none.
+
+        The database rejects an id or number that it has, before the fold changes.
+        """
         with self._log.appending(self._fold.version) as (owner_settings, news):
             if owner_settings != self._owner_settings:
                 self._apply_owner_settings(owner_settings)
@@ -135,11 +138,11 @@ class Learner:
                 self._newcomers.look_up_to(max(arrival.device.number for arrival in group))
             removed: dict[int, str] = {}
             if owner_settings.removed != self._removed:
-                # Whoever knows the devices by their tokens has not heard of it yet.
+                # The node that authenticated these devices has not heard of their leaving yet.
                 removed = self._log.removed({arrival.device.number for arrival in group})
             answers, entries = self._decide(group, {}, removed)
             if look or any(isinstance(answer, Rejected) for answer in answers):
-                # What is repeated gets its first answer again, not a refusal.
+                # A repeated check-in gets its first answer again, not a rejection.
                 keys = [(device.number, c.id, c.number) for device, c in group]
                 answers, entries = self._decide(group, self._log.seen(keys), removed)
             self._log.append(entries)
@@ -164,7 +167,7 @@ class Learner:
         )
 
     def _cut(self, answers: list[CheckinDecision]) -> list[CheckinDecision]:
-        """The task ended within the group: what follows the end does not belong to the log."""
+        """Delete the entries after the end of the task, which fell within the group."""
         version, refusal = self._fold.version, closed(self._state_of(self._fold))
         assert refusal is not None
         self._log.cut(version)
@@ -174,7 +177,7 @@ class Learner:
         ]
 
     def _catch_up(self, news: Iterator[list[LogEntry]]) -> None:
-        """Apply what other processes appended; far behind, a snapshot of theirs is nearer."""
+        """Apply what other processes appended; if that is much, read their snapshot instead."""
         for entries in news:
             gone = next(
                 (entry.seq for entry in reversed(entries) if entry.payload == NOTHING), None
@@ -190,10 +193,12 @@ class Learner:
                 self.frequency.count(entry.device, entry.at)
 
     def reopen(self, by: str) -> None:
-        """The owner does not believe that the target was reached, or that the check-ins were
-        honest: go on until the target is reached again, or for as many check-ins once more.
+        """Reopen a task that its owner believes has ended too early.
 
-        The decision has its place in the log, so that whoever folds that comes to the same.
+        The task goes on until the target is reached again, or for the same number of check-ins once
+        more. The decision has its place in the log, so every node that folds the log computes the
+        same state.
+
         """
         self.committed_fold()
         with self._log.appending(self._fold.version) as (owner_settings, _):
@@ -233,5 +238,5 @@ class Learner:
         self.published = Published.of(fold, state)
 
     def _state_of(self, fold: Fold) -> State:
-        """The owner may pause or stop a task that the log alone would let run."""
+        """Combine the log's state with the owner's, who may pause or stop a running task."""
         return fold.state if fold.state.final else self._owner_state

@@ -1,4 +1,4 @@
-"""Which devices of a task joined within a day, and which of them came from one network."""
+"""Remember which devices of a task joined within a day, and from which network."""
 
 import time
 
@@ -6,7 +6,7 @@ from crowdml.server.database import DAY, Log
 
 
 class Newcomers:
-    """The network of each device that joined within a day, as a keyed hash.
+    """Hold the network of each device that joined within a day, as a keyed hash.
 
     Args:
         entries: The log of the task whose devices they are.
@@ -18,12 +18,12 @@ class Newcomers:
         self._of: dict[int, tuple[int, int]] = {}
 
     def network_of(self, device: int) -> int | None:
-        """The network that a device joined from; None if it joined earlier, or on this machine."""
+        """Return a device's network; None if it joined more than a day ago or from this machine."""
         network, at = self._of.get(device, (None, 0))
         return network if at > time.time() - DAY else None
 
     def look_up_to(self, device: int) -> None:
-        """Make sure that the joins up to this device are known.
+        """Load the joins up to this device.
 
         Devices are numbered in the order in which they joined, so this asks once for each.
         """

@@ -1,4 +1,4 @@
-"""Which numbers of check-ins each device has in the log."""
+"""Remember which numbers of check-ins each device has in the log."""
 
 from array import array
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ BLOCK = 64
 
 
 class SentNumbers:
-    """The highest number of each device in the log, and how many numbers it has there.
+    """Hold the highest number of each device in the log, and the count of its numbers there.
 
     Device numbers are dense, so they are kept in blocks of 64 devices, at eight bytes a device.
 
@@ -27,7 +27,7 @@ class SentNumbers:
             block[at], block[at + 1] = highest, n_sent
 
     def of(self, device: int) -> tuple[int, int]:
-        """The highest number of a device in the log, and how many it has there."""
+        """Return the highest number of a device in the log, and how many numbers it has there."""
         block = self._blocks.get(device // BLOCK)
         if block is None:
             return 0, 0

@@ -10,7 +10,7 @@ log = logging.getLogger("crowdml.server")
 
 
 class Snapshots:
-    """The snapshots of one task.
+    """Store and read the snapshots of one task.
 
     Args:
         entries: The log whose beginning a snapshot replaces.
@@ -29,16 +29,17 @@ class Snapshots:
         self._at = 0
 
     def newest(self, task: Task, terms_sha256: str) -> Fold:
-        """Read the newest snapshot that can be read; without one, start an empty fold.
+        """Read the newest readable snapshot; without one, start an empty fold.
 
-        A damaged snapshot costs time and nothing else: the one before it is there, and all that
-        was told since.
+        A damaged snapshot only costs time: the one before it, and all later payloads, are still
+        there.
+
         """
         for seq, snapshot in self._log.snapshots():
             try:
                 fold = Fold.from_bytes(task, terms_sha256, snapshot)
             except Exception as error:
-                # Damaged bytes can raise anything that archives, arrays and numbers can.
+                # Damaged bytes can raise any error of archives, arrays and numbers.
                 why = f"{type(error).__name__}: {error}"
                 log.warning("the snapshot at %d cannot be read: %s", seq, why, extra=self._about)
             else:
@@ -60,7 +61,7 @@ class Snapshots:
     def save_if_due(self, fold: Fold, before: int) -> None:
         """Store a snapshot if the newest check-ins, those after `before`, complete `every`.
 
-        So of several processes, one takes it.
+        By this rule one of several processes stores it.
         """
         every = self._every
         if before // every != fold.version // every or fold.state.final:

@@ -1,4 +1,4 @@
-"""Running a server: processes, TLS certificates, log lines, backups."""
+"""Operate a server: processes, TLS certificates, log lines, backups."""
 
 from crowdml.server.operation.backup import Contents, back_up, restore
 from crowdml.server.operation.serve import Address, run_loop, serve

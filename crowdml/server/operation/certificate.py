@@ -1,4 +1,4 @@
-"""A self-signed certificate, made once and pinned by its fingerprint."""
+"""Make a self-signed certificate once, to be pinned by its fingerprint."""
 
 import datetime
 import hashlib
@@ -13,7 +13,7 @@ YEARS = 10
 
 
 def self_signed(folder: Path, host: str) -> tuple[Path, Path]:
-    """The certificate and key in the folder, made on the first start."""
+    """Return the certificate and key in the folder; the first start makes them."""
     certificate, key = folder / CERTIFICATE, folder / KEY
     if not (certificate.exists() and key.exists()):
         folder.mkdir(parents=True, exist_ok=True)
@@ -22,7 +22,7 @@ def self_signed(folder: Path, host: str) -> tuple[Path, Path]:
 
 
 def certificate_fingerprint(certificate: Path) -> str:
-    """SHA-256 of the file's first certificate in DER, in hexadecimal: what devices pin."""
+    """Compute the SHA-256 of the first certificate in DER, in hexadecimal, which devices pin."""
     try:
         first, end, _ = certificate.read_text().partition(ssl.PEM_FOOTER)
         der = ssl.PEM_cert_to_DER_cert(first[first.index(ssl.PEM_HEADER) :] + end)
@@ -32,7 +32,7 @@ def certificate_fingerprint(certificate: Path) -> str:
 
 
 def is_self_signed(certificate: Path) -> bool:
-    """Whether no authority vouches for it, so that people have to compare its fingerprint."""
+    """Return whether no authority has signed it, so that people must compare its fingerprint."""
     from cryptography import x509
 
     first = x509.load_pem_x509_certificates(certificate.read_bytes())[0]

@@ -1,4 +1,4 @@
-"""Close connections of addresses that hold too many of them."""
+"""Close connections of addresses that hold too many."""
 
 import asyncio
 import logging
@@ -25,17 +25,17 @@ OPEN_FILES = "/dev/fd"
 
 
 class Peer(NamedTuple):
-    """Who is at the other end of a connection, and which of its ports."""
+    """Identify the other end of a connection by address and port."""
 
     host: str
     port: int
 
 
 class Connections:
-    """The connections to one port of this process.
+    """Limit the connections to one port of this process.
 
-    The HTTP server accepts connections before any request is seen, and tells nobody of those on
-    which nothing is said. The system knows them all, as open files of this process.
+    The HTTP server accepts connections before it sees a request, and does not report silent ones.
+    The system lists all of them as open files of this process.
 
     Args:
         port: The port that this server listens on.
@@ -47,7 +47,7 @@ class Connections:
         self._port, self._most, self._exempt = port, most, exempt
 
     async def watch(self) -> None:
-        """Close what is too much, until cancelled."""
+        """Close surplus connections, until cancelled."""
         if not os.path.isdir(OPEN_FILES):
             log.warning(
                 "connections of an address are not limited, since there is no %s", OPEN_FILES
@@ -58,11 +58,11 @@ class Connections:
             await asyncio.sleep(max(LOOK, REST * seconds))
             began = time.monotonic()
             closed = await asyncio.to_thread(self.close_surplus)
-            # Under attack it looks often; where many are connected in peace, it costs little.
+            # Under attack it looks often; many peaceful connections cost little.
             seconds = 0.0 if closed else min(time.monotonic() - began, LONGEST_PAUSE / REST)
 
     def close_surplus(self) -> int:
-        """Close the newest connections of every address that has too many; how many those were."""
+        """Close the newest connections of every address that has too many, and count them."""
         files = os.listdir(OPEN_FILES)
         if len(files) <= self._most:
             return 0
@@ -80,15 +80,15 @@ class Connections:
         )
 
     def _surplus(self, opened: list[tuple[int, Peer]]) -> list[tuple[int, Peer]]:
-        """The newest connections of one network, beyond what it may have.
+        """List the newest connections of one network beyond its limit.
 
-        A new connection gets the lowest free number, so that the highest are mostly the newest.
+        A new connection gets the lowest free number, so the highest numbers are mostly the newest.
         """
         limited = [(file, peer) for file, peer in opened if not self._exempt(peer.host)]
         return sorted(limited)[self._most :]
 
     def _peer(self, file: int) -> Peer | None:
-        """Who is at the other end of an open file; None if it is no connection to this server."""
+        """Return the other end of an open file; None if it is not a connection to this server."""
         try:
             connection = socket.socket(fileno=file)
         except OSError:
@@ -101,11 +101,11 @@ class Connections:
         except OSError:
             return None
         finally:
-            # The file is not ours to close.
+            # The file belongs to the HTTP server, which closes it.
             connection.detach()
 
     def _close(self, file: int, peer: Peer) -> bool:
-        """Shut a connection down, unless its file has become another's meanwhile."""
+        """Shut a connection down, unless its file number now belongs to another connection."""
         with suppress(OSError), closing(socket.socket(fileno=os.dup(file))) as connection:
             if Peer(*connection.getpeername()[:2]) == peer:
                 connection.shutdown(socket.SHUT_RDWR)

@@ -1,7 +1,7 @@
-"""Lines for the operator, on standard error: as text, or as one JSON object each.
+"""Write log lines for the operator to standard error: as text, or as one JSON object each.
 
-What they say is about tasks and the server. An exception appears without its own words, which may
-quote anything: an address, a token, the name of a device or a part of a body.
+Log lines are about tasks and the server. An exception appears without its message, which may quote
+anything: an address, a token, the name of a device or a part of a body.
 """
 
 import logging
@@ -39,7 +39,7 @@ class JsonLines(logging.Formatter):
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    # Lines of asyncio go on with the words of an exception.
+    # asyncio appends the exception's message to its lines.
     fields: dict[str, Any] = {"message": record.getMessage().partition("\n")[0]}
     if task := getattr(record, "task", None):
         fields["task"] = task
@@ -64,5 +64,5 @@ def start_logging(log_format: str) -> None:
 
 
 def announcer(log_format: str) -> Announce:
-    """On standard output; but whoever reads JSON finds everything in one place."""
+    """Announce on standard output, or in the log if the log is JSON."""
     return log.info if log_format == "json" else partial(print, flush=True)

@@ -1,4 +1,4 @@
-"""Several equal processes on one machine: started together, replaced when one dies."""
+"""Run several equal processes on one machine, and replace a process that dies."""
 
 import multiprocessing
 import signal
@@ -17,7 +17,7 @@ PAUSE = 1.0
 
 
 def run_workers(work: Work, workers: int, announce: Announce) -> None:
-    """Until SIGTERM or SIGINT, which every worker gets too; then until all have ended."""
+    """Run until SIGTERM or SIGINT, pass the signal to every worker, and wait for all of them."""
     context = multiprocessing.get_context("spawn")
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -44,14 +44,14 @@ def run_workers(work: Work, workers: int, announce: Announce) -> None:
 
 
 def _work(work: Work, announce: Announce) -> None:
-    # Ctrl-C reaches every process of a terminal; the first one tells the others when to end.
+    # Ctrl-C reaches every process of a terminal; the first process tells the others when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
     work(announce)
 
 
 def _end_with_parent() -> None:
-    """A worker without the one that started it would hold the port for ever."""
+    """End with the parent: a worker without it would keep the port occupied."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -63,4 +63,4 @@ def _end_with_parent() -> None:
 
 
 def _silent(line: str) -> None:
-    """One worker speaks for all."""
+    """Silence this worker, because one worker logs for all."""

@@ -1,4 +1,4 @@
-"""What leaves the server about a task: statistics, the model as a file, and its model card."""
+"""Publish what leaves the server about a task: statistics, the model as a file, its card."""
 
 from crowdml.server.results import reports
 from crowdml.server.results.card import model_card

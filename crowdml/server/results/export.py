@@ -1,4 +1,4 @@
-"""The model that a task has learnt, ready to be used elsewhere."""
+"""Export the model that a task has learnt."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from crowdml.server.log import Published
 
 
 def learnt_model(now: Published) -> LearntModel:
-    """Weights K×D, intercepts K, and what is needed to use them; refused before there are any."""
+    """Return weights K×D, intercepts K, and what is needed to use them; reject an empty task."""
     model, w = now.task.terms.make_model(), now.learnt
     if not isinstance(model, LinearModel):
         raise TypeError(f"only linear models can be exported, found {type(model).__name__}")

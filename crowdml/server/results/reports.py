@@ -1,6 +1,7 @@
-"""What people and programs are told about a task.
+"""Describe a task for people and programs.
 
-Views and statistics read what is published, in any thread; devices the log, in the store's.
+Views and statistics read the published value, in any thread; `devices` reads the log, in the
+store's thread.
 """
 
 import time
@@ -16,14 +17,14 @@ FEW_JOINS = 10
 
 
 class CrowdedJoins(NamedTuple):
-    """Of the newest joins, most came from one network."""
+    """Report that most of the newest joins came from one network."""
 
     joins: int
     most: int
 
 
 def crowded_joins(store: Store, task: int) -> CrowdedJoins | None:
-    """How many of the newest joins came from one network, if those are more than half of them."""
+    """Count the newest joins from one network, if they are more than half of all."""
     rows = store.joins.newest(task, NEWEST_JOINS)
     if len(rows) < FEW_JOINS:
         return None
@@ -50,12 +51,12 @@ def view(learner: Learner) -> TaskView:
 
 
 def statistics(learner: Learner) -> Statistics:
-    """The statistics as of the last commit, at this moment."""
+    """Return the statistics of the last commit, at this moment."""
     return learner.published.statistics(learner.devices, time.time())
 
 
 def devices(store: Store, task: int, first: int, most: int) -> list[tuple[DeviceRow, DeviceTotals]]:
-    """The devices with the numbers from `first` on, with what they did."""
+    """List the devices with the numbers from `first` on, with what they did."""
     found = store.devices(task, first, most)
     totals = store.log(task).by_device(first, first + most)
     return [(device, totals.get(device.number, DeviceTotals())) for device in found]

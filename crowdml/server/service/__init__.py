@@ -1,4 +1,4 @@
-"""The living node: tasks by name, devices by token, group commit, and the node's heartbeat.
+"""Run a node: tasks by name, devices by token, group commit, and the node's heartbeat.
 
 All writing happens in one thread here. Routes ask the service and never touch the database.
 """

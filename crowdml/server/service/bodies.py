@@ -1,4 +1,4 @@
-"""Limit the bodies of requests: how long each may take, how many an address may send at once."""
+"""Limit the bodies of requests: the time of each, and how many an address may send at once."""
 
 import asyncio
 import math
@@ -22,7 +22,7 @@ LOOK = 0.5
 
 
 class IncomingBody:
-    """The body of the current task's request, from its first byte until the answer is made.
+    """Track the body of the current task's request, from its first byte until its answer.
 
     Args:
         limit: The most bytes that it may have.
@@ -48,15 +48,15 @@ class IncomingBody:
         return self
 
     def received(self, n_bytes: int) -> None:
-        """Count bytes that are in memory now; `Rejected` if there are too many."""
+        """Count bytes that are in memory now; raise `Rejected` if there are too many."""
         self._all.count(self, n_bytes)
 
     def arrived(self) -> None:
-        """Nothing more is waited for; the memory is still in use."""
+        """Mark the body as complete; its memory is still in use."""
         self._all.end(self)
 
     def give_up(self) -> None:
-        """Make whoever waits for this body answer with a refusal, now."""
+        """Make the handler that waits for this body answer with a rejection now."""
         if not self._given_up:
             self._given_up = True
             self.task.cancel()
@@ -82,10 +82,10 @@ class IncomingBody:
 
 
 class Bodies:
-    """The bodies of one node that are being read, and those whose check-ins wait for a commit.
+    """Track the bodies of one node that are being read, and those that wait for a commit.
 
-    A body takes no memory but that of its bytes that have arrived, so that whoever announces one
-    and sends nothing takes none.
+    A body uses memory only for the bytes that have arrived, so a client that announces a body and
+    sends nothing uses none.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -96,7 +96,7 @@ class Bodies:
         self._bytes_from: Counter[str] = Counter()
 
     def seconds_for(self, size: int) -> float:
-        """How long a body of this size may take."""
+        """Return how long a body of this size may take, in seconds."""
         more = max(0, size - SMALL) / self._settings.body_bytes_per_second
         return self._settings.body_seconds + more
 
@@ -138,7 +138,7 @@ class Bodies:
             _subtract(self._bytes_from, body.address, body.bytes)
 
     async def watch(self) -> None:
-        """Give up on those that take too long, until cancelled."""
+        """Reject bodies that take too long, until cancelled."""
         while True:
             await asyncio.sleep(min(LOOK, self._settings.body_seconds / 2))
             now = time.monotonic()
@@ -147,7 +147,7 @@ class Bodies:
                     body.give_up()
 
     def give_up_all(self) -> None:
-        """Wait for no body any more: the server ends."""
+        """Reject all unfinished bodies, because the server ends."""
         for body in list(self._unfinished):
             body.give_up()
 

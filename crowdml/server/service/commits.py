@@ -1,4 +1,4 @@
-"""Commit check-ins in groups: whatever arrives during one commit shares the next."""
+"""Commit check-ins in groups: check-ins that arrive during one commit share the next."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from crowdml.server.service.threads import Threads
 
 
 class Commits:
-    """The check-ins that wait for a commit, of all tasks.
+    """Queue the check-ins of all tasks that wait for a commit.
 
     Args:
         largest: How many check-ins may share a commit.
@@ -46,14 +46,14 @@ class Commits:
         return await answer
 
     async def commit_groups(self) -> None:
-        """Commit whatever arrives, until cancelled."""
+        """Commit check-ins as they arrive, until cancelled."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
             await self.commit_waiting()
 
     async def commit_waiting(self) -> None:
-        """Answer all that wait, also where the task was deleted meanwhile."""
+        """Answer all waiting check-ins, also where the task was deleted in the meantime."""
         busy, self._busy = self._busy, {}
         for live in busy.values():
             while live.waiting:
@@ -70,7 +70,7 @@ class Commits:
     def _ingest(
         self, live: Live, _: Store
     ) -> list[tuple[PendingCheckin, CheckinAnswer | Rejected]]:
-        """Commit a group of those that wait, and list each with its answer."""
+        """Commit a group of waiting check-ins, and list each with its answer."""
         began, learner = time.perf_counter(), live.learner
         group: list[PendingCheckin] = []
         taking = self._take(live.waiting, group)
@@ -81,7 +81,7 @@ class Commits:
         except Exception as error:
             self._heartbeat.failed(error, learner.task.name)
             words = Phrase("the check-in was not stored. Send the same bytes again.")
-            # Perhaps none was taken yet.
+            # Perhaps no check-in was taken yet.
             answers = [rejected("unavailable", words) for _ in [*group, *taking]]
         staleness = [
             answer.version - 1 - waiting.arrival.checkin.version
@@ -95,7 +95,7 @@ class Commits:
     def _take(
         self, waiting: deque[PendingCheckin], group: list[PendingCheckin]
     ) -> Iterator[Arrival]:
-        """Take as many as may share a commit, and note them in `group`."""
+        """Take as many check-ins as may share a commit, and note them in `group`."""
         while waiting and len(group) < self._largest:
             group.append(waiting.popleft())
             yield group[-1].arrival

@@ -1,4 +1,4 @@
-"""What one node counts since its start."""
+"""Count what one node does since its start."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ GROUP = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Counts:
-    """No label names a device or an address."""
+    """Count events; no label names a device or an address."""
 
     def __init__(self) -> None:
         self.refusals = dict.fromkeys(PROBLEMS, 0)
@@ -27,7 +27,7 @@ class Counts:
         self._group = Histogram(GROUP)
 
     def commit(self, task: str, staleness: list[int], seconds: float) -> None:
-        """A group of check-ins, each so many versions late, is on disk after so long."""
+        """Record the staleness of each check-in in a committed group, and the commit's latency."""
         self._checkins[task] += len(staleness)
         self._seconds.observe(seconds)
         self._group.observe(len(staleness))
@@ -35,7 +35,7 @@ class Counts:
             self._staleness[task].observe(late)
 
     def samples(self, learners: Iterable[tuple[Learner, int]]) -> Iterator[Sample]:
-        """Everything, with these tasks, each of which is so many check-ins behind its log."""
+        """List all counts, and for each task how many check-ins this node is behind its log."""
         for kind, count in self.refusals.items():
             yield Sample("crowdml_refusals_total", "", {"kind": kind}, count)
         yield Sample("crowdml_database_failures_total", "", {}, self.failures)

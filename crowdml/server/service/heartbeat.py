@@ -1,4 +1,4 @@
-"""The heartbeat of a node: it writes the node's row, and so knows whether it can write."""
+"""Write the node's row regularly, which also shows whether the database can be written."""
 
 import logging
 import re
@@ -28,7 +28,7 @@ log = logging.getLogger("crowdml.server")
 
 
 class Heartbeat:
-    """`trouble` may be read by any thread; the rest runs in the store's."""
+    """Write the heartbeat in the store's thread; any thread may read `trouble`."""
 
     def __init__(self, every: float, clock: Callable[[], float] = time.monotonic) -> None:
         host = re.sub(r"[^A-Za-z0-9.-]", "", socket.gethostname())[:40]
@@ -46,7 +46,7 @@ class Heartbeat:
 
     @property
     def trouble(self) -> str | None:
-        """Why nothing can be stored; None if it can."""
+        """Return why nothing can be stored; None if it can."""
         silence = self._clock() - self._beaten
         if self._trouble is None and silence > self._every + HUNG:
             return f"the database has not answered for {silence:.0f} seconds"
@@ -69,7 +69,7 @@ class Heartbeat:
         self._log_refusals()
 
     def failed(self, error: Exception, task: str | None = None) -> None:
-        """Count it; say so once until the next heartbeat, however many requests meet it."""
+        """Count a failure, and log it once until the next heartbeat."""
         self.counts.failures += 1
         if not self._complained:
             what = "check-ins were not stored" if task else "the database failed"
@@ -77,10 +77,10 @@ class Heartbeat:
         self._complained = True
 
     def rows(self, store: Store) -> list[NodeRow]:
-        """What all nodes wrote last, or this one alone if that cannot be read.
+        """Return what all nodes wrote last, or only this node's row if that cannot be read.
 
-        Never what this one counts right now: the next scrape, through another node, would see
-        less, and a counter that has become less looks as if it had started again.
+        The counts are never newer than the written row: the next scrape, through another node,
+        would see smaller counts, and a counter that shrinks looks like a restart.
         """
         try:
             return store.nodes.rows()

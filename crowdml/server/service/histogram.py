@@ -1,11 +1,11 @@
-"""A histogram as Prometheus keeps it."""
+"""Keep a histogram in the form of Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 
 class Histogram:
-    """How many values were at most so large.
+    """Count how many values are at most each bound.
 
     >>> seconds = Histogram([0.1, 1])
     >>> for value in (0.05, 0.1, 3):
@@ -25,7 +25,7 @@ class Histogram:
         self._sum += value
 
     def samples(self) -> Iterator[tuple[str, str, float]]:
-        """The end of each sample's name, the bound of its bucket if it is one, and its value."""
+        """List the end of each sample's name, the bound of its bucket if any, and its value."""
         total = 0
         for bound, count in zip([*self._bounds, None], self._counts, strict=True):
             total += count

@@ -1,11 +1,11 @@
-"""Wake those who listen to changes of tasks, all at once and not too often."""
+"""Wake the listeners of tasks, all at once and not too often."""
 
 import asyncio
 from contextlib import suppress
 
 
 class Listeners:
-    """Everybody who waits for `news`, an event that is set once and then replaced.
+    """Wake everybody who waits for `news`, an event that is set once and then replaced.
 
     Args:
         seconds: The least time from one waking to the next.
@@ -17,13 +17,13 @@ class Listeners:
         self.news = asyncio.Event()
 
     def notify(self) -> None:
-        """Say that something has changed: listeners look as soon as they may."""
+        """Note that something has changed: listeners are woken as soon as `seconds` allows."""
         self._changed.set()
 
     async def announce(self) -> None:
-        """Let all listeners look at once, at most every `seconds`.
+        """Wake all listeners at once, at most every `seconds`.
 
-        Without a change they look ten times as rarely: then those that are gone are noticed.
+        Without a change they are woken ten times less often, which detects listeners that are gone.
         """
         while True:
             await asyncio.sleep(self._seconds)
@@ -35,6 +35,6 @@ class Listeners:
             self.wake()
 
     def wake(self) -> None:
-        """Let all listeners look now."""
+        """Wake all listeners now."""
         self.news.set()
         self.news = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Hold a task with all that serves it."""
+"""Hold a task together with everything that serves it."""
 
 import asyncio
 from collections import deque
@@ -10,16 +10,16 @@ from crowdml.server.log import Arrival, Gate, Learner
 
 
 class PendingCheckin(NamedTuple):
-    """A check-in, and the answer that its sender waits for."""
+    """Hold a check-in, and the answer that its sender waits for."""
 
     arrival: Arrival
     answer: "asyncio.Future[CheckinAnswer]"
 
 
 class Turns:
-    """The check-ins of each device that a node has not answered yet.
+    """Limit the check-ins of each device that a node has not answered yet.
 
-    An honest device sends one, and the same one again if its connection broke meanwhile.
+    An honest device sends one check-in, and sends it again if its connection broke.
 
     Args:
         most: Check-ins of one device at once.
@@ -30,7 +30,7 @@ class Turns:
         self._busy: dict[int, int] = {}
 
     def begin(self, device: int) -> None:
-        """Let this device have one check-in more; `Rejected` if it has too many."""
+        """Let this device have one more check-in; raise `Rejected` if it has too many."""
         busy = self._busy.get(device, 0)
         if busy >= self._most:
             words = Phrase("at most {n} check-ins of a device may arrive at once.", n=self._most)
@@ -44,7 +44,7 @@ class Turns:
 
 
 class Live(NamedTuple):
-    """A task with all that serves it.
+    """Hold a task with everything that serves it.
 
     Args:
         learner: What decides.

@@ -1,4 +1,4 @@
-"""Find tasks by name and devices by token, and follow what the database says of them."""
+"""Find tasks by name and devices by token, and follow the database."""
 
 from collections import deque
 from functools import partial
@@ -17,7 +17,7 @@ MOST_DEVICES = 65_536
 
 
 class Registry:
-    """The tasks of the database, and the devices that were here lately.
+    """Hold the tasks of the database, and the devices that were seen recently.
 
     `load` and `take_in` run in the store's thread, everything else in the event loop.
     """
@@ -38,7 +38,7 @@ class Registry:
             raise rejected("not-found", refusal) from None
 
     def serves(self, learner: Learner) -> bool:
-        """Whether its task is still there."""
+        """Return whether the task still exists."""
         live = self._tasks.get(learner.task.name)
         return live is not None and live.learner is learner
 
@@ -46,13 +46,13 @@ class Registry:
         return [live.learner for live in self._tasks.values()]
 
     def known(self, learner: Learner, token: str | None) -> DeviceRow | None:
-        """Who sent this, if that is an active device of this task which was here lately."""
+        """Return the sender, if it is an active device of this task that was seen recently."""
         device = self._devices.get(token_sha256(token)) if token else None
         fine = device is not None and device.task == learner.id and device.status == "active"
         return device if fine else None
 
     async def device(self, learner: Learner, token: str | None) -> DeviceRow:
-        """Who sent this; `Rejected` unless it is an active device of this task."""
+        """Return the sender; raise `Rejected` unless it is an active device of this task."""
         if not token:
             raise rejected("unauthorized", Phrase("a token is required: Authorization: Bearer …"))
         key = token_sha256(token)
@@ -63,7 +63,7 @@ class Registry:
             if len(devices) >= MOST_DEVICES:
                 devices.clear()
             if device is not None:
-                # Not into a newer dictionary: this row may be from before a change.
+                # Not into a newer dictionary: this row may be older than a change.
                 devices[key] = device
         if device is None or device.task != learner.id:
             raise rejected("unauthorized", Phrase("the token is unknown to this task. Join again."))
@@ -88,7 +88,7 @@ class Registry:
         if learner.task.enrolment.mode == "invite" and not await self._threads.in_reader(
             lambda store: store.takes_invite(learner.id, invite)
         ):
-            # Before the task's budget: strangers must not use up what invited people need.
+            # Before the task's join limit: strangers must not use up what invited people need.
             raise invite_required(invite)
         self._joins_to.take(learner.id)
         device, token = await self._threads.in_store(partial(self._enrol, learner, invite, visitor))
@@ -111,7 +111,7 @@ class Registry:
         self._devices = {}
 
     def take_in(self, store: Store) -> bool:
-        """Take in what other processes wrote, and say whether there was anything."""
+        """Apply what other processes wrote, and return whether there was anything."""
         news = store.news()
         if news.tasks:
             self.load(store)
@@ -123,7 +123,7 @@ class Registry:
         return bool(news)
 
     def load(self, store: Store) -> None:
-        """Take in new tasks, changed states, devices and check-ins; drop what was deleted."""
+        """Load new tasks, changed states, devices and check-ins; drop what was deleted."""
         owner_settings = store.owner_settings()
         tasks = {
             name: live for name, live in self._tasks.items() if live.learner.id in owner_settings
@@ -142,6 +142,6 @@ class Registry:
         for live in tasks.values():
             live.learner.refresh(owner_settings.get(live.learner.id))
             live.learner.devices = store.count_devices(live.learner.id)
-        # Last and at once: other threads read it meanwhile.
+        # Last, and in one assignment: other threads read it at the same time.
         self._tasks = tasks
         self._devices = {}

@@ -29,10 +29,10 @@ log = logging.getLogger("crowdml.server")
 
 
 class Service:
-    """Everything behind the routes.
+    """Hold everything behind the routes.
 
-    All writing happens in one thread, so it needs no locks and its order is the order of the log.
-    Readers use what is published, or read the database on a connection of their own.
+    All writing happens in one thread, so it needs no locks, and its order is the order of the log.
+    Readers use the published value, or read the database on a separate connection.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -62,7 +62,7 @@ class Service:
             asyncio.create_task(self._watch_store()),
             asyncio.create_task(self.bodies.watch()),
         ]
-        # What is here now stays; the collector need not look at it again and again.
+        # Objects that exist now stay for good, so the garbage collector need not visit them again.
         gc.freeze()
         self.ready = True
         log.info("node %s started", self.heartbeat.name)
@@ -80,22 +80,22 @@ class Service:
         log.info("node %s stopped", self.heartbeat.name)
 
     def close(self) -> None:
-        """Stop being ready: listeners and unfinished bodies leave, and the server can end."""
+        """Stop being ready, and close event streams and unfinished bodies: the server can end."""
         self.ready = False
         self.closing.set()
         self.bodies.give_up_all()
         self.listeners.wake()
 
     async def in_store(self, function: Callable[[Store], T]) -> T:
-        """Use the store, in its thread, without changing what this service keeps in memory."""
+        """Use the store in its thread, without changing what this service keeps in memory."""
         return await self.threads.in_store(function)
 
     async def in_reader(self, function: Callable[[Store], T]) -> T:
-        """Read from the database on a connection of its own, which waits for no commit."""
+        """Read from the database on a separate connection, which does not wait for commits."""
         return await self.threads.in_reader(function)
 
     async def steer(self, function: Callable[[Store], T]) -> T:
-        """Change tasks, states or devices in the store, and take the change in at once."""
+        """Change tasks, states or devices in the store, and apply the change at once."""
         result = await self.in_store(function)
         await self.in_store(self.registry.load)
         self.listeners.notify()

@@ -1,4 +1,4 @@
-"""Use the database in threads of its own, so that nobody else waits for it."""
+"""Use the database in separate threads, so that the event loop never waits for it."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Threads:
-    """One thread writes, one reads, and one waits for what other processes write.
+    """Run one thread that writes, one that reads, and one that waits for other processes.
 
     Args:
         database: The URL of the database.
@@ -45,7 +45,7 @@ class Threads:
         return await self._in(self._writer, lambda: function(self._store))
 
     async def in_reader(self, function: Callable[[Store], T]) -> T:
-        """Read from the database on a connection of its own, which waits for no commit."""
+        """Read from the database on a separate connection, which does not wait for commits."""
         return await self._in(self._reader, lambda: function(self._read))
 
     async def wait(self, seconds: float) -> None:
