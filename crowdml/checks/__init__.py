@@ -1,4 +1,4 @@
-"""Conformance suites: what models, optimizers, mechanisms, noise, stores, transports keep."""
+"""Check that models, optimizers, mechanisms, noise, stores and transports keep their promises."""
 
 from typing import TYPE_CHECKING
 
@@ -30,5 +30,5 @@ __all__ = [
     "draw_audit",
 ]
 
-# Checking a model needs no server: only `check_store` loads one.
+# Checking a model needs no server: only `check_store` imports one.
 __getattr__ = lazy(__name__)

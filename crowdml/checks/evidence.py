@@ -1,4 +1,4 @@
-"""What draws prove: a lower bound on ε or ρ, but for a stated chance of being wrong."""
+"""Prove a lower bound on ε or ρ from draws, with a stated probability of being wrong."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ ORDERS = 1.0 + np.geomspace(0.01, 100.0, 60)
 
 
 def pure(p: float, q: float) -> float:
-    """ε, from P(A) ≤ e^ε·P'(A).
+    """Compute ε from P(A) ≤ e^ε·P'(A).
 
     >>> round(pure(0.3, 0.1), 4)      # log 3
     1.0986
@@ -37,10 +37,10 @@ def pure(p: float, q: float) -> float:
 
 
 def concentrated(p: float, q: float) -> float:
-    """ρ, from D_α(P‖P') ≤ αρ for every α > 1.
+    """Compute ρ from D_α(P‖P') ≤ αρ for every α > 1.
 
-    To look at one event only is a way of looking at the output, so Rényi's divergence of the two
-    answers is at most that of the outputs, whatever their law is.
+    Looking at a single event is post-processing of the output, so Rényi's divergence of the event
+    is at most the output's, whatever its law is.
 
     Reference: Bun, Steinke 2016, Definition 1.1 and Lemma 2.2.
 
@@ -58,7 +58,7 @@ def concentrated(p: float, q: float) -> float:
 
 @dataclass(frozen=True)
 class Event:
-    """Scores of at least `high` speak for a, scores of at most `low` for b; either may be None."""
+    """Define an event: scores of at least `high` speak for a, of at most `low` for b; or None."""
 
     high: float | None
     low: float | None
@@ -66,7 +66,7 @@ class Event:
     def proves(
         self, a: Array, b: Array, measure: Measure, false_alarm: float, repeated: int = 1
     ) -> float:
-        """What the event's two halves prove together.
+        """Return what the event's two halves prove together.
 
         Adding up the inequalities of both gives one for averages: that of ε is linear, and in that
         of ρ p^α·q^(1−α) is convex in p and q together. Clopper's and Pearson's bounds hold for an
@@ -82,7 +82,7 @@ class Event:
         return measure(p, q)
 
     def _halves(self, a: Array, b: Array) -> Iterator[tuple[int, int]]:
-        """How often each half was seen where it should be, and where it should not."""
+        """Count how often each half was seen on its own side, and on the other side."""
         if self.high is not None:
             yield int((a >= self.high).sum()), int((b >= self.high).sum())
         if self.low is not None:
@@ -92,7 +92,7 @@ class Event:
 def lower_bound(
     a: Array, b: Array, measure: Measure = pure, false_alarm: float = FALSE_ALARM
 ) -> float:
-    """The most that two samples of a score prove.
+    """Return the largest bound that two samples of a score prove.
 
     Args:
         a: Scores under one data set; a high one speaks for it.
@@ -111,9 +111,10 @@ def lower_bound(
 
 
 def most_provable(n: int, measure: Measure = pure, false_alarm: float = FALSE_ALARM) -> float:
-    """The most that n scores of each side prove: all of one side are seen, and none of the other.
+    """Return the largest bound that n scores of each side can prove.
 
-    A device that hides nothing does not prove more, so a claim above this cannot fail.
+    It is proved when all scores of one side show the event and none of the other. A device that
+    hides nothing proves no more, so a larger claim cannot fail.
 
     >>> round(most_provable(2000), 2), lower_bound(np.ones(2000), np.zeros(2000))
     (5.04, 5.0409...)
@@ -126,7 +127,7 @@ def most_provable(n: int, measure: Measure = pure, false_alarm: float = FALSE_AL
 
 
 def scores_needed(claim: float, measure: Measure = pure, false_alarm: float = FALSE_ALARM) -> int:
-    """The least number of scores of each side with which a claim could fail.
+    """Return the least number of scores of each side with which a claim could fail.
 
     >>> [scores_needed(claim) for claim in (1.0, 4.0, 10.0)]
     [42, 711, 284003]
@@ -145,10 +146,10 @@ def scores_needed(claim: float, measure: Measure = pure, false_alarm: float = FA
 def lower_bound_of_numbers(
     a: Ints, b: Ints, claimed: Array | None = None, false_alarm: float = FALSE_ALARM
 ) -> float:
-    """The same ε for two samples of numbers 0, 1, …
+    """Return the largest ε that two samples of numbers 0, 1, … prove.
 
-    They are scored by how often each is seen at first, which shows a choice that is not uniform;
-    and by the law that is claimed, which is sharper where the choice is right and its coin is not.
+    The numbers are scored by how often each is seen at first, which shows a choice that is not
+    uniform; and by the claimed law, which is sharper where the choice is right and its coin is not.
 
     Args:
         claimed: log P/P' of each number, by the law that is claimed, if that is known.
@@ -170,7 +171,7 @@ def lower_bound_of_numbers(
 
 
 def _best_events(a: Array, b: Array, measure: Measure) -> list[Event]:
-    """Those that prove most for a, for b, and both together.
+    """Find the events that prove most for a, for b, and for both together.
 
     That is, here and now, which favours frequent events; and if the rest of the sample were to
     repeat what is seen here, which favours events that hardly ever happen to the other side.
@@ -191,7 +192,7 @@ def _best_events(a: Array, b: Array, measure: Measure) -> list[Event]:
 
 
 def binomial_bounds(successes: int, trials: int, miss: float) -> tuple[float, float]:
-    """Clopper's and Pearson's; each fails with probability at most `miss`."""
+    """Compute Clopper's and Pearson's bounds; each fails with probability at most `miss`."""
     from scipy.stats import beta
 
     rest = trials - successes

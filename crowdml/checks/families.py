@@ -1,4 +1,4 @@
-"""The laws of integer noise by their definition, P(z) ∝ e^(−h·|z|^r), to compare draws with."""
+"""Define the laws of integer noise, P(z) ∝ e^(−h·|z|^r), to compare draws with."""
 
 import math
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ SMOOTH = 300.0
 
 @dataclass(frozen=True)
 class Family:
-    """All laws P(z) ∝ e^(−h·|z|^r) for one power r: Laplace's for 1, Gauss's for 2."""
+    """Hold all laws P(z) ∝ e^(−h·|z|^r) for one power r: Laplace's for 1, Gauss's for 2."""
 
     name: str
     power: int
 
     def rate(self, scale: float) -> float:
-        """h: 1/s, or 1/(2s²)."""
+        """Return h: 1/s, or 1/(2s²)."""
         return 1.0 / scale if self.power == 1 else 0.5 / scale**2
 
     def log_total(self, h: float) -> float:
-        """log Σ e^(−h·|z|^r)."""
+        """Compute log Σ e^(−h·|z|^r)."""
         if self.power == 1:
             return -math.log(math.tanh(h / 2))
-        if h < 0.1:  # Poisson's summation: what is left out is below e^(−π²/h).
+        if h < 0.1:  # By Poisson's summation; the omitted terms are below e^(−π²/h).
             return math.log(math.pi / h) / 2
         return math.log(1 + 2 * math.fsum(math.exp(-h * z * z) for z in range(1, 40)))
 
     def mean_size(self, h: float) -> float:
-        """E|z|^r."""
+        """Compute E|z|^r."""
         if self.power == 1:
             return 1 / math.sinh(h) if h < 700 else 0.0
         if h < 0.1:
@@ -41,12 +41,12 @@ class Family:
         return 2 * squares / math.exp(self.log_total(h))
 
     def even(self, scale: float) -> float:
-        """The probability of an even number: |2z|^r is 2^r·|z|^r."""
+        """Compute the probability of an even number: |2z|^r is 2^r·|z|^r."""
         h = self.rate(scale)
         return math.exp(self.log_total(2**self.power * h) - self.log_total(h))
 
     def at_most(self, edges: Ints, scale: float) -> Array:
-        """P(z ≤ edge)."""
+        """Compute P(z ≤ edge)."""
         if self.power == 1:
             beyond = np.exp(-np.where(edges < 0, -edges, edges + 1) / scale)
             beyond /= 1 + math.exp(-1 / scale)
@@ -60,7 +60,7 @@ class Family:
         return below
 
     def edges(self, scale: float, cells: int) -> Ints:
-        """Upper ends of cells with roughly equal probability, without the last, endless cell."""
+        """Return the upper ends of cells of about equal probability; the last cell has none."""
         shares = np.arange(1, cells) / cells
         if self.power == 1:
             size = -scale * np.log(2 * np.minimum(shares, 1 - shares))

@@ -1,4 +1,4 @@
-"""What every mechanism must keep: its event, its type and size, and to be right on average."""
+"""Check every mechanism: its event, its type and size, and that it is right on average."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ FAR = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class Alike:
-    """Samples that are all alike: of one gradient and one label, all predicted wrongly or none."""
+    """Hold samples that are alike: one gradient, one label, all predicted wrongly or none."""
 
     g: Array
     w: Array
@@ -46,13 +46,13 @@ class Alike:
 
 
 def shrunk(g: Array, most: float, norm: int) -> Array:
-    """g, no longer than `most` in this norm."""
+    """Shrink g to a length of at most `most` in this norm."""
     length = float(np.linalg.norm(g, norm))
     return g * (most / length) if length > most else g
 
 
 class Untouched:
-    """Chance that nobody may ask for anything."""
+    """Forbid randomness: fail if a mechanism asks for any."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         raise AssertionError(f"nothing may be drawn for an event that is refused, found {name}.")
@@ -60,7 +60,7 @@ class Untouched:
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism with the numbers that it was made for."""
+    """Hold a mechanism with the numbers that it was made for."""
 
     mechanism: Mechanism
     size: int
@@ -70,7 +70,7 @@ class Case:
     chance: Chance
 
     def minibatch(self, g: Array, n: int, last: bool, w: float = 0.0) -> Alike:
-        """Of the first label and wrong, or of the last label and right."""
+        """Make samples of the first label, predicted wrongly, or of the last, predicted right."""
         label = max(self.n_classes - 1, 0) if last else 0
         return Alike(g, np.full(self.size, w), n, label, not last, self.n_classes)
 
@@ -114,7 +114,7 @@ def check_mechanism(
 
 
 def _check_event(case: Case) -> None:
-    """The same whenever it is asked for, and of a cost that is no smaller for everything."""
+    """Check that the event is the same each time, and that replacing everything costs no less."""
     mechanism = case.mechanism
     for i in range(10):
         event = mechanism.event(case.batch, case.place(i))
@@ -127,7 +127,7 @@ def _check_event(case: Case) -> None:
 
 
 def _check_round_trip(case: Case) -> None:
-    """Whatever the samples and the parameters are, what is told fits and is plausible."""
+    """Check that every payload has its type and size and is plausible, whatever the samples are."""
     mechanism, places = case.mechanism, (case.place(i) for i in range(10**6))
     for minibatch in _extremes(case):
         place = next(places)
@@ -167,10 +167,10 @@ def _check_shape(case: Case, reading: Reading) -> None:
 
 
 def _check_own_event(case: Case) -> None:
-    """An event of another minibatch or check-in is refused before anything is drawn.
+    """Check that an event of another minibatch or check-in is rejected before anything is drawn.
 
-    An event does not name its device, so those of other devices may be equal or differ in what
-    is sent only; each spends what the ledger approved.
+    An event does not name its device, so events of two devices may be equal or differ only in what
+    is sent; each spends what the ledger approved.
     """
     mechanism, place = case.mechanism, case.place(0)
     minibatch = case.minibatch(np.zeros(case.size), case.batch, last=False)
@@ -189,7 +189,7 @@ def _check_own_event(case: Case) -> None:
 
 
 def _check_readings(case: Case, last: bool, length: float) -> None:
-    """Readings are right on average over many devices, and as noisy as is said.
+    """Check that readings are right on average over many devices, and as noisy as stated.
 
     Args:
         last: Which label the samples have; see `Case.minibatch`.
@@ -243,7 +243,7 @@ def _check_labels(mechanism: Mechanism, found: list[Reading], minibatch: Alike) 
         counts = np.array([reading.labels[k] for reading in found])
         noise = counts - labelled * (k == minibatch.label)
         _require_mean(f"label {k}", noise, 0.0, 1e-3, variance)
-        # `label_variance` is that of the label with the largest.
+        # `label_variance` is the variance of the noisiest label.
         expected = min(variance, float((noise**2).mean()))
         _require_mean(f"the variance of label {k}", noise**2, expected, 1e-3, variance)
 
@@ -251,7 +251,7 @@ def _check_labels(mechanism: Mechanism, found: list[Reading], minibatch: Alike) 
 def _require_mean(
     what: str, values: Array, expected: float, room: float, variance: float = 0.0
 ) -> None:
-    """By Bernstein's bound, with the variance that is known or found, whichever is larger."""
+    """Require a mean by Bernstein's bound, with the stated or the measured variance if larger."""
     off = abs(float(values.mean()) - expected)
     spread = max(float(values.var()), variance)
     farthest = float(np.abs(values - expected).max())

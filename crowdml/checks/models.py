@@ -1,4 +1,4 @@
-"""What every model must keep: shapes, gradients, bounds, and its hands off the inputs."""
+"""Check every model: shapes, gradients, bounds, and that it leaves its inputs unchanged."""
 
 import math
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def _check_purity(model: Model, rng: np.random.Generator) -> None:
 
 
 def _check_gradients(model: Model, rng: np.random.Generator) -> None:
-    """Against difference quotients of the loss, wherever there is no kink."""
+    """Compare gradients with difference quotients of the loss, where the loss has no corner."""
     smooth = total = 0
     for _ in range(5):
         x, y = _samples(model, rng, 6)
@@ -166,7 +166,7 @@ def _check_mistakes(model: Model, rng: np.random.Generator) -> None:
             f"mistakes must be where predict differs from y, found {mistakes}."
         )
         return
-    # A regression decides by the residual alone: past some size all are mistakes.
+    # A regression decides by the residual alone: above some size every residual is a mistake.
     ordered = mistakes[np.argsort(np.abs(predictions - y), kind="stable")]
     assert np.array_equal(ordered, np.sort(ordered)), (
         f"mistakes must grow with the residual |predict − y|, found {ordered} in that order."
@@ -176,7 +176,7 @@ def _check_mistakes(model: Model, rng: np.random.Generator) -> None:
 
 
 def _samples(model: Model, rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Ordinary samples: ‖x‖₁ ≤ 1, labels or small targets."""
+    """Draw ordinary samples: ‖x‖₁ ≤ 1, labels or small targets."""
     x = rng.normal(size=(n, model.n_features))
     x *= rng.uniform(0.1, 1.0, size=(n, 1)) / np.abs(x).sum(axis=1, keepdims=True)
     return x, _targets(model, rng, n, 1.0)
@@ -185,7 +185,7 @@ def _samples(model: Model, rng: np.random.Generator, n: int) -> tuple[Array, Arr
 def _hard_samples(
     model: Model, rng: np.random.Generator, scale: float, norm: int
 ) -> tuple[Array, Array]:
-    """Where the axes meet the ball of this norm, its centre and surface, in all labels."""
+    """Make samples on the axes, at the centre and on the surface of the ball, with all labels."""
     d = model.n_features
     shares = rng.dirichlet(np.full(d, 0.3), size=8)
     surface = shares ** (1 / norm) * rng.choice([-1.0, 1.0], size=(8, d))

@@ -1,4 +1,4 @@
-"""What every noise source must keep: integers, the exact laws, and independence."""
+"""Check every noise source: integers, the exact laws, and independence."""
 
 import math
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def _check_law(family: Family, scale: float, first: Ints, second: Ints) -> None:
     _require_law(np.searchsorted(edges, both), _probabilities(family, edges, scale), name)
     _check_spread(family, both, scale)
     even = family.even(scale)
-    # The lowest bit is as random as the law says: it is where floats leak.
+    # The lowest bit must be as random as the law says: floats leak there.
     _require_law(both % 2, np.array([even, 1.0 - even]), f"the lowest bit of {name}")
     _check_independence(family, first, second, scale)
 
@@ -54,7 +54,7 @@ def _check_law(family: Family, scale: float, first: Ints, second: Ints) -> None:
 def _check_integers(add: Add) -> None:
     values = np.array([0, 1, -5, 10**6, -(10**9)], dtype=np.int64)
     before = values.copy()
-    # So little noise that a change has a probability below e⁻¹⁰⁰⁰.
+    # With this little noise, a change has a probability below e⁻¹⁰⁰⁰.
     found = add(values, 1e-3)
     assert found.dtype == np.int64, f"integers must come out as int64, found {found.dtype}."
     assert np.array_equal(found, values), f"noise must be added to {values}, found {found}."
@@ -65,13 +65,13 @@ def _check_integers(add: Add) -> None:
 
 
 def _draw(add: Add, scale: float) -> Ints:
-    """Noise alone, drawn around values of every size: they must not matter."""
+    """Draw noise around values of every size, which must not matter, and return the noise alone."""
     values = np.resize(np.array([0, 3, -1000, 10**9, -(10**12)], dtype=np.int64), DRAWS)
     return add(values, scale) - values
 
 
 def _check_spread(family: Family, z: Ints, scale: float) -> None:
-    """The mean of |z|^r tells the scale best, and strays from its own mean at a known rate.
+    """Compare the mean of |z|^r, which shows the scale best, with its own law.
 
     Tilting the law gives another of its family. Chernoff's exponent is the relative entropy of
     the one whose mean was found.
@@ -89,7 +89,7 @@ def _check_spread(family: Family, z: Ints, scale: float) -> None:
 
 
 def _rate_of(family: Family, mean: float) -> float:
-    """The h with this mean, which falls with h, by halving."""
+    """Find by bisection the h with this mean, which falls with h."""
     low, high = 1e-30, 700.0
     for _ in range(200):
         middle = math.sqrt(low * high)
@@ -98,7 +98,7 @@ def _rate_of(family: Family, mean: float) -> float:
 
 
 def _check_independence(family: Family, first: Ints, second: Ints, scale: float) -> None:
-    """Neighbours in one call, and the same place in two calls, in all pairs of four cells."""
+    """Compare neighbours in one call, and one place in two calls, in all pairs of four cells."""
     edges = family.edges(scale, cells=4)
     single = _probabilities(family, edges, scale)
     here, there = np.searchsorted(edges, first), np.searchsorted(edges, second)
@@ -122,7 +122,7 @@ def _require_law(cells: Ints, probabilities: Array, what: str) -> None:
 
 
 def _false_alarm(counts: Array, expected: Array) -> float:
-    """A bound on the chance of counts at least as unlikely, (e·nK/(k−1))^(k−1)·e^(−nK).
+    """Bound the probability of counts at least this unlikely: (e·nK/(k−1))^(k−1)·e^(−nK).
 
     K is the relative entropy of the counts' shares to the k probabilities; 2nK is asymptotically
     chi-square with k−1 degrees of freedom, but this bound holds for every n.

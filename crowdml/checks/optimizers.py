@@ -1,4 +1,4 @@
-"""What every optimizer must keep: its state in plain sight, its domain, and a way downhill."""
+"""Check every optimizer: a visible state, a bounded domain, and steps that go downhill."""
 
 import io
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def _check_same_twice(optimizer: Optimizer, gradients: Array, devices: Ints) -> 
 
 
 def _check_restart(optimizer: Optimizer, gradients: Array, devices: Ints) -> None:
-    """A run that is stored and read back in its middle goes on as if nothing had happened."""
+    """Check that a run goes on unchanged after it is stored and read back in its middle."""
     through = _run(optimizer, gradients, devices)
     for stop in (0, 1, STEPS // 2):
         w = np.zeros(SIZE)
@@ -74,7 +74,7 @@ def _check_restart(optimizer: Optimizer, gradients: Array, devices: Ints) -> Non
 
 
 def _check_purity(optimizer: Optimizer, gradients: Array, devices: Ints) -> None:
-    """A step changes nothing that it is given or that an earlier step gave."""
+    """Check that a step changes neither its arguments nor an earlier step's result."""
     w = np.zeros(SIZE)
     state = optimizer.init(w)
     for g, device in zip(gradients, devices, strict=True):
@@ -122,7 +122,7 @@ def _check_zero_gradients(optimizer: Optimizer) -> None:
 
 
 def _check_downhill(optimizer: Optimizer, radius: float, rng: np.random.Generator) -> None:
-    """Of ½‖w − w*‖² at least three quarters are gone after 400 exact gradients."""
+    """Check that ½‖w − w*‖² falls by at least three quarters after 400 exact gradients."""
     goal = rng.normal(size=SIZE)
     goal *= min(1.0, radius) / 2 / np.linalg.norm(goal)
     w = np.zeros(SIZE)

@@ -1,4 +1,4 @@
-"""An audit as a picture: what was proved of each claim."""
+"""Draw an audit: what was proved of each claim."""
 
 from matplotlib.figure import Figure
 
@@ -7,7 +7,7 @@ from crowdml.simulation import COLOURS, NotebookFigure
 
 
 def draw_audit(audit: Audit, title: str) -> Figure:
-    """A bar for each part, and a line where its claim is: no bar may reach beyond its line.
+    """Draw a bar for each part, and a line at its claim: no bar may cross its line.
 
     A bar is pale if it could not have reached its line.
     """

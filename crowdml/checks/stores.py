@@ -1,4 +1,4 @@
-"""What every server store must pass."""
+"""Check every store of a server."""
 
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -38,7 +38,7 @@ PAGE = 3
 
 
 def check_store(make_store: Callable[[], Store]) -> None:
-    """Raise `AssertionError` unless the store keeps the promises that the server builds on.
+    """Raise `AssertionError` unless the store keeps the promises that the server relies on.
 
     Args:
         make_store: Opens the same store each time it is called, empty at first; two may be open
@@ -134,7 +134,7 @@ def check_log(store: Store) -> None:
 
 
 def check_failing_append(store: Store) -> None:
-    """A group is stored whole or not at all, so that no acknowledged check-in stands on air."""
+    """Check that a group is stored whole or not at all."""
     first = store.tasks()[0].id
     log = store.log(first)
     before = list(log)
@@ -149,7 +149,7 @@ def check_failing_append(store: Store) -> None:
     }
     for what, group in groups.items():
         refused = True
-        # Which error it is depends on the database behind the store.
+        # The type of the error depends on the database behind the store.
         with suppress(Exception):
             log.append(group)
             refused = False
@@ -212,7 +212,7 @@ def check_changes_are_noticed(store: Store, other: Store) -> None:
 
 
 def _news(store: Store) -> News:
-    """After a while in which it would have come."""
+    """Return news, after a time in which it would have arrived."""
     store.wait(0.2)
     return store.news()
 
@@ -224,7 +224,7 @@ def _task(store: Store, name: str) -> Task:
 
 
 def _entry(store: Store, task: int, seq: int) -> LogEntry:
-    """An entry whose every column is off zero, so that two swapped columns would show."""
+    """Make an entry whose columns all differ from zero, so that two swapped columns show."""
     return LogEntry(
         task=task,
         seq=seq,

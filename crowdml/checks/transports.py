@@ -1,4 +1,4 @@
-"""What every device transport must pass."""
+"""Check every transport of a device."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from crowdml.protocol import Checkout, Enrol, Terms, decode_parameters, terms_ha
 
 
 def check_transport(transport: Transport, invite: str | None = None) -> None:
-    """Raise `AssertionError` unless the transport does its calls against a live task.
+    """Raise `AssertionError` unless the transport makes its calls to a live task.
 
     One device enrols, checks in once, and leaves.
 
@@ -61,7 +61,7 @@ def check_transport(transport: Transport, invite: str | None = None) -> None:
 
 
 def nothing_told(terms: Terms, place: Place, checkout: Checkout) -> bytes:
-    """A check-in of the smallest minibatch of samples that are all zero."""
+    """Make a check-in of the smallest minibatch, whose samples are all zero."""
     n, mechanism, model = terms.collection.batch, terms.mechanism(), terms.make_model()
     w = decode_parameters(checkout.parameters, model.size)
     nothing = Minibatch(model, w, np.zeros((n, model.n_features)), np.zeros(n))

@@ -1,4 +1,4 @@
-"""What the server does with one check-in, as a pure function: the simulator calls it, too."""
+"""Compute what one check-in does, as a pure function that server and simulator both call."""
 
 from crowdml.learning.error_band import error_now
 from crowdml.learning.evidence import Evidence

@@ -35,16 +35,17 @@ PULL = 4.0
 
 
 def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | None:
-    """The error of the exported model at this version, with a 95 % band; None if hardly known.
+    """Estimate the error of the exported model at this version, with a 95 % band.
 
-    A report about an earlier version v says something about the model now: the error has changed by
-    an unknown amount f(s) since, s = log((t + 1)/(v + 1)). f is modelled as a trend and a random
-    walk, both in proportion to p(1 − p). The mean of f is subtracted from the reports. The estimate
-    is the weighted mean Σaᵢyᵢ of what remains, with the smallest variance under that model, and the
-    variance of Σaᵢf(sᵢ) is part of the band. The rest of the variance is the noise of the
-    mechanism, the sampling of predictions, and that people differ: a share ρ of p(1 − p) lies
-    between devices. The band has all p with (Σaᵢyᵢ − p)² ≤ q²·variance(p). q is Student's quantile,
-    since the variance between devices is estimated from few of them.
+    A report about an earlier version v describes a model whose error has changed since by an
+    unknown amount f(s), s = log((t + 1)/(v + 1)). f is modelled as a trend and a random walk, both
+    in proportion to p(1 − p). The mean of f is subtracted from the reports. The estimate is the
+    weighted mean Σaᵢyᵢ of the rest, with the smallest variance under that model, and the variance
+    of Σaᵢf(sᵢ) is part of the band. The other parts of the variance are the noise of the mechanism,
+    the sampling of predictions, and differences between people: a share ρ of p(1 − p) lies between
+    devices. The band has all p with (Σaᵢyᵢ − p)² ≤ q²·variance(p). q is Student's quantile, because
+    the variance between devices is estimated from few devices. The result is None if the band would
+    say almost nothing.
 
     Args:
         rows: A row for each report: version, device, errors, predictions, and how many reports
@@ -79,7 +80,7 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
 def _weighted(
     s: Array, device: Ints, n: Array, noise: Array, alike: float, pq: float
 ) -> tuple[Array, float, float, float]:
-    """The weights of the reports, the variance of their mean, spread·p(1 − p) + rest, and q."""
+    """Return the weights of the reports, their mean's variance spread·p(1 − p) + rest, and q."""
     of_device = np.bincount(device, n)[device]
     a, drift = _weights(s, 1 / (noise + pq * ((1 - alike) / n + alike * of_device / n)), pq)
     squares = np.bincount(device, a) ** 2
@@ -91,7 +92,7 @@ def _weighted(
 
 
 def student_95(per_degree: float) -> float:
-    """Student's two-sided 95 % quantile for 1/`per_degree` degrees of freedom, at least two.
+    """Return Student's two-sided 95 % quantile for 1/`per_degree` degrees of freedom, at least two.
 
     Reference: E. A. Cornish and R. A. Fisher, Revue de l'Institut International de Statistique 5
     (1938).
@@ -106,14 +107,14 @@ def student_95(per_degree: float) -> float:
 
 
 def _line(s: Array, y: Array, weight: Array, pq: float) -> Array:
-    """A straight line through the reports, its slope as large as TREND allows."""
+    """Fit a straight line to the reports, with a slope of at most TREND."""
     middle = weight @ s / weight.sum()
     slope = weight @ ((s - middle) * y) / (weight @ (s - middle) ** 2 + 1 / (TREND * pq) ** 2)
     return np.asarray(weight @ y / weight.sum() + slope * (s - middle))
 
 
 def _alike(device: Ints, n: Array, surplus: Array, noise: Array, pq: float) -> float:
-    """ρ, the share of p(1 − p) that lies between devices, with one standard deviation on top.
+    """Estimate ρ, the share of p(1 − p) that lies between devices, plus one standard deviation.
 
     The surplus of a device with n predictions has the variance noise + p(1 − p)(n + ρ(n² − n)).
     """
@@ -131,7 +132,7 @@ def _alike(device: Ints, n: Array, surplus: Array, noise: Array, pq: float) -> f
 
 
 def _weights(s: Array, weight: Array, pq: float) -> tuple[Array, float]:
-    """The weight of each report in the estimate, and the variance of the drift in it."""
+    """Return the weight of each report in the estimate, and the variance of the drift in it."""
     place = np.minimum((s * (BINS / REACH)).astype(np.int64), BINS - 1)
     total = np.bincount(place, weight, BINS)
     used = total > 0
@@ -146,7 +147,7 @@ def _weights(s: Array, weight: Array, pq: float) -> tuple[Array, float]:
 
 
 def _band(value: float, spread: float, rest: float, quantile: float) -> Estimate:
-    """All p with (value − p)² ≤ q²·(rest + spread·p(1 − p)), by their middle and half width."""
+    """Solve (value − p)² ≤ q²·(rest + spread·p(1 − p)) for p; return middle and half width."""
     width = quantile**2 * spread
     middle = (value + width / 2) / (1 + width)
     square = middle**2 - (value**2 - quantile**2 * rest) / (1 + width)

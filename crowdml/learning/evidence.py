@@ -1,4 +1,4 @@
-"""Whether the error is surely at most the target, though some of those who report it lie."""
+"""Decide whether the error is surely at most the target, even if some reports are lies."""
 
 import numpy as np
 
@@ -8,14 +8,13 @@ from crowdml.types import Ints
 
 
 class Evidence:
-    """Reports of errors in windows of several lengths, as a value.
+    """Hold reports of errors in windows of several lengths.
 
-    A short window shows a low error soon; a long one shows an error that is little below ρ, or
-    is hidden by much noise. A count is cut to what is possible before it is used, so that a lie is
-    at most a count of 0. Noise that is cut has another mean: that for an error of ρ is known,
-    and a larger error has no lower one. The target is reached when, in one of the windows, at least
-    `stop.devices` devices together are surely below what ρ would give, even if one in twenty
-    always counted 0.
+    A short window shows a low error soon. A long window shows an error that is little below ρ, or
+    hidden by much noise. A count is cut to what is possible before it is used, so a lie is at most
+    a count of 0. Cut noise has another mean, which is known for an error of ρ; a larger error has
+    no lower mean. The target is reached when, in one of the windows, at least `stop.devices`
+    devices together are surely below what ρ would give, even if one in twenty always reported 0.
     """
 
     def __init__(self, rule: StoppingRule) -> None:
@@ -24,14 +23,14 @@ class Evidence:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the target is reached."""
+        """Return whether the target is reached."""
         return any(self._rule.is_met(window.sums) for window in self.windows)
 
     def with_report(self, device: int, counted: int, evaluated: int) -> "Evidence":
         """Add the newest report to every window.
 
-        A device's even share of a window is that of all devices that could report: those of the
-        longest window.
+        The even share of a device counts all devices that could report: those of the longest
+        window.
         """
         longest = self.windows[-1].with_report(device, counted, evaluated)
         devices = longest.sums.devices
@@ -46,13 +45,13 @@ class Evidence:
         return new
 
     def to_array(self) -> Ints:
-        """A row for each report of each window: the window, then `ReportWindow.rows`."""
+        """Write a row for each report of each window: the window, then `ReportWindow.rows`."""
         rows = [(i, *row) for i, window in enumerate(self.windows) for row in window.rows()]
         return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
     @classmethod
     def from_array(cls, rule: StoppingRule, rows: Ints) -> "Evidence":
-        """Read what `to_array` gave, or the reports of a single window, as it once was."""
+        """Read the rows of `to_array`, or of a single window, as older versions wrote them."""
         new = cls(rule)
         if rows.shape[1] == 3:
             for report in rows.tolist():

@@ -1,4 +1,4 @@
-"""The newest reports of errors, and what they show together."""
+"""Hold the newest reports of errors, and what they show together."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ NONE = -1
 
 
 class Report(NamedTuple):
-    """What a check-in that evaluates says: `counted` of `evaluated` predictions were wrong.
+    """Hold a report of a check-in that evaluates: `counted` of `evaluated` predictions were wrong.
 
     Args:
         device: Who says so.
@@ -29,10 +29,10 @@ class Report(NamedTuple):
 
 
 class DeviceReports(NamedTuple):
-    """One device: how many reports it has, the numbers of two of them, and their sums.
+    """Hold one device's reports: their number, the numbers of two of them, and their sums.
 
-    `mean` is the mean surplus, and `variance` that of the mean if the error is ρ and the device's
-    reports are as alike as can be: then more of them lessen the noise alone.
+    `mean` is the mean surplus. `variance` is the variance of that mean if the error is ρ and the
+    device's reports are as alike as possible; then more reports reduce only the noise.
     """
 
     reports: int = 0
@@ -49,10 +49,10 @@ NO_REPORTS = DeviceReports()
 
 
 class ReportWindow:
-    """The newest reports, at most `length` of them, held against ρ, as a value.
+    """Hold the newest reports, at most `length`, and compare them with ρ.
 
-    Every device counts the same, however often it reports, and none has more than twice its even
-    share of the window.
+    Every device has the same weight, however often it reports, and none has more than twice its
+    even share of the window.
     """
 
     def __init__(self, rule: StoppingRule, length: int) -> None:
@@ -71,7 +71,7 @@ class ReportWindow:
     def with_report(
         self, device: int, counted: int, evaluated: int, devices: int = 0
     ) -> "ReportWindow":
-        """Add the newest report, and drop what is more than the window or the device may hold.
+        """Add the newest report, and drop reports beyond the limits of the window or the device.
 
         Args:
             devices: How many devices report at all, where that is more than the window holds.
@@ -86,7 +86,7 @@ class ReportWindow:
             new._drop(new._oldest)
         return new
 
-    # These change a copy that nobody else has yet.
+    # These lines change a copy that nothing else refers to yet.
 
     def _append(self, device: int, counted: int, evaluated: int) -> None:
         number, self._next = self._next, self._next + 1
@@ -101,18 +101,18 @@ class ReportWindow:
         self._replace(old, _sum(old, report, 1, oldest, number), report, 1)
 
     def _drop(self, number: int) -> None:
-        """A device's oldest report."""
+        """Drop a device's oldest report."""
         report = self._reports[number]
         self._reports = self._reports.without(number)
         old, later = self._by_device[report.device], NONE
         if old.reports > 1:
             later, self._later = self._later[number], self._later.without(number)
         self._replace(old, _sum(old, report, -1, later, old.newest), report, -1)
-        while self._oldest not in self._reports:  # each number is passed once
+        while self._oldest not in self._reports:  # each report is passed once
             self._oldest += 1
 
     def _replace(self, old: DeviceReports, new: DeviceReports, report: Report, sign: int) -> None:
-        """Let a device have `new` in the place of `old`, after a report came or went."""
+        """Replace `old` by `new` for a device, after a report was added or dropped."""
         if new.reports:
             self._by_device = self._by_device.with_item(report.device, new)
         else:
@@ -127,13 +127,13 @@ class ReportWindow:
         )
 
     def rows(self) -> Iterator[tuple[int, int, int]]:
-        """Device, counted and evaluated of each report, the oldest first."""
+        """Return device, counted and evaluated of each report, the oldest first."""
         for _, report in sorted(self._reports.items()):
             yield report[:3]
 
     @classmethod
     def of(cls, rule: StoppingRule, length: int, rows: Iterable[Sequence[int]]) -> "ReportWindow":
-        """The window of such rows. All else follows from them: sums are of whole numbers."""
+        """Rebuild the window from such rows; its sums are exact, because they are of integers."""
         new = cls(rule, length)
         for device, counted, evaluated in rows:
             new._append(device, counted, evaluated)
@@ -141,7 +141,7 @@ class ReportWindow:
 
 
 def _sum(old: DeviceReports, report: Report, sign: int, oldest: int, newest: int) -> DeviceReports:
-    """What a device has after a report came (`sign` is 1) or went (−1)."""
+    """Return a device's sums after a report was added (`sign` is 1) or dropped (−1)."""
     n = old.reports + sign
     if not n:
         return NO_REPORTS

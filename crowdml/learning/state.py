@@ -1,4 +1,4 @@
-"""What is known of a task after some check-ins."""
+"""Hold the state of a task after some check-ins."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from crowdml.types import Array
 
 
 class LearningState(NamedTuple):
-    """Everything that one check-in changes, as a value: no part of it is ever changed.
+    """Hold everything that one check-in changes; the value itself never changes.
 
     Args:
         version: How many check-ins were applied.

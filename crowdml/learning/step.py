@@ -1,4 +1,4 @@
-"""What one check-in does to the state of a task: the same live and simulated."""
+"""Compute what one check-in does to the state of a task, live and in simulations."""
 
 import math
 from typing import NamedTuple
@@ -20,7 +20,7 @@ NOTHING = Totals()
 
 
 class CheckinStep(NamedTuple):
-    """Server Routine 2 as a pure function of a state and a reading.
+    """Run Server Routine 2 as a pure function of a state and a reading.
 
     Args:
         optimizer: How w changes; it projects and averages, too.
@@ -44,7 +44,7 @@ class CheckinStep(NamedTuple):
 
     @classmethod
     def of(cls, task: Task, mechanism: Mechanism) -> "CheckinStep":
-        """The step of a task."""
+        """Make the step of a task."""
         return cls(
             task.make_optimizer(),
             length_limit(mechanism),
@@ -52,10 +52,10 @@ class CheckinStep(NamedTuple):
         )
 
     def start(self, size: int, totals: Totals = NOTHING, w0: Array | None = None) -> LearningState:
-        """The state before the first check-in.
+        """Make the state before the first check-in.
 
-        w starts at `w0`, or at zero: the risks are convex, and a start that needs no randomness
-        makes the result reproducible by anyone who has the log.
+        w starts at `w0`, or at zero. The risks are convex, and a start without randomness lets
+        anyone who has the log reproduce the result.
         """
         w = np.zeros(size) if w0 is None else w0
         return LearningState(
@@ -80,7 +80,7 @@ class CheckinStep(NamedTuple):
         samples: int | None = None,
         staleness: int = 0,
     ) -> LearningState:
-        """The state after one more check-in.
+        """Return the state after one more check-in.
 
         Args:
             state: The state before it, which stays as it is.
@@ -116,9 +116,9 @@ class CheckinStep(NamedTuple):
 
 
 def length_limit(mechanism: Mechanism | StandIn) -> float | None:
-    """The longest honest gradient at the start, except for noise of three times its usual length.
+    """Return the longest honest gradient at the start, allowing noise of three usual lengths.
 
-    None where all gradients have about the same length, whoever sends them.
+    None where all gradients, honest or not, have about the same length.
     """
     if not mechanism.lengths_vary:
         return None

@@ -1,4 +1,4 @@
-"""When the error counts as surely at most the target error ρ."""
+"""Decide when the error is surely at most the target error ρ."""
 
 import math
 from dataclasses import dataclass
@@ -26,8 +26,7 @@ ONE = 2**40
 
 
 class ExpectedReport(NamedTuple):
-    """What an error of ρ makes of a report: its share of errors, and the share's two variances in
-    ONEths."""
+    """Hold the share of errors in a report if the error is ρ, and its variances in ONEths."""
 
     share: float
     noise: int
@@ -35,7 +34,7 @@ class ExpectedReport(NamedTuple):
 
 
 class WindowSums(NamedTuple):
-    """What the reports of a window show together.
+    """Hold what the reports of a window show together.
 
     Args:
         devices: How many devices have reported.
@@ -54,7 +53,7 @@ class WindowSums(NamedTuple):
 
 @dataclass(frozen=True)
 class StoppingRule:
-    """A task's target error, and what the newest reports must show for it.
+    """Hold a task's target error, and what the newest reports must show to reach it.
 
     The rule looks at three windows after every quarter of the shortest one. Each look at a window
     may be mistaken with an equal part of 1 − `confidence`, so that the parts of all looks until
@@ -88,7 +87,7 @@ class StoppingRule:
 
     @classmethod
     def of(cls, task: Task, mechanism: Mechanism) -> "StoppingRule | None":
-        """The rule of a task; None if the task has no target error."""
+        """Make the rule of a task; None if the task has no target error."""
         stop = task.stop
         if stop.error is None:
             return None
@@ -105,15 +104,15 @@ class StoppingRule:
 
     @property
     def windows(self) -> tuple[int, ...]:
-        """The most reports of each window that is looked at."""
+        """Return the length of each window."""
         return tuple(min(times * self.window, max(self.window, LONGEST)) for times in LENGTHS)
 
     def is_due(self, reports: int) -> bool:
-        """Whether to look at the evidence after this many reports of the whole task."""
+        """Return whether to look at the evidence after this number of reports of the whole task."""
         return reports % _interval(self.window) == 0
 
     def is_met(self, sums: WindowSums) -> bool:
-        """Whether the target is reached."""
+        """Return whether the target is reached."""
         n = sums.devices
         if n < max(2, self.fewest_devices) or sums.evaluated < self.fewest_evaluated:
             return False
@@ -133,9 +132,9 @@ class StoppingRule:
         return {}
 
     def expected(self, evaluated: int) -> ExpectedReport:
-        """What a report of this many predictions is held against.
+        """Return what a report of this many predictions is compared with.
 
-        Remembered, because most reports have the same number of predictions.
+        The result is cached, because most reports have the same number of predictions.
         """
         known = self._at_target.get(evaluated)
         if known is None:
@@ -149,9 +148,9 @@ class StoppingRule:
 
 
 def student_t(z: float, freedom: int) -> float:
-    """The quantile of Student's t that is as rare as z is in the normal distribution.
+    """Return the quantile of Student's t that is as rare as z is in the normal distribution.
 
-    Never too small, and from five degrees of freedom on at most 0.3 % too large.
+    It is never too small, and from five degrees of freedom on at most 0.3 % too large.
 
     Reference: D. L. Wallace, Annals of Mathematical Statistics 30 (1959), the inverse of his bound.
 
@@ -163,5 +162,5 @@ def student_t(z: float, freedom: int) -> float:
 
 
 def _interval(window: int) -> int:
-    """Reports from one look to the next."""
+    """Return the number of reports from one look to the next."""
     return max(1, window // LOOKS)

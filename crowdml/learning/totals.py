@@ -1,4 +1,4 @@
-"""N_s, N_e and N_y^k of a task, and the estimates made from them."""
+"""Add up N_s, N_e and N_y^k of a task, and estimate shares from them."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ TWO_SIDED_95 = 1.959964
 
 
 class Totals(NamedTuple):
-    """Sums over all devices; those of one device are a question to the log.
+    """Hold sums over all devices; sums of one device are read from the log.
 
     Args:
         labels: Σn̂_y^k for each class.
@@ -78,10 +78,10 @@ class Totals(NamedTuple):
 def share_estimate(
     count: float, samples: int, checkins: int, noise_variance: float, z: float = TWO_SIDED_95
 ) -> Estimate | None:
-    """Σn̂/Σn with its uncertainty: the noise of every count, and the sampling of a proportion.
+    """Estimate Σn̂/Σn with its uncertainty: the noise of every count, and the sampling.
 
     The margin reaches to the farther end of all p with (value − p)² ≤ z²·(noise + p(1 − p))/n,
-    which holds for few samples and for an error near 0, too.
+    which also holds for few samples and for an error near 0.
 
     Paper: Appendix, Remark 2 (Eq. 14). Reference: E. B. Wilson, JASA 22 (1927).
 
@@ -96,7 +96,7 @@ def share_estimate(
         return None
     value, noise, width = count / samples, checkins * noise_variance / samples, z**2 / samples
     middle = (value + width / 2) / (1 + width)
-    # Noise can carry a share below 0 or above 1; no p explains that, but its margin stays.
+    # Noise can push a share below 0 or above 1. No p explains that, but the margin stays valid.
     spread = max(value * (1 - value), 0.0) + width / 4 + noise * (1 + width)
     return Estimate(value, abs(middle - value) + math.sqrt(width * spread) / (1 + width))
 
@@ -104,6 +104,6 @@ def share_estimate(
 def label_estimates(
     counts: Sequence[float], samples: int, checkins: int, noise_variance: float
 ) -> tuple[Estimate, ...]:
-    """Σn̂_y^k/Σn_s for each class, with the same kind of margin."""
+    """Estimate Σn̂_y^k/Σn_s for each class, with the same kind of margin."""
     estimates = (share_estimate(count, samples, checkins, noise_variance) for count in counts)
     return tuple(estimate for estimate in estimates if estimate is not None)

@@ -1,4 +1,4 @@
-"""How far one gradient may move the model: about as far as others do."""
+"""Limit how far one gradient may move the model: about as far as others do."""
 
 import math
 from array import array
@@ -16,12 +16,11 @@ FACTOR = 1.5
 
 
 class UsualLength:
-    """No gradient is longer than 1.5 times what nine of ten of the last 200 were; a value.
+    """Shorten gradients to 1.5 times the length that nine of ten of the last 200 did not exceed.
 
-    Most of a private gradient is noise of a known law, so that honest ones are about equally long,
-    and those who lie gain nothing by long ones, unless they send a tenth of all. The share is not a
-    half, since where there is no noise and b = 1 most gradients vanish in time, and the few that
-    do not are those that still teach.
+    Most of a private gradient is noise of a known law, so honest gradients are about equally long,
+    and liars gain nothing by long ones unless they send a tenth of all. The share is not a half:
+    without noise and with b = 1 most gradients vanish in time, and the few that do not still teach.
 
     Args:
         first: The longest allowed length before ten lengths are known.
@@ -43,7 +42,7 @@ class UsualLength:
 
     @property
     def limit(self) -> float:
-        """The longest allowed length now."""
+        """Return the longest allowed length now."""
         known = len(self._ordered)
         return self._first if known < FEWEST else FACTOR * self._ordered[int(USUAL * (known - 1))]
 
@@ -53,7 +52,7 @@ class UsualLength:
         return self._with(length), g if length <= limit else g * (limit / length)
 
     def _with(self, length: float) -> "UsualLength":
-        """The same with one more length. Copies of 200 numbers are cheap."""
+        """Add one more length. Copies of 200 numbers are cheap."""
         new = UsualLength.__new__(UsualLength)
         new._first, new._lengths, new._ordered = self._first, self._lengths[:], self._ordered[:]
         if len(new._lengths) == REMEMBERED:
@@ -66,5 +65,5 @@ class UsualLength:
         return np.array(self._lengths, dtype=np.float64)
 
     def restored(self, lengths: Array) -> "UsualLength":
-        """The same rule with these remembered lengths."""
+        """Make the same rule with these remembered lengths."""
         return UsualLength(self._first, lengths.tolist())

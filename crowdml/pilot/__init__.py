@@ -1,4 +1,4 @@
-"""A pilot: samples that the owner may use openly, and what they say about a task."""
+"""Use a pilot: samples that the owner may use openly, to fill in a task and its start."""
 
 from crowdml.pilot.draft import Draft
 from crowdml.pilot.fit import Fitted, choose_folds, choose_intercept, fit_start

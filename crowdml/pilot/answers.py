@@ -1,4 +1,4 @@
-"""The answers in a pilot: labels in order of frequency, or numbers with their usual size."""
+"""Read the answers in a pilot: labels by frequency, or numbers with their usual size."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ WHOLE = re.compile(r"[+-]?\d+")
 
 @dataclass(frozen=True)
 class Answers:
-    """What a pilot's rows answer.
+    """Hold the answers of a pilot's rows.
 
     Args:
         labels: From the most frequent to the rarest; none where the answers are numbers.
@@ -41,13 +41,13 @@ class Answers:
 
     @property
     def kept(self) -> Flags:
-        """Which rows are not left out."""
+        """Return which rows are kept."""
         kept: Flags = ~np.isnan(self.y)
         return kept
 
     @property
     def scale(self) -> float:
-        """The usual distance of a number from the median, with two digits; 1 for labels."""
+        """Return the usual distance of a number from the median, to two digits; 1 for labels."""
         if self.labels:
             return 1.0
         distance = np.sqrt(np.mean((self.y - np.median(self.y)) ** 2))
@@ -55,7 +55,7 @@ class Answers:
 
     @property
     def guess_error(self) -> float:
-        """How often the most frequent label is wrong, or the median by more than half a scale."""
+        """Return how often the most frequent label, or the median by half a scale, is wrong."""
         if self.labels:
             return float((self.y[self.kept] != 0).mean())
         return float((np.abs(self.y - np.median(self.y)) > self.scale / 2).mean())

@@ -1,4 +1,4 @@
-"""The columns of a pilot: which of them are readings to learn from, and why others are not."""
+"""Read the columns of a pilot, and say why some of them are not readings to learn from."""
 
 import math
 import re
@@ -26,7 +26,7 @@ LEAST_TIME = 1e7
 
 
 class PilotColumn(NamedTuple):
-    """Readings of one kind: their name, their unit if the header gives one, NaN where missing."""
+    """Hold readings of one kind: name, unit if the header gives one, NaN where missing."""
 
     name: str
     unit: str
@@ -34,7 +34,7 @@ class PilotColumn(NamedTuple):
 
 
 class DroppedColumn(NamedTuple):
-    """A column that says nothing about samples to come, and the reason."""
+    """Name a column that is not used, and the reason."""
 
     name: str
     reason: Phrase
@@ -103,7 +103,7 @@ def cell_mistake(table: Table, row: int, header: str, must: Phrase) -> InvalidIn
 
 
 def _reason(words: list[str], cells: Sequence[object], values: Array | None) -> Phrase | None:
-    """Why to drop a column, if there is a reason; `values` are None where cells are texts."""
+    """Return the reason to drop a column, if any; `values` are None where cells are texts."""
     given = [str(cell).strip() for cell in cells if not empty(cell)]
     different = len(set(given))
     if not given:

@@ -1,4 +1,4 @@
-"""The constants that bring a pilot's readings to a common size: center, scale and length."""
+"""Choose the constants that bring a pilot's readings to a common size: center, scale, length."""
 
 import math
 
@@ -49,7 +49,7 @@ def row_lengths(x: Array, norm: int) -> Array:
 
 
 def _center_and_scale(column: PilotColumn) -> tuple[float, float]:
-    """Four digits of the scale, and of the center as many as a thousandth of a scale needs.
+    """Round the scale to four digits, and the center to a thousandth of the scale.
 
     >>> _center_and_scale(PilotColumn("pressure", "hPa", np.array([1013.21, 1013.26, 1013.22])))
     (1013.23, 0.0216)
@@ -71,7 +71,7 @@ def _center_and_scale(column: PilotColumn) -> tuple[float, float]:
 
 
 def _description(columns: tuple[PilotColumn, ...]) -> str:
-    """The readings with their units, as participants see them; no more than fits into the terms."""
+    """List the readings with their units, as participants see them, shortened to fit the terms."""
     named = [f"{each.name} in {each.unit}" if each.unit else each.name for each in columns]
     text = ", ".join(named)
     return text if len(text) <= 500 else f"{len(named):,} readings"

@@ -1,4 +1,4 @@
-"""A draft of a task, made from a pilot, for its owner to read."""
+"""Make a draft of a task from a pilot, for its owner to read."""
 
 import math
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ USUAL_UPDATES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """A task file and its start, made of a pilot. It has no row of the pilot.
+    """Hold a task file and its start, made from a pilot. It contains no row of the pilot.
 
     Args:
         name: The task's name.
@@ -69,7 +69,7 @@ class Draft:
 
     @property
     def reveals(self) -> Phrase:
-        """What publishing the start means for the pilot's people."""
+        """Say what publishing the start means for the pilot's people."""
         return Phrase(
             "{file} is public once the task is created. It says something about the people of "
             "the pilot, whom this task's promise does not cover: use only data that you may use "
@@ -79,21 +79,21 @@ class Draft:
 
     @property
     def start_file(self) -> str:
-        """The name of the file with the start, beside the task file."""
+        """Return the name of the file with the start, beside the task file."""
         return f"{self.name}.start.npz"
 
     @property
     def text(self) -> str:
-        """The task file."""
+        """Write the task file."""
         return task_text(self)
 
     @property
     def task(self) -> Task:
-        """The task of the file, with the start."""
+        """Read the task of the file, with the start."""
         return Task.from_toml(self.text, start=self.start)
 
     def with_epsilon(self, epsilon: float, *sentences: str) -> "Draft":
-        """The draft with another ε, and the sentences that say why."""
+        """Return the draft with another ε, and the sentences that say why."""
         return replace(self, epsilon=epsilon, epsilon_words=sentences)
 
 
@@ -142,16 +142,16 @@ def draft_from_rows(
         epsilon_words=(epsilon_words,),
         findings=(*rows.findings, *drawn, _own_error(start, answers.guess_error)),
     )
-    # A text of the pilot may be one that no task file may have, such as a very long label.
+    # A text of the pilot may be invalid in a task file, such as a very long label.
     Task.from_toml(draft.text, start=draft.start)
     return draft
 
 
 def _clearly_better(error: float, other: float, n: int) -> bool:
-    """Whether an error of n rows is smaller than another by more than chance gives.
+    """Return whether an error of n rows is smaller than another by more than random variation.
 
-    A constant that is not needed costs little, and one that is needed is worth a lot: so few rows
-    more or less must not take it away.
+    An unnecessary constant costs little, and a necessary one is worth a lot, so a few rows more or
+    less must not remove it.
     """
     return other - error > math.sqrt(other * (1 - other) / n)
 

@@ -22,7 +22,7 @@ STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a pilot's rows say.
+    """Hold what a pilot's rows show.
 
     Args:
         w: w₀, the minimiser of the mean loss plus λ/2·‖w‖².
@@ -64,11 +64,11 @@ def fit_start(
     _check(model, x, y, people)
     rng = np.random.default_rng(seed)
     choices = [each * float(np.square(x).sum(axis=1).mean()) for each in REGULARIZATIONS]
-    # Not at zero, nor at another fit: the hinge loss has corners there, where a search is stuck.
+    # Not at zero or at another fit: the hinge loss has corners there, where a search gets stuck.
     apart = rng.normal(0, 0.1, model.size)
     folds = choose_folds(y, people, model, rng)
     losses, mistakes = _cross_validate(model, x, y, folds, choices, apart)
-    # By the loss: with few rows, many λ have the same number of mistakes.
+    # By the loss, because with few rows many λ have the same number of mistakes.
     best = int(losses.mean(axis=1).argmin())
     w = _fit(model, x, y, choices[best], apart)
     draws = (rng.integers(0, len(x), len(x)) for _ in range(REFITS))
@@ -85,7 +85,7 @@ def fit_start(
 def choose_intercept(
     model: Any, x: Array, y: Array, people: Ints | None = None, *, seed: int = 0
 ) -> tuple[Fitted, Fitted]:
-    """Fit the model without intercepts and with them; the one with the smaller error is better."""
+    """Fit the model without and with intercepts, and choose the smaller error."""
     without, having = (
         fit_start(replace(model, intercept=intercept), x, y, people, seed=seed)
         for intercept in (False, True)
@@ -116,7 +116,7 @@ def _fit(model: Model, x: Array, y: Array, regularization: float, start: Array) 
 
 
 def choose_folds(y: Array, people: Ints | None, model: Model, rng: np.random.Generator) -> Ints:
-    """Choose the fold of each row, 0 … 4; a person's rows share one if there are enough people."""
+    """Choose the fold of each row, 0 … 4; with enough people a person's rows share a fold."""
     names, person = np.unique(np.zeros(len(y)) if people is None else people, return_inverse=True)
     if len(names) >= FOLDS:
         fold_of_person = rng.permutation(len(names)) % FOLDS
@@ -132,7 +132,7 @@ def choose_folds(y: Array, people: Ints | None, model: Model, rng: np.random.Gen
 def _cross_validate(
     model: Model, x: Array, y: Array, folds: Ints, choices: list[float], apart: Array
 ) -> tuple[Array, Flags]:
-    """The loss and the mistake of each row under each λ, by a model that did not see the row."""
+    """Compute each row's loss and mistake under each λ, by models that did not see the row."""
     losses, mistakes = np.zeros((len(choices), len(y))), np.zeros((len(choices), len(y)), np.bool_)
     for fold in np.unique(folds):
         seen, left = folds != fold, folds == fold
@@ -145,7 +145,7 @@ def _cross_validate(
 
 
 def _margin(mistakes: Flags, people: Ints | None) -> float | None:
-    """Half of a 95 % interval; rows of one person are alike, so whole people are what varies.
+    """Return half of a 95 % interval, by people, because rows of one person are alike.
 
     It is at least 3/n: where no mistake was seen among n rows, there may still be some.
     """

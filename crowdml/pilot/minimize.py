@@ -1,4 +1,4 @@
-"""Minimise a convex function by L-BFGS, in NumPy alone."""
+"""Minimise a convex function by L-BFGS, with NumPy alone."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,10 +19,10 @@ DECREASE, CURVATURE = 1e-4, 0.9
 
 
 def minimize(f: Objective, start: Array, tolerance: float = 1e-9, most_steps: int = 300) -> Array:
-    """Return a point from which a step lowers `f` by no more than `tolerance` times its value.
+    """Return a point from which a step lowers `f` by at most `tolerance` times its value.
 
-    The rule does not depend on the units of `f`, and it ends at corners, too (the hinge loss has
-    some), where no gradient is short.
+    The rule does not depend on the units of `f`. It also ends at corners, which the hinge loss has,
+    where no gradient is short.
 
     Reference: J. Nocedal and S. Wright, Numerical Optimization, Algorithm 7.5; the line search is
     that of A. Lewis and M. Overton, Math. Program. 141 (2013), which copes with corners.
@@ -46,7 +46,7 @@ def minimize(f: Objective, start: Array, tolerance: float = 1e-9, most_steps: in
 
 
 def _direction(g: Array, memory: deque[tuple[Array, Array]]) -> Array:
-    """−H·g, with the inverse curvature H that the remembered steps have shown."""
+    """Compute −H·g, with the inverse curvature H that the remembered steps have shown."""
     q, weights = -g, []
     for s, y in reversed(memory):
         weights.append(s @ q / (s @ y))
@@ -62,7 +62,7 @@ def _direction(g: Array, memory: deque[tuple[Array, Array]]) -> Array:
 def _search(
     f: Objective, w: Array, value: float, g: Array, p: Array
 ) -> tuple[Array, float, Array] | None:
-    """A point on w + t·p that is lower and less steep; None where rounding hides any such point."""
+    """Find a point on w + t·p that is lower and less steep; None where rounding hides it."""
     slope, low, high, t = g @ p, 0.0, np.inf, 1.0
     if slope == 0:
         return None

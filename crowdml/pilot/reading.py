@@ -1,4 +1,4 @@
-"""From a pilot's bytes to a draft of a task."""
+"""Make a draft of a task from a pilot's bytes."""
 
 import io
 import zipfile
@@ -59,7 +59,7 @@ def draft_task(
 
 
 def read_pilot(data: bytes, file: str, csv: str | None = None) -> Table:
-    """Read a pilot's bytes, which are not more than a machine can hold."""
+    """Read a pilot's bytes, up to a size that fits into memory."""
     check_size(len(data), file, MOST_BYTES)
     if zipfile.is_zipfile(archive := io.BytesIO(data)):
         with zipfile.ZipFile(archive) as members:

@@ -1,4 +1,4 @@
-"""A pilot's rows: readings by name, answers, and whose row each one is."""
+"""Read a pilot's rows: readings by name, answers, and the person of each row."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ PEOPLE = ("person", "user", "participant", "subject")
 
 @dataclass(frozen=True)
 class PilotRows:
-    """What was read of a pilot.
+    """Hold what was read from a pilot.
 
     Args:
         columns: The readings.
@@ -45,12 +45,12 @@ class PilotRows:
 
     @property
     def x(self) -> Array:
-        """n×D readings in their own units, NaN where one is missing."""
+        """Return n×D readings in their own units, NaN where one is missing."""
         return np.column_stack([column.values for column in self.columns])
 
     @property
     def n_people(self) -> int | None:
-        """How many people there are; None where that is not known."""
+        """Return the number of people; None where it is unknown."""
         return None if self.people is None else len(np.unique(self.people))
 
     def drawn(self, rows: Ints) -> "PilotRows":
@@ -103,7 +103,7 @@ def read_rows(table: Table, label: str | None = None, person: str | None = None)
 
 
 def find_column(headers: list[str], said: str | None, usual: Sequence[str]) -> str | None:
-    """Return the column that is said, or the first with a usual name; None where there is none."""
+    """Return the named column, or the first with a usual name; None where there is none."""
     names = {split_unit(header)[0]: header for header in headers} | {each: each for each in headers}
     if said is not None:
         if said not in names:
@@ -116,7 +116,7 @@ def find_column(headers: list[str], said: str | None, usual: Sequence[str]) -> s
 
 
 def _named(columns: list[PilotColumn]) -> list[PilotColumn]:
-    """Of columns with the same name in several units, each has the unit in its name, too."""
+    """Add the unit to the names of columns that have the same name in several units."""
     times = Counter(column.name for column in columns)
     return [
         each if times[each.name] == 1 else each._replace(name=f"{each.name} [{each.unit}]")
@@ -127,7 +127,7 @@ def _named(columns: list[PilotColumn]) -> list[PilotColumn]:
 def read_people(
     table: Table, owner: str | None, rows: list[int]
 ) -> tuple[Ints | None, list[Phrase]]:
-    """Return the person of each row, None where that is not known, and what was found."""
+    """Return the person of each row, None where unknown, and what was found."""
     if owner is None:
         return None, [
             Phrase(

@@ -1,4 +1,4 @@
-"""The rows of a pilot, as a task's devices would read them."""
+"""Read the rows of a pilot as a task's devices would."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from crowdml.types import Array, Flags, Ints
 
 @dataclass(frozen=True, eq=False)
 class PilotSamples:
-    """A pilot's rows in the order of a task's columns and labels.
+    """Hold a pilot's rows in the order of a task's columns and labels.
 
     Args:
         x: n×D readings in their own units, NaN where one is missing.
@@ -27,7 +27,7 @@ class PilotSamples:
 
     @property
     def n_people(self) -> int | None:
-        """How many people there are; None where that is not known."""
+        """Return the number of people; None where it is unknown."""
         return None if self.people is None else len(np.unique(self.people))
 
     def take(self, rows: Flags | Ints) -> "PilotSamples":
@@ -39,7 +39,7 @@ class PilotSamples:
 def read_samples(
     table: Table, terms: Terms, label: str | None = None, person: str | None = None
 ) -> PilotSamples:
-    """Read the columns of a task by their names; where the file has no names, in their order.
+    """Read the columns of a task by name, or in their order where the file has no names.
 
     Rows with a label that the task does not have are left out.
 
@@ -74,7 +74,7 @@ def read_samples(
 
 
 def _answers(table: Table, answer: str, labels: tuple[str, ...]) -> Array:
-    """The number of each row's label, NaN for one that the task does not have; or the numbers."""
+    """Return the number of each row's label, NaN if the task does not have it; or the numbers."""
     if not labels:
         return table.numbers(answer)
     place = {label: float(number) for number, label in enumerate(labels)}

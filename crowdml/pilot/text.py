@@ -1,4 +1,4 @@
-"""The text of a task file that a pilot has filled in."""
+"""Write the text of a task file that a pilot has filled in."""
 
 import json
 import textwrap
@@ -109,7 +109,7 @@ def _comment(sentences: Iterable[str]) -> list[str]:
 
 
 def _wrapped(field: str, items: Iterable[str]) -> list[str]:
-    """A list on one line, or on several where it is long; an item is never broken."""
+    """Write a list on one line, or on several lines if it is long; never break an item."""
     items = list(items)
     line = f"{field} = [{', '.join(items)}]"
     if len(line) <= WIDTH:
@@ -124,5 +124,5 @@ def _wrapped(field: str, items: Iterable[str]) -> list[str]:
 
 
 def _string(text: str) -> str:
-    """Write a text as TOML does; JSON escapes all that TOML must, but for one character."""
+    """Write a text as TOML; JSON escapes everything that TOML must, except for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
