@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from crowdml.simulation import PilotAdvice as OnPilot
 
 SHOWN = 8
-WORDS = ("mechanism", "for each")
+WORDS = ("mechanism", "for")
 BAD_CONSTANTS = (
     "the task's center, scale and length leave half of the rows shorter than 0.5, or columns of "
     "very different size. `crowdml task new --pilot` computes others."
@@ -197,7 +197,7 @@ def _show(advice: "Advice", source: str) -> None:
         Column(name, justify="left" if name in WORDS else "right", no_wrap=True)
         for name in advice.recommended.summary
     ]
-    table = Table(*columns, box=box.SIMPLE_HEAD)
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     shown = advice.options[:SHOWN]
     rest = [] if advice.recommended in shown else [advice.recommended]
     for option in [*shown, *rest]:

@@ -50,6 +50,13 @@ class DirectionStandIn(StandIn):
         first = drawn(self.mechanism.choice, n_checkins, rng)
         return np.stack([first, rng.random(n_checkins)], axis=1)
 
+    def lies(self, sizes: Ints, rng: np.random.Generator) -> Array:
+        """The codeword that is farthest from g, never turned round."""
+        k, n = self.mechanism.directions, len(sizes)
+        ranks = np.full(n, k)
+        farthest = ranks if self.ranked else normal_pulls(ranks, k, rng)
+        return np.stack([farthest, np.ones(n)], axis=1)
+
     def hide(self, g: Array, n_samples: int, draws: Array, rng: np.random.Generator) -> Array:
         norm = float(np.linalg.norm(g))
         if not self.noisy:
@@ -90,8 +97,12 @@ def draw_ranks(choice: Choice, n: int, rng: np.random.Generator) -> Ints:
 
 def draw_pulls(choice: Choice, n: int, rng: np.random.Generator) -> Array:
     """Draw z of n chosen codewords: first their ranks, then the normal quantiles of the ranks."""
+    return normal_pulls(draw_ranks(choice, n, rng), choice.k, rng)
+
+
+def normal_pulls(ranks: Ints, k: int, rng: np.random.Generator) -> Array:
+    """Draw z of codewords with these ranks among k."""
     from scipy.special import ndtri  # only the simulator's extra has it
 
-    rank = draw_ranks(choice, n, rng)
-    z: Array = -ndtri(rng.beta(rank, choice.k + 1 - rank))  # precise where z is large
+    z: Array = -ndtri(rng.beta(ranks, k + 1 - ranks))  # precise where z is large
     return z

@@ -141,6 +141,10 @@ class NoiseCalibration(Mechanism):
         tail = self._tail(self._steps(n_training), self.levels.gradient, self.size)
         return min(INT32_MAX, noiseless + tail)
 
+    def largest_plausible(self, n_training: int) -> float:
+        """The same as a number of the gradient."""
+        return math.ldexp(self.plausible_gradient(n_training), self.grid(n_training))
+
     @cached_property
     def plausible_excess(self) -> tuple[int, int]:
         """Return how far outside 0 … n an honest error count and an honest label count may lie."""

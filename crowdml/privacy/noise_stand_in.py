@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.stand_in import StandIn
-from crowdml.types import Array
+from crowdml.types import Array, Ints
 
 if TYPE_CHECKING:
     from crowdml.privacy.noisy import NoiseMechanism
@@ -31,10 +31,19 @@ class NoiseStandIn(StandIn):
         return self.mechanism.gradient_scale(n_samples) if self.noisy else 0.0
 
     def draws(self, n_checkins: int, rng: np.random.Generator) -> Array:
-        return np.zeros((n_checkins, 0))
+        return np.zeros((n_checkins, 1))
+
+    def lies(self, sizes: Ints, rng: np.random.Generator) -> Array:
+        """The largest number that a server takes from an honest device; 0 stands for honest."""
+        found, places = np.unique(sizes, return_inverse=True)
+        most = [self.mechanism.largest_plausible(n) for n in found.tolist()]
+        return np.array(most)[places][:, None]
 
     def hide(self, g: Array, n_samples: int, draws: Array, rng: np.random.Generator) -> Array:
         scale = self.scale(n_samples)
+        if draws[0] > 0:
+            against: Array = -np.sign(g) * draws[0]
+            return against
         return g if scale == 0 else g + self.mechanism.law.simulate(len(g), scale, rng)
 
     def losses(self, n_samples: int) -> tuple[Loss, Loss]:

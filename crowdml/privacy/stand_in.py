@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from crowdml.privacy.loss import Loss
 from crowdml.privacy.place import Place
-from crowdml.types import Array
+from crowdml.types import Array, Ints
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +62,11 @@ class StandIn(ABC):
     @abstractmethod
     def draws(self, n_checkins: int, rng: "np.random.Generator") -> Array:
         """Draw the random numbers that do not grow with the parameters, a row per check-in."""
+
+    @abstractmethod
+    def lies(self, sizes: Ints, rng: "np.random.Generator") -> Array:
+        """The `draws` of liars, a row for each check-in of `sizes` samples: with these rows,
+        `hide` pushes against g as hard as an honest device might by chance."""
 
     @abstractmethod
     def hide(self, g: Array, n_samples: int, draws: Array, rng: "np.random.Generator") -> Array:

@@ -65,7 +65,7 @@ class Ready(NamedTuple):
         schedule, stand_in = self.schedule, self.rule.stand_in
         wrong = np.zeros(schedule.n_checkins, np.int64)
         streams = seed_streams(rng)
-        draws = stand_in.draws(schedule.n_checkins, rng).astype(np.float32)
+        draws = _draws(stand_in, schedule, rng).astype(np.float32)
         order = schedule.start, schedule.version
         checkins = Checkins(self.x, self.lengths, self.y, *order, draws)
         w = fold(checkins, self._setting(), streams, stops, wrong)
@@ -114,7 +114,7 @@ def fold_slowly(
     """Fold in plain NumPy with the server's own step, for any model and any optimizer."""
     rule = Rule.of(learning, data, schedule)
     model, stand_in, step = rule.model, rule.stand_in, checkin_step(learning, rule)
-    seen, draws = data.bounded(stand_in.norm), stand_in.draws(schedule.n_checkins, rng)
+    seen, draws = data.bounded(stand_in.norm), _draws(stand_in, schedule, rng)
     state = step.start(model.size, w0=rule.w0)
     versions = [state.w]
     oldest, depth = 0, int(schedule.staleness.max(initial=0)) + 1
@@ -132,6 +132,15 @@ def fold_slowly(
             oldest += 1
         out[stops == i + 1] = step.optimizer.model(state.optimizer, state.w)
     return out, wrong
+
+
+def _draws(stand_in: StandIn, schedule: Schedule, rng: np.random.Generator) -> Array:
+    """The chance of each check-in; liars have none."""
+    draws = stand_in.draws(schedule.n_checkins, rng)
+    if len(schedule.liars):
+        lying = np.isin(schedule.device, schedule.liars)
+        draws[lying] = stand_in.lies(np.diff(schedule.start)[lying], rng)
+    return draws
 
 
 def _scales(stand_in: StandIn, schedule: Schedule) -> Float32s:

@@ -33,6 +33,11 @@ class Plan:
             )
         if self.crowd.pilot is not None and self.learning.start is not None:
             raise InvalidInput("a plan has a pilot or a start, found both. Leave one of them out.")
+        if self.crowd.liars and (self.approach != "crowd" or math.isinf(self.learning.epsilon)):
+            raise InvalidInput(
+                f"liars are simulated for a crowd with an ε, found {self.approach} with "
+                f"ε = {self.learning.epsilon:g}. Leave liars out."
+            )
 
     @property
     def central(self) -> bool:

@@ -17,6 +17,8 @@ from crowdml.types import Flags, Ints
 
 NOTHING = -1
 
+NOBODY: Int32s = np.zeros(0, np.int32)
+
 
 class Schedule(NamedTuple):
     """Hold check-ins in the order in which they reach the server.
@@ -32,6 +34,7 @@ class Schedule(NamedTuple):
         updates: T, the training check-ins that the planned rate counts on; None for as many as
             there are.
         heldout: The share of a check-in's samples that only count errors.
+        liars: The devices that lie.
     """
 
     start: Ints
@@ -45,6 +48,7 @@ class Schedule(NamedTuple):
     trains: Flags
     updates: float | None = None
     heldout: float = 0.0
+    liars: Int32s = NOBODY
 
     @property
     def n_checkins(self) -> int:

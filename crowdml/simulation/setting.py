@@ -41,8 +41,8 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         mechanism, epsilon, optimizer, clip, reach, radius, averaging, model, intercept, scale,
             delta, tolerance: See `Learning`; without a model, softmax for labels and huber for
             numbers.
-        devices, batch, buffer, passes, checkins, evaluators, counters, skew, spread, pilot,
-            pilot_people: See `Crowd`; for devices see `default_devices`.
+        devices, batch, buffer, passes, checkins, evaluators, counters, liars, skew, spread,
+            pilot, pilot_people: See `Crowd`; for devices see `default_devices`.
         delay, delay_law: τ of each message in samples of the whole crowd, and its law.
         rate: `planned`; or c; or `auto`, which chooses c on samples set aside, or `paper`, which
             chooses it on the test set.
@@ -59,6 +59,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     checkins: Count | None = None
     evaluators: Fraction = 0.0
     counters: Fraction = 0.0
+    liars: Fraction = 0.0
     delay: NotNegative = 0.0
     delay_law: Literal["uniform", "constant", "exponential", "lognormal"] = "uniform"
     passes: Count = 1

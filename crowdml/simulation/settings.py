@@ -47,6 +47,7 @@ class Crowd:
         evaluators: The share of check-ins that send right or wrong instead of training.
         counters: The share of check-ins that send an answer instead of training.
         heldout: The share of a check-in's samples that count errors instead of training.
+        liars: The share of devices that push the model away as hard as a server lets them.
         updates: T, the check-ins after which the task ends, and for which the rate is planned; by
             default as many as there are.
         pilot: How many training samples are set aside as a pilot, from which w starts; none by
@@ -67,6 +68,7 @@ class Crowd:
     evaluators: float = 0.0
     counters: float = 0.0
     heldout: float = 0.0
+    liars: float = 0.0
     updates: int | None = None
     pilot: int | None = None
     pilot_people: int | None = None
@@ -85,6 +87,8 @@ class Crowd:
             raise InvalidInput(f"updates must be at least 1, found {self.updates}.")
         if not 0 <= self.heldout <= 0.5:
             raise InvalidInput(f"heldout must lie in 0 … 0.5, found {self.heldout:g}.")
+        if not 0 <= self.liars <= 1:
+            raise InvalidInput(f"liars must lie in 0 … 1, found {self.liars:g}.")
         _ = self.roles
 
     @property

@@ -83,6 +83,9 @@ def prepare(data: Dataset, crowd: Crowd, rng: np.random.Generator) -> Schedule:
         checkins=crowd.checkins,
         roles=crowd.roles,
     )._replace(heldout=crowd.heldout)
+    if crowd.liars:
+        liars = rng.permutation(crowd.devices)[: round(crowd.liars * crowd.devices)]
+        schedule = schedule._replace(liars=liars.astype(np.int32))
     if crowd.updates is None:
         return schedule
     return schedule.ended_after(crowd.updates, crowd.roles.share(Role.TRAIN))

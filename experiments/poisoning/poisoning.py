@@ -90,8 +90,7 @@ def push(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -
         best = -ndtri(rng.beta(1, mechanism.directions))
         return stand_in.hide(g * (1e9 / np.linalg.norm(g)), BATCH, np.array([best, 1.0]), rng)
     assert isinstance(mechanism, NoiseMechanism)
-    most = mechanism.plausible_gradient(BATCH) * 2.0 ** mechanism.grid(BATCH)
-    return np.sign(g) * most
+    return np.sign(g) * mechanism.largest_plausible(BATCH)
 
 
 def largest(stand_in: StandIn, g: Array, agreed: Array, rng: np.random.Generator) -> Array:

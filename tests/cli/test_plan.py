@@ -44,6 +44,9 @@ def test_words_for_people(quick: Here, file: Path) -> None:
     assert "guessing" in said
     assert "This crowd" in said
     assert "devices" in said
+    assert "10% lie" in said
+    assert "of the devices lie as hard as a server lets them" in " ".join(said.split())
+    assert "…" not in said, "the table has room"
     assert max(len(line) for line in said.splitlines()) <= 80
 
 

@@ -109,9 +109,9 @@ def test_noise_of_the_law(noisy: bool) -> None:
     stand_in, g = NOISY.stand_in(noisy), np.arange(3.0)
     scale = NOISY.gradient_scale(20) if noisy else 0.0
     assert stand_in.scale(20) == scale
-    found = stand_in.hide(g, 20, np.zeros(0), np.random.default_rng(1))
+    found = stand_in.hide(g, 20, np.zeros(1), np.random.default_rng(1))
     assert found.tolist() == (g + np.random.default_rng(1).laplace(0.0, scale, 3)).tolist()
-    assert stand_in.draws(4, np.random.default_rng(1)).shape == (4, 0)
+    assert stand_in.draws(4, np.random.default_rng(1)).shape == (4, 1)
     assert (stand_in.clip, stand_in.length, stand_in.norm, stand_in.law) == (2, 2, 1, "laplace")
     assert stand_in.lengths_vary
     cost = (Loss(epsilon=0.875), Loss(epsilon=17.5)) if noisy else (Loss(epsilon=math.inf),) * 2

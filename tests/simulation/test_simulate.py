@@ -121,6 +121,15 @@ def test_some_check_ins_may_do_something_else(role: str) -> None:
     assert some.c > everyone.c, "planned for fewer steps"
 
 
+@pytest.mark.parametrize("approach", ["central-sgd", "crowd"])
+def test_liars_need_a_crowd_and_noise(approach: str) -> None:
+    learning = Learning(epsilon=math.inf if approach == "crowd" else 1.0)
+    with pytest.raises(InvalidInput, match="liars are simulated for a crowd with an ε"):
+        Plan(Crowd(liars=0.1), learning, approach)
+    with pytest.raises(InvalidInput, match=r"liars must lie in 0 … 1, found 1\.1"):
+        Crowd(liars=1.1)
+
+
 def test_directions_learn_untuned_what_noise_cannot() -> None:
     """A person each with three samples: by Laplace noise they would lose 12 in all."""
     data = classes(n=3000)

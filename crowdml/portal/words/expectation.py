@@ -23,7 +23,11 @@ WITHOUT = {
 
 
 class PlannedOption(msgspec.Struct, frozen=True):
-    """A way to run a task, its error, and between which errors nine runs in ten end."""
+    """A way to run a task, its error, and between which errors nine runs in ten end.
+
+    Args:
+        error_with_liars: The error if one device in ten lies; None where that is not known.
+    """
 
     mechanism: str
     batch: int
@@ -31,6 +35,7 @@ class PlannedOption(msgspec.Struct, frozen=True):
     error: float
     low: float
     high: float
+    error_with_liars: float | None = None
 
     @property
     def words(self) -> str:
@@ -87,4 +92,7 @@ class Expectation(msgspec.Struct, frozen=True):
         )
         more = say("All {n} should do better.", n=count(self.devices))
         parts = [verdict, reach, *([more] if self.devices > self.simulated_devices else ())]
+        if self.own.error_with_liars is not None:
+            lied = percent(self.own.error_with_liars, 1)
+            parts.append(say("If one device in ten lied, the error would be {error}.", error=lied))
         return " ".join([*parts, *(cost.words for cost in self.costs)])

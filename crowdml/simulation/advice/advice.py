@@ -1,7 +1,7 @@
 """What to expect of a crowd, and what to choose: the values that an advice is made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from crowdml.errors import InvalidInput
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Hardship: TypeAlias = Literal["leaving", "delay", "skew", "spread"]
+
+LIARS = 0.1
+"""The share of devices that lie where an option is asked how much it withstands."""
 
 MOST_TIMES = 64
 """How much larger crowds are looked at when a target error is asked for."""
@@ -84,6 +87,8 @@ class Option:
         epsilon_per_person: What a person loses in all, at most.
         minutes: Of a participant's time, where the task says how often samples are taken.
         private_bytes: Of everything that a device tells of its samples.
+        error_with_liars: The error if `LIARS` of the devices push the model away as hard as a
+            server lets them; None where that was not simulated.
     """
 
     mechanism: str
@@ -97,6 +102,7 @@ class Option:
     epsilon_per_person: float
     minutes: float | None
     private_bytes: int
+    error_with_liars: float | None = field(default=None, kw_only=True)
 
     @property
     def samples(self) -> int:
@@ -105,15 +111,19 @@ class Option:
     @property
     def summary(self) -> dict[str, str]:
         """All of it, for people."""
+        minutes = {} if self.minutes is None else {"min": f"{self.minutes:.0f}"}
         return {
             "mechanism": self.mechanism,
-            "for each": self.protects,
+            "for": self.protects,
             "b": str(self.batch),
             "K": str(self.checkins),
             "error": f"{self.error:.3f}",
             "nine in ten": f"{self.low:.3f} to {self.high:.3f}",
+            f"{LIARS:.0%} lie": "–"
+            if self.error_with_liars is None
+            else f"{self.error_with_liars:.3f}",
             "ε person": f"{self.epsilon_per_person:.3g}",
-            "min": "–" if self.minutes is None else f"{self.minutes:.0f}",
+            **minutes,
             "bytes": f"{self.private_bytes:,}",
         }
 

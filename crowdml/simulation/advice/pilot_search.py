@@ -29,8 +29,14 @@ from crowdml.simulation.advice.plans import (
     own_way,
     plan_for,
     with_epsilon,
+    with_liars,
 )
-from crowdml.simulation.advice.sentences import clearly_better, costs_sentence, judge
+from crowdml.simulation.advice.sentences import (
+    clearly_better,
+    costs_sentence,
+    judge,
+    liars_sentence,
+)
 from crowdml.simulation.advice.sizes import fewest_devices
 from crowdml.simulation.advice.turns import TURNS, PilotTurn, is_pilot_of, make_turns
 from crowdml.simulation.curve import Curve
@@ -90,6 +96,9 @@ def pilot_advice(
     tried = [option for option in options if option.epsilon in EPSILONS]
     best = recommended_of(tried)
     own = options[epsilons.index(own_epsilon)]
+    lied = crowds.errors_with_liars({best.epsilon, own_epsilon}, simulated)
+    options = [replace(each, error_with_liars=lied.get(each.epsilon)) for each in options]
+    best, own = options[epsilons.index(best.epsilon)], options[epsilons.index(own_epsilon)]
     who, remedy = f"{gathering.devices:,} people", ""
     if simulated < gathering.devices:
         who, remedy = f"{simulated:,} of {who}", "all of them should do better"
@@ -100,6 +109,7 @@ def pilot_advice(
     if target_error is not None:
         needed, most = crowds.needed(target_error, own_epsilon)
         sentences.insert(0, target_sentence(target_error, needed, most, own_epsilon))
+    sentences.append(liars_sentence(own))
     costs = crowds.costs(best, simulated, trials)
     guess, central = crowds.mean("guess_error"), crowds.mean("central_error")
     start, cross_fitted = task.terms.model.start, is_pilot_of(task, pilot)
@@ -156,6 +166,7 @@ class _Crowds:
     gathering: Gathering
     turns: list[PilotTurn]
     seed: int
+    lying: bool = False
 
     @cached_property
     def way(self) -> Way:
@@ -202,6 +213,8 @@ class _Crowds:
             plans = [
                 replace(plan, learning=replace(plan.learning, start=turn.start)) for plan in made
             ]
+            if self.lying:
+                plans = [with_liars(plan) for plan in plans]
             draw = partial(turn.draw, devices, gathering.samples, mixed, gathering.spread)
             done, seed = len(found), (self.seed + SEEDS * part) * TURNS + len(found)
             found.append(simulate(draw, plans, trials, seed, points=1).curves)
@@ -233,6 +246,12 @@ class _Crowds:
             (curve,) = replace(self, gathering=eased).simulate([option.epsilon], devices, trials)
             costs.append(Cost(hardship, curve.final, option.error - curve.final))
         return costs
+
+    def errors_with_liars(self, epsilons: set[float], devices: int) -> dict[float, float]:
+        """The errors at these ε if some devices lie, from one trial of each turn."""
+        asked = sorted(epsilons)
+        curves = replace(self, lying=True).simulate(asked, devices)
+        return {epsilon: curve.final for epsilon, curve in zip(asked, curves, strict=True)}
 
     def enough(self, epsilon: float) -> tuple[int | None, int | None]:
         """The first larger crowd that may improve the pilot, and the largest that was tried."""

@@ -1,12 +1,13 @@
 """From a task and a crowd to the plans that are simulated, and from their curves to options."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
 
 from crowdml.privacy import Unit
 from crowdml.protocol import MECHANISMS, CollectionSpec, OptimizerSpec, Task
-from crowdml.simulation.advice.advice import Gathering, Option
+from crowdml.simulation.advice.advice import LIARS, Gathering, Option
 from crowdml.simulation.advice.interval import error_interval
 from crowdml.simulation.arrivals import Presence
 from crowdml.simulation.curve import Curve
@@ -137,6 +138,11 @@ def plan_for(task: Task, gathering: Gathering, devices: int) -> Plan:
         privacy=terms.privacy,
     )
     return Plan(crowd, learning)
+
+
+def with_liars(plan: Plan) -> Plan:
+    """The same plan for a crowd in which `LIARS` of the devices lie."""
+    return replace(plan, crowd=replace(plan.crowd, liars=LIARS))
 
 
 def option_of(task: Task, way: Way, curve: Curve) -> Option:

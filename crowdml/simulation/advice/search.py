@@ -22,12 +22,14 @@ from crowdml.simulation.advice.plans import (
     plan_for,
     samples_of,
     task_for,
+    with_liars,
 )
 from crowdml.simulation.advice.sentences import (
     clearly_better,
     costs_sentence,
     expectation,
     judge,
+    liars_sentence,
     sentence_of,
     what_is_better,
 )
@@ -36,6 +38,7 @@ from crowdml.simulation.baselines import guess_error
 from crowdml.simulation.curve import Curve
 from crowdml.simulation.datasets import Dataset
 from crowdml.simulation.plan import Plan
+from crowdml.simulation.results import Results
 from crowdml.simulation.settings import Crowd, Learning
 from crowdml.simulation.trials import simulate
 from crowdml.types import Array
@@ -107,11 +110,16 @@ def advise(
         kept = list(dict.fromkeys([*(plans[way] for way in finalists), *asked]))
         for plan, more in zip(kept, run(kept, trials - first, first=first), strict=True):
             curves[plan] = Curve.of([curves[plan], more])
-    ranked = sorted(map(option, plans), key=lambda option: option.error)
-    best = _recommended([option(way) for way in finalists])
+    by_error = sorted(plans, key=lambda way: curves[plans[way]].final)
+    chosen = _recommended({way: option(way) for way in finalists})
+    asked_of = {chosen, *_best_of_each(by_error)}
+    lied = _errors_with_liars([plans[way] for way in asked_of] + asked, run, first)
+    found = {way: replace(option(way), error_with_liars=lied.get(plans[way])) for way in by_error}
+    ranked, best = list(found.values()), found[chosen]
     own, costs = None, list[Cost]()
     if typed:
         own = option_of(task, typed, curves[own_plan])
+        own = replace(own, error_with_liars=lied[own_plan])
         for hardship, eased in gathering.eased().items():
             without = run([plan_for(task, eased, simulated)], trials).curves[0].final
             costs.append(Cost(hardship, without, own.error - without))
@@ -122,10 +130,13 @@ def advise(
     crowd, alone = (simulated, gathering.devices), curves[central].final
     reaches = partial(expectation, *crowd, guess, alone)
     sentence = sentence_of(gathering, reaches(best), best, ranked, target_error, needed)
+    sentence = f"{sentence} {liars_sentence(best, ranked)}"
     own_sentence = None
     if own:
         own_sentence = f"{reaches(own)}{what_is_better(own, best, ranked[0])}"
-        own_sentence = f"{own_sentence} {costs_sentence(costs)}".rstrip()
+        own_sentence = (
+            f"{own_sentence} {liars_sentence(own, ranked)} {costs_sentence(costs)}".rstrip()
+        )
     return Advice(
         guess,
         alone,
@@ -168,14 +179,29 @@ def _finalists(options: dict[Way, Option]) -> list[Way]:
     return whole[:FINALISTS] + [way for way in ranked if way not in whole][:1]
 
 
-def _recommended(options: list[Option]) -> Option:
+def _recommended(options: dict[Way, Option]) -> Way:
     """The best that protects whole people; of those as good, the one that takes the least time."""
-    whole = [option for option in options if option.protects == "person"] or options
-    best = min(option.error for option in whole)
+    whole = {way: option for way, option in options.items() if option.protects == "person"}
+    whole = whole or options
+    best = min(option.error for option in whole.values())
     return min(
-        (option for option in whole if option.error <= best + NOT_WORSE),
-        key=lambda option: (option.samples, option.checkins, option.error),
+        (way for way, option in whole.items() if option.error <= best + NOT_WORSE),
+        key=lambda way: (whole[way].samples, whole[way].checkins, whole[way].error),
     )
+
+
+def _best_of_each(ranked: Sequence[Way]) -> list[Way]:
+    """The first of the ways with each mechanism."""
+    return list({way.mechanism: way for way in reversed(ranked)}.values())
+
+
+def _errors_with_liars(
+    plans: Sequence[Plan], run: Callable[..., Results], trials: int
+) -> dict[Plan, float]:
+    """The errors of the plans with liars. A few trials are enough: liars cost little, or all."""
+    asked = list(dict.fromkeys(plans))
+    found = run([with_liars(plan) for plan in asked], trials)
+    return {plan: curve.final for plan, curve in zip(asked, found, strict=True)}
 
 
 def _devices_needed(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from crowdml.protocol import listed
-from crowdml.simulation.advice.advice import MOST_TIMES, Cost, Gathering, Option
+from crowdml.simulation.advice.advice import LIARS, MOST_TIMES, Cost, Gathering, Option
 
 FAR_BETTER = 0.05
 """An error that is lower by less is not worth another setting."""
@@ -56,6 +56,18 @@ def costs_sentence(costs: Sequence[Cost]) -> str:
     """Say what each hardship of the crowd costs the task as it is."""
     parts = [f"{HARDSHIPS[one.hardship]} cost {one.cost:+.3f}" for one in costs]
     return f"Of this error, {listed(parts, 'and')}." if parts else ""
+
+
+def liars_sentence(option: Option, rivals: Sequence[Option] = ()) -> str:
+    """Say which error remains if some devices lie, and with the mechanisms of the rivals."""
+    who = f"If {LIARS:.0%} of the devices lie as hard as a server lets them"
+    others = [
+        f"{rival.mechanism} {rival.error_with_liars:.3f}"
+        for rival in rivals
+        if rival.error_with_liars is not None and rival.mechanism != option.mechanism
+    ]
+    rest = f", with {listed(others, 'and')}" if others else ""
+    return f"{who}, the error is {option.error_with_liars:.3f}{rest}."
 
 
 def expectation(simulated: int, expected: int, guess: float, central: float, option: Option) -> str:

@@ -72,7 +72,7 @@ class Checkins(NamedTuple):
         start: Where the samples of each check-in begin, and where the last ones end.
         version: That of the parameters that each check-in was computed on.
         draws: For each check-in, what else is random: for a direction z or the rank of a codeword,
-            and a uniform number.
+            and a uniform number; for noise 0, or the size of each number that a liar sends.
     """
 
     x: Float32s

@@ -117,6 +117,9 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
             _name(g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], ranks, seed)
         elif law == DIRECTION:
             _direct(g, noise, size, scale, setting.length, draws[i, 0], draws[i, 1], streams)
+        elif draws[i, 0] > ZERO:
+            for j in range(size):
+                g[j] = math.copysign(draws[i, 0], -g[j]) if g[j] != ZERO else ZERO
         elif scale > ZERO:
             if law == LAPLACE:
                 add_laplace(g, size, scale, streams)

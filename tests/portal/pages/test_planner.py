@@ -92,7 +92,11 @@ def test_what_is_clearly_better_is_recommended_in_words() -> None:
     expected = Expectation(own, "hardly", best, 0.5, 0.1, simulated_devices=50, devices=80)
     assert expected.words.startswith("This crowd will hardly learn. Simulated with one check-in of")
     assert expected.words.endswith("and all data in one place 10\xa0%. All 80 should do better.")
+    assert "lied" not in expected.words, "older plans do not say it"
+    lied = replace(expected, own=replace(own, error_with_liars=0.6))
+    assert "If one device in ten lied, the error would be 60.0\xa0%." in lied.words
     with speaking("de"):
+        assert "Wenn eines von zehn Geräten löge, wäre der Fehler 60,0\xa0%." in lied.words
         assert best.words == "je Gerät 2 Beiträge, 5 Messungen je Beitrag"
     for verdict, words in {"well": "learn well", "something": "learn something"}.items():
         assert words in replace(expected, own_verdict=verdict).words

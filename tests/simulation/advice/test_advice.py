@@ -59,6 +59,20 @@ def test_whole_people_come_first(advice: Advice) -> None:
     assert best.error <= min(whole) + 0.01
 
 
+def test_liars_are_simulated_for_the_best_of_each_mechanism(advice: Advice) -> None:
+    """One device in ten costs directions little, and noise much."""
+    asked = [option for option in advice.options if option.error_with_liars is not None]
+    first = {option.mechanism: option for option in reversed(advice.options)}
+    assert {*first.values(), advice.recommended} == set(asked)
+    assert advice.own is not None
+    for option in [*asked, advice.own]:
+        lied = option.error_with_liars
+        assert lied is not None
+        assert f"{lied:.3f}" in (advice.sentence if option in asked else advice.own_sentence or "")
+        assert (lied > option.error + 0.1) == (option.mechanism != "direction")
+    assert "10% lie" in advice.recommended.summary
+
+
 def test_a_promise_for_samples_says_what_a_person_loses(advice: Advice) -> None:
     laplace = [option for option in advice.options if option.mechanism == "laplace"]
     assert all(

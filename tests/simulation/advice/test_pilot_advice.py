@@ -167,6 +167,14 @@ def test_what_is_said_and_in_which_order(advice: PilotAdvice) -> None:
     assert advice.cross_fitted
 
 
+def test_liars_are_simulated_for_the_own_epsilon_and_the_recommended_one(
+    advice: PilotAdvice,
+) -> None:
+    asked = {each.epsilon for each in advice.options if each.error_with_liars is not None}
+    assert asked == {advice.own.epsilon, advice.recommended.epsilon}
+    assert f"the error is {advice.own.error_with_liars:.3f}." in advice.own_sentence
+
+
 def test_the_same_seed_gives_the_same_advice(advice: PilotAdvice) -> None:
     pilot = samples()
     assert pilot_advice(make_task(pilot), CROWD, pilot, trials=1) == advice

@@ -14,7 +14,7 @@ from crowdml.errors import InvalidInput
 from crowdml.optim import pilot_reach, signal_ratio
 from crowdml.privacy import rho_of
 from crowdml.protocol import MECHANISMS
-from crowdml.simulation import Crowd, Learning, Plan, StartPoint, uniform_delay
+from crowdml.simulation import Crowd, Learning, Plan, StartPoint, load_digits, uniform_delay
 from crowdml.simulation.fold import fold_slowly, learn
 from crowdml.simulation.rule import Rule, make_model, make_stand_in
 from crowdml.simulation.trial import prepare, run_trial
@@ -91,6 +91,30 @@ def test_fold_is_the_obvious_one_in_l2(
         fast, slow = both(learning, crowd)
         assert np.abs(slow).max() > 0.01
         np.testing.assert_allclose(fast, slow, atol=3e-4 * np.abs(slow).max())
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_liars_send_the_same_in_both_folds(mechanism: str) -> None:
+    """Where all lie nothing is left to chance: each number is the largest, against the gradient."""
+    learning = Learning(mechanism=mechanism, epsilon=4.0, c=1e-3, rate="constant")
+    lying = replace(CROWD, batch=4, liars=1.0)
+    fast, slow = both(learning, lying)
+    np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-4 * np.abs(slow).max())
+    assert run_trial(classes(), [Plan(lying, learning)], (0,))[0].final > 0.8
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_liars_push_directions_away(few: bool) -> None:
+    """As far as the farthest of k codewords does, with few parameters and with many."""
+    data = classes() if few else load_digits()
+    learning = Learning(epsilon=4.0, limits_length=False)
+    schedule = prepare(data, Crowd(devices=100, batch=3, liars=0.3), np.random.default_rng(0))
+    model, stand_in, *_ = Rule.of(learning, data, schedule)
+    assert bool(stand_in.ranked) is few
+    rng, g = np.random.default_rng(1), np.eye(model.size)[0]
+    pushed = [stand_in.hide(g, 3, row, rng)[0] for row in stand_in.lies(np.full(50, 3), rng)]
+    assert -4.5 < np.mean(pushed) / stand_in.scale(3) < -2.5
+    assert len(schedule.liars) == 30
 
 
 def started(size: int) -> StartPoint:
