@@ -114,7 +114,8 @@ TERMS = {
         "center": (list, 0, MANY, (float, -1e15, 1e15)), "scale": (list, 0, MANY, POSITIVE),
         "length": POSITIVE, "missing": {"reject", "center"},
     },
-    "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE},
+    "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE,
+               "unit": (str, 0, 40)},
     "model": {
         "kind": {"softmax", "hinge", "ridge", "huber"}, "clip": None, "radius": POSITIVE,
         "regularization": (float, 0, 1e6), "intercept": FLAG, "delta": POSITIVE,
@@ -168,7 +169,8 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
-            for name, usual in (("features", COLUMNS), ("model", {"start": None})):
+            given = {"features": COLUMNS, "model": {"start": None}, "target": {"unit": ""}}
+            for name, usual in given.items():
                 if type(terms) is dict and type(terms.get(name)) is dict:
                     terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")

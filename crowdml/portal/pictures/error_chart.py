@@ -37,7 +37,7 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     _band(axes, rows, theme, say("model"))
     guess, target = Performance(facts).guess, facts.task.stop.error
     if guess is not None:
-        axes.axhline(guess.error, color=theme.other, linestyle=":", label=say("guessing"))
+        axes.axhline(guess.error.value, color=theme.other, linestyle=":", label=say("guessing"))
     start = facts.task.start
     if start is not None and start.error is not None:
         label = say("pilot alone")
@@ -102,7 +102,7 @@ def _measured(task: Task) -> str:
 
 
 def say_error(facts: Facts) -> str:
-    error = words.estimate(Performance(facts).error)
+    error = words.error(Performance(facts).error)
     return f"{error}, {words.counted(facts.statistics.version, 'check-in')}"
 
 

@@ -17,7 +17,9 @@ from crowdml.server.log.history import Course, ErrorPoint, Point
 from tests.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
-NOTHING = Statistics(State.RUNNING, 9, 9, 9, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None)
+NOTHING = Statistics(
+    State.RUNNING, 9, 9, 9, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None, "", 0
+)
 
 
 POINT = Point(500, 0, 3)
@@ -74,14 +76,28 @@ def texts(facts: Facts, name: str) -> str:
 
 def test_an_error_stands_beside_guessing() -> None:
     known = Performance(measured(0.14, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
-    assert known.guess == (0.5, "always saying “still”")
-    assert "14\u00a0%\u00a0±\u00a04 are wrong. That is better than always saying" in known.sentence
+    assert known.sentence == (
+        "Of the predictions of the model as it is now, between 10 and 18\u00a0% are wrong. "
+        "That is better than always saying “still”: between 45 and 55\u00a0% wrong."
+    )
+    worse = Performance(measured(0.7, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
+    assert "That is worse than always saying “still”" in worse.sentence
+    # The most frequent of three answers is at most two thirds wrong, whatever the margin is.
     vague = Performance(measured(0.6, 0.2, (0.5, 0.3), (0.3, 0.3), (0.2, 0.3)))
-    assert vague.guess == (1 - 1 / 3, "guessing at random")
-    assert "Whether that is better than guessing at random" in vague.sentence
-    number = Performance(measured(0.6, 0.2, target__labels=None, model__kind="huber"))
+    assert vague.guess is not None
+    assert vague.guess.words == "between 20 and 67\u00a0% wrong"
+    assert "Whether that is better than always saying “still” is not known yet" in vague.sentence
+    for labels in ((), ((0.5, 0.6), (0.3, 0.6), (0.2, 0.6))):
+        unknown = Performance(measured(0.1, 0.1, *labels))
+        assert "better than guessing at random: 67\u00a0% wrong." in unknown.sentence
+    kilograms = {"target__labels": None, "target__unit": "kg", "model__kind": "huber"}
+    number = Performance(measured(0.06, 0.02, **kilograms))
     assert number.guess is None
-    assert number.sentence.endswith("are wrong. A prediction is wrong if it is off by more than 1.")
+    assert number.sentence.endswith("A prediction is wrong if it is off by more than 1\u00a0kg.")
+    assert number.typical == (
+        "Of its predictions, between 92 and 96\u00a0% are off by at most 1\u00a0kg."
+    )
+    assert known.typical == ""
     hidden = Performance(measured(0.6, 0.7))
     assert hidden.sentence == "How often it is wrong is not known yet."
 
