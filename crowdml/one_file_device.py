@@ -132,6 +132,9 @@ TERMS = {
 }  # fmt: skip
 """A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
 COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
+USUAL: dict[str, dict[str, Any]] = {
+    "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
+}  # fmt: skip
 LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
 CUT = 6.0  # a value counts as at most this many scales from its center
 
@@ -169,8 +172,7 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
-            given = {"features": COLUMNS, "model": {"start": None}, "target": {"unit": ""}}
-            for name, usual in given.items():
+            for name, usual in USUAL.items():
                 if type(terms) is dict and type(terms.get(name)) is dict:
                     terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")

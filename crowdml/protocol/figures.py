@@ -168,7 +168,7 @@ def possible(share: float) -> float:
 
 
 def _cut(units: int, decimals: int) -> float:
-    return units / 10**decimals
+    return float(units / 10**decimals)
 
 
 def significant(value: float, digits: int = 3) -> Number:

@@ -38,8 +38,8 @@ def room(**features: Any) -> standalone.Terms:
 def test_a_unit_may_be_given() -> None:
     """Terms have no such field where there is none, so that older devices can read them."""
     assert "unit" not in document()["target"]
-    number = {"target__labels": None, "target__unit": "kg", "model__kind": "huber"}
-    direction = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
+    number: dict[str, Any] = {"target__labels": None, "target__unit": "kg", "model__kind": "huber"}
+    direction: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
     assert standalone.Terms(make_task(**number, **direction).terms.text, "activity").C == 0
 
 

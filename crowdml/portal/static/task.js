@@ -38,6 +38,13 @@ async function replacePicture(picture, address) {
     const answer = await fetch(shown);
     if (!answer.ok) return "";
     const says = titleOf(await answer.text());
+    const figure = picture.closest("figure");
+    const nothing = answer.headers.has("Crowdml-Nothing");
+    figure?.classList.toggle("nothing", nothing);
+    if (nothing) {
+      figure.querySelector(".why").textContent = says;
+      return says;
+    }
     loader.src = shown;
     await loader.decode();
     picture.querySelector("source").srcset = `${joined}theme=dark`;
@@ -80,12 +87,16 @@ async function redraw() {
 
 const onScreen = new IntersectionObserver((changes) => {
   for (const { target, isIntersecting } of changes) {
-    if (isIntersecting) visible.add(target);
-    else visible.delete(target);
+    const picture = target.querySelector("picture");
+    if (isIntersecting) visible.add(picture);
+    else visible.delete(picture);
   }
   redraw();
 });
-for (const picture of document.querySelectorAll("picture[data-version]")) onScreen.observe(picture);
+// A picture that is hidden, because there is nothing to draw, would never come into view.
+for (const picture of document.querySelectorAll("picture[data-version]")) {
+  onScreen.observe(picture.closest("figure"));
+}
 document.addEventListener("visibilitychange", redraw);
 
 // Events

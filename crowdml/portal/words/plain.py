@@ -3,6 +3,8 @@
 import math
 import time
 
+from markupsafe import Markup
+
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS
 from crowdml.portal.words.language import local, say
@@ -179,10 +181,13 @@ def error(value: Estimate | None) -> str:
 
 
 def when(seconds: int | None) -> str:
-    """
-    >>> when(None), when(0)
-    ('never', '1970-01-01 00:00 UTC')
+    """A time in UTC, which the page's script writes in the reader's own time zone.
+
+    >>> print(when(None), when(0))
+    never <time datetime="1970-01-01T00:00Z">1970-01-01 00:00 UTC</time>
     """
     if seconds is None:
         return say("never")
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    text = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    exact = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(seconds))
+    return Markup('<time datetime="{}">{}</time>').format(exact, text)

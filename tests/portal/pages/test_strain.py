@@ -122,4 +122,4 @@ def test_labels_are_no_formulas(label: str) -> None:
     )
     facts = Facts(task, statistics, Course([], {}))
     for theme in THEMES.values():
-        assert b"<svg" in save(CHARTS["labels"].draw(facts, theme), "svg", theme)
+        assert b"<svg" in save(CHARTS["labels"].picture(facts, theme), "svg", theme)
