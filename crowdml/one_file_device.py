@@ -114,7 +114,8 @@ TERMS = {
         "center": (list, 0, MANY, (float, -1e15, 1e15)), "scale": (list, 0, MANY, POSITIVE),
         "length": POSITIVE, "missing": {"reject", "center"},
     },
-    "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE},
+    "target": {"labels": (list, 0, 1000), "description": TEXT, "scale": POSITIVE,
+               "unit": (str, 0, 40)},
     "model": {
         "kind": {"softmax", "hinge", "ridge", "huber"}, "clip": None, "radius": POSITIVE,
         "regularization": (float, 0, 1e6), "intercept": FLAG, "delta": POSITIVE,
@@ -131,6 +132,9 @@ TERMS = {
 }  # fmt: skip
 """A type with least and most (of a text or list: of its length), words, null; [rule]: or null."""
 COLUMNS = {"names": [], "center": [], "scale": [], "length": 1.0, "missing": "reject"}
+USUAL: dict[str, dict[str, Any]] = {
+    "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
+}  # fmt: skip
 LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
 CUT = 6.0  # a value counts as at most this many scales from its center
 
@@ -168,7 +172,7 @@ class Terms(SimpleNamespace):
             privacy = terms.get("privacy") if type(terms) is dict else None
             if type(privacy) is dict and privacy.get("mechanism") in ("gaussian", "laplace"):
                 raise Problem(f"the task uses {privacy['mechanism']} noise: {OTHERS}")
-            for name, usual in (("features", COLUMNS), ("model", {"start": None})):
+            for name, usual in USUAL.items():
                 if type(terms) is dict and type(terms.get(name)) is dict:
                     terms[name] = {**usual, **terms[name]}
             check(terms, TERMS, "terms")

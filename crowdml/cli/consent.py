@@ -38,7 +38,8 @@ def ask(
 def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> list[str]:
     """Return the terms as lines, with the promise for the participant's limits."""
     promise = Promise.of(terms, terms.checkins_within(limits.per_device), sent)
-    wanted = ", ".join(terms.target.labels) or terms.target.description or "a number"
+    unit = f" ({terms.target.unit})" if terms.target.unit else ""
+    wanted = ", ".join(terms.target.labels) or (terms.target.description or "a number") + unit
     warning = [] if promise.private else [promise.sentences["not_private"]]
     return [
         f"Who asks:          {terms.owner}. Reach them at {terms.contact}",

@@ -55,6 +55,17 @@ class Reports:
         new._numbers, new._end = numbers, len(numbers)
         return new
 
+    def used(self, version: int) -> int:
+        """Count the reports that say something about the model at this version.
+
+        >>> reports = Reports().with_report(version=3, device=7, errors=2.0, evaluated=10)
+        >>> reports.used(version=9), reports.used(version=10)
+        (1, 0)
+        """
+        rows = self.rows
+        near = np.log((version + 1) / (rows[:, 0] + 1)) <= REACH
+        return int(rows[near, 4].sum())
+
     @property
     def clustered(self) -> Array:
         """The rows, with the group in place of the device once devices were added up."""

@@ -15,7 +15,7 @@ from crowdml.pilot.fit import Fitted, choose_intercept
 from crowdml.pilot.rows import PilotRows
 from crowdml.pilot.text import task_text
 from crowdml.privacy import bound_rows
-from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task
+from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, Features, Task, chance, share_range
 from crowdml.types import Array
 
 MOST_FITTED = 5_000
@@ -227,19 +227,16 @@ def _words(names: Sequence[str]) -> str:
 
 def _own_error(start: Start, guess_error: float) -> Phrase:
     assert start.error is not None
-    error, guess = round(start.error, 3), round(guess_error, 3)
     if start.error_margin is None:
         return Phrase(
-            "The pilot alone has an error of {error}, where guessing has {guess}. It has no margin:"
-            " one person does not show how others differ.",
-            error=error,
-            guess=guess,
+            "The pilot alone is {error} wrong, where guessing is {guess} wrong. How far off that "
+            "is, nobody knows: one person does not show how others differ.",
+            error=chance(start.error),
+            guess=chance(guess_error),
         )
-    by = Phrase("by people") if start.people is not None else Phrase("by rows")
     return Phrase(
-        "The pilot alone has an error of {error} ± {margin} ({by}), where guessing has {guess}.",
-        error=error,
-        margin=round(start.error_margin, 3),
-        by=by,
-        guess=guess,
+        "The pilot alone is {error} wrong ({by}), where guessing is {guess} wrong.",
+        error=share_range(start.error, start.error_margin),
+        by=Phrase("by people") if start.people is not None else Phrase("by rows"),
+        guess=chance(guess_error),
     )

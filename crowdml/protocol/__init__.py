@@ -3,7 +3,17 @@
 from crowdml.protocol.codec import decode_parameters, encode_parameters
 from crowdml.protocol.editing import EDITABLE, edited
 from crowdml.protocol.features import MOST_SCALES, Features, Readings
-from crowdml.protocol.figures import counted, percent_sure, written_epsilon
+from crowdml.protocol.figures import (
+    chance,
+    counted,
+    error_said,
+    estimate_said,
+    known,
+    percent_sure,
+    share_range,
+    significant,
+    written_epsilon,
+)
 from crowdml.protocol.mechanisms import (
     MECHANISMS,
     USUAL_MECHANISM,
@@ -96,14 +106,18 @@ __all__ = [
     "Terms",
     "TomlValue",
     "Wanted",
+    "chance",
     "check_name",
     "checkin_type",
     "counted",
     "decode_parameters",
     "edited",
     "encode_parameters",
+    "error_said",
+    "estimate_said",
     "features_made",
     "fields_of",
+    "known",
     "listed",
     "name_is_taken",
     "openapi",
@@ -115,6 +129,8 @@ __all__ = [
     "rejected",
     "rule",
     "set_fields",
+    "share_range",
+    "significant",
     "terms_hash",
     "written_epsilon",
 ]

@@ -1,10 +1,14 @@
-"""Numbers of a promise as people read them, the same in every language of programs."""
+"""Numbers as people read them, the same in every language of programs."""
 
 import math
 from decimal import ROUND_HALF_UP, Context
-from typing import Literal
+from typing import Literal, Protocol
 
 from crowdml.phrase import Number, Phrase
+
+PERCENT = "{n}\N{NO-BREAK SPACE}%"
+BETWEEN = "between {low} and {high}\N{NO-BREAK SPACE}%"
+"""A number and its sign stay on one line."""
 
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
@@ -13,6 +17,21 @@ ROUNDING = 1e-9
 
 MOST_DECIMALS = 12
 """More decimals of a percentage than these would be made up by the rounding of floats."""
+
+NEVER = 1e-5
+"""A chance below this, 0.001 %, is practically none."""
+
+UNCERTAIN = 0.5
+"""A margin that hides the answer."""
+
+
+class Estimated(Protocol):
+    """A share estimated from noisy counts, and half of its 95 % interval."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def margin(self) -> float: ...
 
 
 def certainty(loss: float) -> float:
@@ -90,6 +109,76 @@ def written_epsilon(value: float) -> Number:
     if float(digits) < value * (1 - 1e-9):
         digits = digits.next_plus(FOUR_DIGITS)
     return Number(f"{digits.normalize():,f}")
+
+
+def chance(share: float) -> Phrase:
+    """Write a probability in percent, with two digits of what is likely or of what is not.
+
+    >>> print(chance(0.01183), chance(0.5), chance(0.9999), chance(4.2e-18), sep=" | ")
+    1.2\N{NO-BREAK SPACE}% | 50\N{NO-BREAK SPACE}% | 99.99\N{NO-BREAK SPACE}% | practically never
+    """
+    rest = min(share, 1 - share)
+    if rest < NEVER:
+        return Phrase("practically always") if share > 0.5 else Phrase("practically never")
+    decimals = max(0, -math.floor(math.log10(10 * rest)))
+    return Phrase(PERCENT, n=_cut(nearest(share * 10 ** (decimals + 2)), decimals))
+
+
+def share_range(value: float, margin: float) -> Phrase:
+    """Write an estimated share and its margin as a range, cut to what is possible.
+
+    The ends are rounded away from each other, so that the range covers what it covered.
+
+    >>> print(share_range(-0.004, 0.121), share_range(0.081, 0.004), sep=" | ")
+    between 0 and 12\N{NO-BREAK SPACE}% | between 7.7 and 8.5\N{NO-BREAK SPACE}%
+    """
+    low, high = possible(value - margin), possible(value + margin)
+    decimals = 0 if high - low >= 0.02 else 1 if high - low >= 0.002 else 2
+    unit = 10 ** (decimals + 2)
+    below, above = math.floor(low * unit + ROUNDING), math.ceil(high * unit - ROUNDING)
+    if below == above:
+        return Phrase(PERCENT, n=_cut(below, decimals))
+    return Phrase(BETWEEN, low=_cut(below, decimals), high=_cut(above, decimals))
+
+
+def known(estimate: Estimated | None) -> bool:
+    """Return whether an estimate says something: with a larger margin, chance hides the answer."""
+    return estimate is not None and estimate.margin < UNCERTAIN
+
+
+def estimate_said(estimate: Estimated | None) -> Phrase:
+    """Write an estimated share as a range, or why there is none."""
+    if estimate is None:
+        return Phrase("not known yet")
+    if not known(estimate):
+        return Phrase("too uncertain so far")
+    return share_range(estimate.value, estimate.margin)
+
+
+def error_said(error: Estimated | None) -> Phrase:
+    """Write how often a model is wrong: the one wording of an error on pages, cards and wires."""
+    if not known(error):
+        return estimate_said(error)
+    return Phrase("{range} wrong", range=estimate_said(error))
+
+
+def possible(share: float) -> float:
+    """Cut an estimate to a share: noise can carry it below 0 or above 1."""
+    return min(max(share, 0.0), 1.0)
+
+
+def _cut(units: int, decimals: int) -> float:
+    return float(units / 10**decimals)
+
+
+def significant(value: float, digits: int = 3) -> Number:
+    """Write a number with some digits and never with an exponent.
+
+    >>> significant(2980.96), significant(0.0000314159, 2)
+    ('2,980', '0.000031')
+    """
+    context = Context(prec=digits, rounding=ROUND_HALF_UP)
+    return Number(f"{context.create_decimal(repr(value)).normalize():,f}")
 
 
 def counted(noun: Literal["sample", "check-in", "person"], n: int) -> Phrase:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Protocol
 import msgspec
 
 from crowdml.phrase import Phrase
+from crowdml.protocol.figures import possible
 
 TERMS_HEADER = "Crowdml-Terms"
 """The header of a check-out with the hash of the terms now in force."""
@@ -183,10 +184,23 @@ class CheckinAnswer(Answer, frozen=True):
 
 
 class Estimate(Answer, frozen=True):
-    """A value estimated from noisy counts; ± `margin` covers the truth with 95 % confidence."""
+    """A share estimated from noisy counts; ± `margin` covers the truth with 95 % confidence.
+
+    Noise can carry `value` below 0 or above 1, where no share is.
+    """
 
     value: float
     margin: float
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval, cut to what is possible."""
+        return possible(self.value - self.margin)
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval, cut to what is possible."""
+        return possible(self.value + self.margin)
 
 
 class Statistics(Answer, frozen=True):
@@ -194,9 +208,11 @@ class Statistics(Answer, frozen=True):
 
     `error` is that of the exported model as it is now: how often its predictions are wrong for
     people like those who take part. It is null while too few reports say something about it.
-    `samples` is null where devices do not send how many they used. Each ε says what is replaced:
-    one sample, everything in a check-in, or everything that a person sends. It is null where it is
-    infinite, or where nothing bounds it beforehand.
+    `error_text` says the same in words, and `reports` is how many reports it is estimated from:
+    check-ins that have sent how often the model was wrong. `samples` is null where devices do not
+    send how many they used. Each ε says what is replaced: one sample, everything in a check-in, or
+    everything that a person sends. It is null where it is infinite, or where nothing bounds it
+    beforehand.
     """
 
     state: State
@@ -214,3 +230,5 @@ class Statistics(Answer, frozen=True):
     epsilon_per_person: float | None
     max_updates: int
     target_error: float | None
+    error_text: str
+    reports: int

@@ -45,7 +45,7 @@ CheckinShare: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_SHARE)]
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """y: the names of the classes 0, 1, …; or none for a real number, and its typical size."""
+    """y: the names of the classes 0, 1, …; or none for a real number, its typical size and unit."""
 
     labels: Annotated[
         tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=80)], ...],
@@ -53,6 +53,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
     description: Text = ""
     scale: Positive = 1.0
+    unit: Annotated[str, msgspec.Meta(max_length=40)] = ""
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -143,7 +144,11 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def text(self) -> str:
         """The terms as JSON: what is shown, hashed and agreed to."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
+        document = msgspec.to_builtins(self)
+        if not self.target.unit:
+            # Devices that know no units reject a field that they do not know.
+            del document["target"]["unit"]
+        return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
     @property
     def n_classes(self) -> int:

@@ -1,4 +1,4 @@
-/** Numbers of a promise as people read them, the same in every language of programs. */
+/** Numbers as people read them, the same in every language of programs. */
 
 import { phrase } from "./phrase.js";
 
@@ -44,6 +44,73 @@ export function shown(value) {
   if (near >= value * (1 - 1e-9)) return near;
   return Number((near + 10 ** (Math.floor(Math.log10(value)) - 3)).toPrecision(4));
 }
+
+/** A chance below this, 0.001 %, is practically none. */
+const NEVER = 1e-5;
+
+/** A margin that hides the answer. */
+const UNCERTAIN = 0.5;
+
+/** @import { Estimate, Phrase } from "./types.js" */
+
+/**
+ * A probability in percent, with two digits of what is likely or of what is not.
+ *
+ * @param {number} share
+ */
+export function chance(share) {
+  const rest = Math.min(share, 1 - share);
+  if (rest < NEVER) return share > 0.5 ? phrase("practically always") : phrase("practically never");
+  const decimals = Math.max(0, -Math.floor(Math.log10(10 * rest)));
+  return phrase("{n}\u00a0%", { n: nearest(share * 10 ** (decimals + 2)) / 10 ** decimals });
+}
+
+/**
+ * An estimated share as a range, cut to what is possible. The ends are rounded away from each
+ * other, so that the range covers what it covered.
+ *
+ * @param {Estimate} estimate
+ */
+function shareRange({ value, margin }) {
+  const possible = (/** @type {number} */ end) => Math.min(Math.max(end, 0), 1);
+  const [low, high] = [possible(value - margin), possible(value + margin)];
+  const decimals = high - low >= 0.02 ? 0 : high - low >= 0.002 ? 1 : 2;
+  const unit = 10 ** (decimals + 2);
+  const [below, above] = [Math.floor(low * unit + ROUNDING), Math.ceil(high * unit - ROUNDING)];
+  const cut = (/** @type {number} */ units) => units / 10 ** decimals;
+  if (below === above) return phrase("{n}\u00a0%", { n: cut(below) });
+  return phrase("between {low} and {high}\u00a0%", { low: cut(below), high: cut(above) });
+}
+
+/**
+ * An estimated share as a range, or why there is none.
+ *
+ * @param {Estimate | null} estimate
+ */
+export function estimateSaid(estimate) {
+  if (!estimate) return phrase("not known yet");
+  if (estimate.margin >= UNCERTAIN) return phrase("too uncertain so far");
+  return shareRange(estimate);
+}
+
+/**
+ * How often a model is wrong.
+ *
+ * @param {Estimate | null} error
+ * @returns {Phrase}
+ */
+export function errorSaid(error) {
+  if (!error || error.margin >= UNCERTAIN) return estimateSaid(error);
+  return phrase("{range} wrong", { range: shareRange(error) });
+}
+
+/**
+ * A number with some digits and never with an exponent.
+ *
+ * @type {(value: number, digits: number, language?: string) => string}
+ */
+export const significant = (value, digits, language = "en") =>
+  value.toLocaleString(language, { maximumSignificantDigits: digits });
 
 /**
  * @param {"sample" | "check-in" | "person"} noun

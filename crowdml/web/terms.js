@@ -49,6 +49,7 @@ const TERMS = section({
     labels: otherwise([], list(text(1, 80), 1000)),
     description: otherwise("", anyText),
     scale: otherwise(1, positive),
+    unit: otherwise("", text(0, 40)),
   }),
   model: section({
     kind: oneOf(...KINDS),

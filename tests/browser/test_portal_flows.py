@@ -139,7 +139,7 @@ def test_an_example_says_how_likely_it_was(desktop: Page) -> None:
         ("counts", "answer", "96\u00a0%"),
     ):
         card = desktop.locator(".card", has=desktop.get_by_role("heading", name=role))
-        expect(card).to_contain_text("With these samples its chance was")
+        expect(card).to_contain_text("How likely was that? With these samples:")
         expect(card).to_contain_text(f" and {most}.")
         card.get_by_text("The whole message").click()
         number = card.locator("strong.sent").inner_text().replace(",", "")
@@ -191,7 +191,7 @@ def test_without_scripts(browse: Browse, portal: Portal) -> None:
     assert tiles["Devices that joined"] == "10"
     assert tiles["Check-ins"] == "60"
     assert tiles["Samples used"] == "1,200"
-    assert re.fullmatch(r"\d+\s%\s±\s\d+", tiles["Error of the model as it is now"])
+    assert re.fullmatch(r"between \d+ and \d+\s% wrong", tiles["Error of the model as it is now"])
     assert page.locator("progress").get_attribute("value") == "60"
     charts = page.locator(".charts img")
     assert charts.count() == 5

@@ -37,7 +37,7 @@ def test_a_crowd_checks_in_while_someone_looks_on(
         crowd.wire = wire
         crowd.check_in(5)
         shows(page, devices=10, checkins=15)
-        live(page, "error", re.compile(r"^−?[\d,]+\s%\s±\s\d+$"))
+        live(page, "error", re.compile(r"^between \d+ and \d+\s% wrong$"))
         with portal.store() as store:
             store.set_task_state("walking", "paused")
         live(page, "state", "Paused")

@@ -17,7 +17,8 @@ def statistics(**changes: object) -> Statistics:
         "samples": 2132, "error": Estimate(0.31, 0.12), "labels": (),
         "staleness_mean": 0.5, "staleness_max": 2, "checkins_per_minute": 300.0,
         "epsilon_per_sample": 1.0, "epsilon_per_checkin": 1.0, "epsilon_per_person": 4.0,
-        "max_updates": 108, "target_error": None,
+        "max_updates": 108, "target_error": None, "reports": 9,
+        "error_text": "between 19 and 43\u00a0% wrong",
     }  # fmt: skip
     return Statistics(**(fields | changes))  # type: ignore[arg-type]
 
@@ -51,7 +52,7 @@ def test_while_the_crowd_learns() -> None:
         "https://127.0.0.1:9",
         "67 joined, 39 have checked in",
         "41 of 108",
-        "0.31 ± 0.12",
+        "between 19 and 43\u00a0% wrong",
         "0.203  █▆▄",
         "0.012  with all data in one place",
         "0.034  where the model started",
@@ -70,7 +71,7 @@ def test_before_anything_is_known() -> None:
     now.statistics = statistics(version=0, devices=0, active_devices=0, error=None)
     drawn = text(now)
     assert "0 joined, 0 have checked in" in drawn
-    assert "–  all that the server can know" in drawn
+    assert "not known yet  all that the server can know" in drawn
     assert "central" not in drawn
     assert line(now).endswith("test error –")
 

@@ -35,6 +35,14 @@ def room(**features: Any) -> standalone.Terms:
     return standalone.Terms(json.dumps(document(**ROOM | features)), "activity")
 
 
+def test_a_unit_may_be_given() -> None:
+    """Terms have no such field where there is none, so that older devices can read them."""
+    assert "unit" not in document()["target"]
+    number: dict[str, Any] = {"target__labels": None, "target__unit": "kg", "model__kind": "huber"}
+    direction: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
+    assert standalone.Terms(make_task(**number, **direction).terms.text, "activity").C == 0
+
+
 def read(path: Path, text: str, terms: standalone.Terms) -> list[Any]:
     """The samples of a file, and the error where a line is none."""
     path.write_text(text, encoding="utf-8")

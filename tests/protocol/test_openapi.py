@@ -147,7 +147,7 @@ MESSAGES: list[Any] = [
     Enrolled("d1", "secret"),
     Statistics(
         State.RUNNING, 3, 2, 1, 60, Estimate(0.5, 0.1), (Estimate(0.3, 0.2),), 0.5, 2, 3.0,
-        None, 1.0, 4.0, 100, None,
+        None, 1.0, 4.0, 100, None, "between 40 and 60\u00a0% wrong", 2,
     ),
     TaskList((_view(),)),
     _view(),

@@ -464,6 +464,18 @@ def numbers() -> list[Case]:
     ]
 
 
+def figures() -> list[Case]:
+    """Shares that noise has carried away, bounds, and numbers that need exponents elsewhere."""
+    estimates = (
+        (-0.004, 0.121), (-0.3, 0.1), (0.0, 0.0), (1e-4, 2e-4), (0.081, 0.004), (0.5, 0.05),
+        (0.5, 0.0001), (2 / 3, 0.0), (0.29, 0.01), (0.57, 0.0), (0.999, 0.01), (1.02, 0.01),
+        (0.9999, 0.03), (0.99999, 0.499), (0.999996, 0.5), (0.982, 0.7), (1.0, 0.1),
+    )  # fmt: skip
+    others = (0.01183, 0.000217, 1.05e-5, 4.2e-18, 1 / 1024, 2980.957987, 485165195.4, 3.14159e-5)
+    shares = [{"number": number, "margin": margin} for number, margin in estimates]
+    return [*shares, *({"number": n, "margin": 0.1} for n in others), {"number": None, "margin": 0}]
+
+
 def choice() -> list[Case]:
     return [
         {"k": k, "t": t, "epsilon": epsilon}

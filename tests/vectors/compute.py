@@ -43,6 +43,7 @@ from crowdml.privacy import (
 from crowdml.privacy.codebook import in_whole_numbers
 from crowdml.protocol import (
     Checkout,
+    Estimate,
     Features,
     Promise,
     Sensor,
@@ -52,7 +53,7 @@ from crowdml.protocol import (
     encode_parameters,
     terms_hash,
 )
-from crowdml.protocol.figures import percent_sure
+from crowdml.protocol.figures import chance, error_said, estimate_said, percent_sure, significant
 from crowdml.protocol.messages import checkin_type
 from crowdml.types import Array, Flags, Ints
 
@@ -64,6 +65,7 @@ __all__ = [
     "choice",
     "codebooks",
     "features",
+    "figures",
     "gradients",
     "grid",
     "ledger",
@@ -172,6 +174,19 @@ def numbers(case: Case) -> Case:
     number, language = case["number"], language_numbers(case)
     said = Phrase("{n}", n=number).render(language)
     return {"written": said} | ({"form": language.form(number)} if type(number) is int else {})
+
+
+def figures(case: Case) -> Case:
+    number, margin = case["number"], case["margin"]
+    if number is None:
+        return {"estimate": str(estimate_said(None)), "error": str(error_said(None))}
+    estimate = Estimate(number, margin)
+    return {
+        "chance": str(chance(number)),
+        "estimate": str(estimate_said(estimate)),
+        "error": str(error_said(estimate)),
+        "significant": str(significant(number)),
+    }
 
 
 def choice(case: Case) -> Case:

@@ -48,6 +48,7 @@ description = "Third-octave levels, scaled."
 [target]
 description = "dB(A) above 40"
 scale = 12.5
+unit = "dB(A)"
 
 [model]
 kind = "huber"

@@ -25,6 +25,9 @@ FIXED = {"v", "epsilon"}
 """In the query of a picture that stays as it is for a while."""
 
 OUTSIDE = "{name} must lie in {low} … {high}, found {found}."
+NOTHING = "Crowdml-Nothing"
+"""The header of a picture that only says why there is nothing to draw."""
+
 FORMATS = {"csv": "text/csv; charset=utf-8", "png": "image/png", "svg": "image/svg+xml"}
 
 
@@ -43,10 +46,13 @@ async def chart(request: Request) -> Response:
         key = (learner.id, name, kind, theme, facts.statistics.version, minute)
         drawn, colours = CHARTS[name], THEMES[theme]
         body = await portal_of(request).charts.picture(
-            key, lambda: save(drawn.draw(facts, colours), kind, colours, drawn.alt(facts))
+            key, lambda: save(drawn.picture(facts, colours), kind, colours, drawn.alt(facts))
         )
     saved = f"{learner.task.name}-{name}" if "save" in request.query_params else ""
-    return _picture(request, body, kind, saved)
+    answer = _picture(request, body, kind, saved)
+    if CHARTS[name].nothing(facts):
+        answer.headers[NOTHING] = "yes"
+    return answer
 
 
 async def spark(request: Request) -> Response:

@@ -16,17 +16,29 @@ MOST_DRAWN = 80
 
 
 class Chart(NamedTuple):
-    """One chart; `note` is how to read it, `says` what it shows, for those who do not see it."""
+    """One chart.
+
+    Args:
+        note: How to read it.
+        says: What it shows, for those who do not see it.
+        nothing: A sentence in place of the picture; empty if there is something to draw.
+    """
 
     title: Callable[[Task], str]
     note: Callable[[Task], str]
     says: Callable[[Facts], str]
     columns: tuple[str, ...]
     rows: "Callable[[Facts], Sequence[tuple[float | str, ...]]]"
+    nothing: Callable[[Facts], str]
     draw: "Callable[[Facts, Theme], Figure]"
 
     def alt(self, facts: Facts) -> str:
-        return f"{self.title(facts.task)}: {self.says(facts)}"
+        return self.nothing(facts) or f"{self.title(facts.task)}: {self.says(facts)}"
+
+    def picture(self, facts: Facts, theme: Theme) -> "Figure":
+        """Draw the chart, or the sentence that stands in its place."""
+        nothing = self.nothing(facts)
+        return empty(theme, nothing) if nothing else self.draw(facts, theme)
 
 
 def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
@@ -40,11 +52,11 @@ def thin(rows: Sequence[T], most: int = MOST_DRAWN) -> Sequence[T]:
     return [rows[round(k * (len(rows) - 1) / (most - 1))] for k in range(most)]
 
 
-def nothing(facts: Facts, theme: Theme) -> "Figure":
-    """Instead of a chart that has nothing to show."""
-    return empty(theme, say("Not measured yet" if facts.statistics.version else "No check-ins yet"))
+def not_yet(facts: Facts) -> str:
+    """Say why there is nothing to draw."""
+    return say("Not measured yet." if facts.statistics.version else "No check-ins yet.")
 
 
-def uncertain(theme: Theme) -> "Figure":
-    """Instead of a chart whose answer cannot be told from chance."""
-    return empty(theme, say("Too uncertain so far:\nmore check-ins are needed."))
+def uncertain() -> str:
+    """Say that an answer cannot be told from chance."""
+    return say("Too uncertain to say so far: more check-ins are needed.")

@@ -3,8 +3,8 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from crowdml.portal.pictures.chart import Chart, nothing, thin
-from crowdml.portal.pictures.drawing import Theme, empty, figure, in_whole_numbers, tidy
+from crowdml.portal.pictures.chart import Chart, not_yet, thin
+from crowdml.portal.pictures.drawing import Theme, figure, in_whole_numbers, tidy
 from crowdml.portal.pictures.error_chart import ERROR
 from crowdml.portal.pictures.label_chart import LABELS
 from crowdml.portal.words import Facts, count, local, say
@@ -20,13 +20,15 @@ def pace_rows(facts: Facts) -> list[tuple[float, ...]]:
     return [(minute, n) for minute, n in sorted(facts.course.by_minute.items())]
 
 
+def _recent(facts: Facts) -> list[tuple[float, ...]]:
+    return [row for row in pace_rows(facts) if row[0] > this_minute() - 60 * HOUR]
+
+
 def draw_pace(facts: Facts, theme: Theme) -> "Figure":
     now = this_minute()
-    recent = [(m, n) for m, n in pace_rows(facts) if m > now - 60 * HOUR]
-    if not recent:
-        return empty(theme, say("No check-ins in the last hour"))
     picture, axes = figure(theme)
-    minutes, numbers = zip(*recent, strict=True)
+    minutes, numbers = zip(*_recent(facts), strict=True)
+    in_whole_numbers(axes.yaxis)
     axes.bar([(m - now) / 60 for m in minutes], numbers, color=theme.accent, width=0.8)
     axes.set_xlim(-HOUR, 1)
     axes.set_xlabel(say("minutes ago"))
@@ -63,13 +65,12 @@ def say_devices(facts: Facts) -> str:
     return say("{active} of {joined} that joined", active=active, joined=joined)
 
 
-def _line(facts: Facts, rows: list[tuple[float, ...]], label: str, theme: Theme) -> "Figure":
-    """Something over the check-ins, from zero up."""
-    if not rows:
-        return nothing(facts, theme)
+def _line(rows: list[tuple[float, ...]], label: str, theme: Theme) -> "Figure":
+    """Something over the check-ins, from zero up. A curve of zeros lies on the axis, whole."""
     picture, axes = figure(theme)
-    axes.plot(*zip(*thin(rows), strict=True), color=theme.accent)
-    axes.set_ylim(bottom=0)
+    marker = "o" if len(rows) == 1 else ""
+    axes.plot(*zip(*thin(rows), strict=True), color=theme.accent, marker=marker, clip_on=False)
+    axes.set_ylim(0, 1.05 * max(row[1] for row in rows) or 1)
     in_whole_numbers(axes.xaxis)
     axes.set_xlabel(say("check-ins"))
     axes.set_ylabel(label)
@@ -83,9 +84,8 @@ CURIOUS = {
         say_devices,
         ("checkins", "devices"),
         device_rows,
-        lambda facts, theme: _line(
-            facts, device_rows(facts), say("devices that checked in"), theme
-        ),
+        lambda facts: "" if facts.course.points else not_yet(facts),
+        lambda facts, theme: _line(device_rows(facts), say("devices that checked in"), theme),
     ),
     "pace": Chart(
         lambda task: say("Check-ins a minute"),
@@ -93,6 +93,7 @@ CURIOUS = {
         say_pace,
         ("minute", "checkins"),
         pace_rows,
+        lambda facts: "" if _recent(facts) else say("No check-ins in the last hour."),
         draw_pace,
     ),
     "staleness": Chart(
@@ -104,7 +105,8 @@ CURIOUS = {
         say_staleness,
         ("checkins", "staleness"),
         staleness_rows,
-        lambda facts, theme: _line(facts, staleness_rows(facts), say("versions late"), theme),
+        lambda facts: "" if facts.course.points else not_yet(facts),
+        lambda facts, theme: _line(staleness_rows(facts), say("versions late"), theme),
     ),
 }
 CHARTS = {"error": ERROR, "labels": LABELS} | CURIOUS

@@ -61,10 +61,9 @@ class ChoiceHiding:
         choice = self.choice
         return say(
             "At ε = {epsilon} this one was sent: number {sent} of {k} in the order of your data. "
-            "Its chance was {yours} with your data and would have been {theirs} with the opposite "
-            "data. No direction’s chance differs by more than between {unlikely} and {likely}, so "
-            "someone with a fifty-fifty guess about everything in a check-in can become at most "
-            "{sure} sure.",
+            "How likely was that? With your data: {yours}; with the opposite data: {theirs}. For "
+            "every direction it is from {unlikely} to {likely}, so someone with a fifty-fifty "
+            "guess about everything in a check-in can become at most {sure} sure.",
             epsilon=words.epsilon(choice.epsilon),
             sent=words.count(self.sent),
             k=words.count(choice.k),

@@ -2,6 +2,7 @@
 
 import io
 from contextlib import AbstractContextManager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from crowdml.portal.words import plain as words
@@ -40,6 +41,10 @@ SETTINGS: Any = {
     "svg.hashsalt": "crowdml",
     "text.parse_math": False,
 }
+
+
+ACROSS, MOST_TICKS = 34, 6
+"""Characters that fit side by side below a picture, and the most ticks of an axis."""
 
 
 def figure(theme: Theme, width: float = 4.8, height: float = 2.7) -> "tuple[Figure, Axes]":
@@ -95,9 +100,12 @@ def legend(picture: "Figure", theme: Theme) -> None:
 
 
 def in_whole_numbers(axis: "Axis") -> None:
+    """Write whole numbers at so many ticks that their labels stay apart: set the limits first."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    axis.set_major_locator(MaxNLocator("auto", integer=True))
+    longest = len(words.count(round(axis.get_view_interval()[1])))
+    room = ACROSS // (longest + 2) if axis.axis_name == "x" else MOST_TICKS
+    axis.set_major_locator(MaxNLocator(max(1, min(room, MOST_TICKS)), integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, place: words.count(round(value))))
 
 
@@ -115,7 +123,7 @@ def tidy(picture: "Figure", axes: "Axes", grid: Literal["x", "y"] = "y") -> "Fig
 def empty(theme: Theme, text: str) -> "Figure":
     picture, axes = figure(theme)
     axes.set_axis_off()
-    axes.text(0.5, 0.5, text, ha="center", va="center", color=theme.faint, fontsize=13)
+    axes.text(0.5, 0.5, fill(text, 40), ha="center", va="center", color=theme.faint, fontsize=13)
     return picture
 
 

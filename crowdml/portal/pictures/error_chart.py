@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crowdml.portal.pictures.chart import Chart, nothing, thin, uncertain
+from crowdml.portal.pictures.chart import Chart, not_yet, thin, uncertain
 from crowdml.portal.pictures.drawing import (
     Theme,
     figure,
@@ -30,14 +30,11 @@ def error_rows(facts: Facts) -> list[Row]:
 
 def draw_error(facts: Facts, theme: Theme) -> "Figure":
     rows = thin(error_rows(facts))
-    if not rows:
-        measured = facts.statistics.version and facts.task.terms.mechanism().evaluates
-        return uncertain(theme) if measured else nothing(facts, theme)
     picture, axes = figure(theme)
     _band(axes, rows, theme, say("model"))
     guess, target = Performance(facts).guess, facts.task.stop.error
     if guess is not None:
-        axes.axhline(guess.error, color=theme.other, linestyle=":", label=say("guessing"))
+        axes.axhline(guess.error.value, color=theme.other, linestyle=":", label=say("guessing"))
     start = facts.task.start
     if start is not None and start.error is not None:
         label = say("pilot alone")
@@ -51,6 +48,15 @@ def draw_error(facts: Facts, theme: Theme) -> "Figure":
     axes.set_xlabel(say("check-ins"))
     legend(picture, theme)
     return tidy(picture, axes)
+
+
+def no_error(facts: Facts) -> str:
+    """Say why there is no curve; empty if there is one."""
+    if error_rows(facts):
+        return ""
+    if not facts.task.terms.mechanism().evaluates:
+        return _measured(facts.task)
+    return uncertain() if facts.statistics.version else not_yet(facts)
 
 
 def draw_spark(facts: Facts, theme: Theme) -> "Figure":
@@ -70,7 +76,8 @@ def _band(axes: "Axes", rows: Sequence[Row], theme: Theme, label: str = "") -> N
     x = [row[0] for row in rows]
     low, high = ([_share(row[1] + sign * row[2]) for row in rows] for sign in (-1, 1))
     axes.fill_between(x, low, high, color=theme.accent, alpha=0.22, linewidth=0)
-    axes.plot(x, [_share(row[1]) for row in rows], color=theme.accent, label=label)
+    middle, marker = [_share(row[1]) for row in rows], "o" if len(rows) == 1 else ""
+    axes.plot(x, middle, color=theme.accent, label=label, marker=marker, clip_on=False)
 
 
 def _share(value: float) -> float:
@@ -102,7 +109,7 @@ def _measured(task: Task) -> str:
 
 
 def say_error(facts: Facts) -> str:
-    error = words.estimate(Performance(facts).error)
+    error = words.error(Performance(facts).error)
     return f"{error}, {words.counted(facts.statistics.version, 'check-in')}"
 
 
@@ -112,5 +119,6 @@ ERROR = Chart(
     say_error,
     ("checkins", "error", "margin"),
     error_rows,
+    no_error,
     draw_error,
 )

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from crowdml.portal.pictures.chart import Chart, nothing, uncertain
+from crowdml.portal.pictures.chart import Chart, not_yet, uncertain
 from crowdml.portal.pictures.drawing import Theme, figure, in_percent, tidy
-from crowdml.portal.words import Facts, label_shares, say
+from crowdml.portal.words import Facts, label_shares, say, top_shares
 from crowdml.portal.words import plain as words
 from crowdml.protocol import Estimate, Task
 
@@ -15,11 +15,7 @@ LONGEST = 18
 
 
 def draw_labels(facts: Facts, theme: Theme) -> "Figure":
-    shares = label_shares(facts.task, facts.statistics)
-    if not shares:
-        return nothing(facts, theme)
-    if not all(words.known(Estimate(share.value, share.margin)) for share in shares):
-        return uncertain(theme)
+    shares = top_shares(facts.task, facts.statistics)
     picture, axes = figure(theme)
     names = [_short(share.label) for share in shares]
     value = [share.value for share in shares]
@@ -31,6 +27,21 @@ def draw_labels(facts: Facts, theme: Theme) -> "Figure":
     in_percent(axes.xaxis)
     axes.set_xlabel(say("share of samples"))
     return tidy(picture, axes, grid="x")
+
+
+def no_labels(facts: Facts) -> str:
+    """Say why there are no shares to draw; empty if there are.
+
+    Where even the most frequent answer may have no share at all, none is worth a bar.
+    """
+    shares = label_shares(facts.task, facts.statistics)
+    if not facts.task.terms.mechanism().counts:
+        return note_labels(facts.task)
+    if not shares:
+        return not_yet(facts)
+    top = max(shares, key=lambda share: share.value)
+    known = words.known(Estimate(top.value, top.margin)) and top.value > top.margin
+    return "" if known else uncertain()
 
 
 def _short(label: str) -> str:
@@ -53,9 +64,9 @@ def note_labels(task: Task) -> str:
 def say_labels(facts: Facts) -> str:
     shares = [
         f"{share.label} {words.estimate(Estimate(share.value, share.margin))}"
-        for share in label_shares(facts.task, facts.statistics)
+        for share in top_shares(facts.task, facts.statistics)
     ]
-    return ", ".join(shares) or say("not known yet")
+    return ", ".join(shares)
 
 
 LABELS = Chart(
@@ -64,5 +75,6 @@ LABELS = Chart(
     say_labels,
     ("label", "share", "estimate", "margin"),
     lambda facts: label_shares(facts.task, facts.statistics),
+    no_labels,
     draw_labels,
 )

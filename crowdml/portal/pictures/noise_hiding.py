@@ -52,8 +52,8 @@ class NoiseHiding:
             "everything the device sends about it.",
             epsilon=words.epsilon(hills.loss.total),
             samples=words.counted(hills.batch, "sample"),
-            shift=words.local(f"{hills.shift:.2g}"),
-            stddev=words.local(f"{self.stddev:.2g}"),
+            shift=words.number(hills.shift, 2),
+            stddev=words.number(self.stddev, 2),
             sure=words.certainty(hills.loss.bound),
             but=words.but_for(hills.loss.delta),
         )

@@ -1,26 +1,16 @@
 // The page of a task, live: numbers and pictures follow the server's events.
 // Everything on it can be read without this script.
 
+import { errorSaid } from "../web/figures.js";
 import { language, say } from "../web/page/say.js";
 
 const article = document.querySelector("article[data-task]");
 const SOON_MS = 2000; // between the first rounds of pictures,
 const LATE_MS = 30000; // and between two of someone who has looked on for a while
 const AGAIN_MS = 5000; // before a new try to follow
-const UNCERTAIN = 0.5; // a margin that hides the answer
 
 // The same words as on the server.
-const number = (v, digits = 0) =>
-  v.toLocaleString(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-const percent = (v, digits) => `${number(100 * v, digits)}\u00a0%`.replace("-", "−");
-
-function estimate(value) {
-  if (!value) return say("not known yet");
-  if (value.margin >= UNCERTAIN) return say("too uncertain so far");
-  const margin = 100 * value.margin;
-  const digits = margin < 1 ? 1 : 0;
-  return `${percent(value.value, digits)}\u00a0±\u00a0${number(margin, digits)}`;
-}
+const number = (v) => v.toLocaleString(language);
 
 function stateOf({ state, version }) {
   if (state === "running") return version ? say("Running") : say("Recruiting");
@@ -48,6 +38,13 @@ async function replacePicture(picture, address) {
     const answer = await fetch(shown);
     if (!answer.ok) return "";
     const says = titleOf(await answer.text());
+    const figure = picture.closest("figure");
+    const nothing = answer.headers.has("Crowdml-Nothing");
+    figure?.classList.toggle("nothing", nothing);
+    if (nothing) {
+      figure.querySelector(".why").textContent = says;
+      return says;
+    }
     loader.src = shown;
     await loader.decode();
     picture.querySelector("source").srcset = `${joined}theme=dark`;
@@ -90,12 +87,16 @@ async function redraw() {
 
 const onScreen = new IntersectionObserver((changes) => {
   for (const { target, isIntersecting } of changes) {
-    if (isIntersecting) visible.add(target);
-    else visible.delete(target);
+    const picture = target.querySelector("picture");
+    if (isIntersecting) visible.add(picture);
+    else visible.delete(picture);
   }
   redraw();
 });
-for (const picture of document.querySelectorAll("picture[data-version]")) onScreen.observe(picture);
+// A picture that is hidden, because there is nothing to draw, would never come into view.
+for (const picture of document.querySelectorAll("picture[data-version]")) {
+  onScreen.observe(picture.closest("figure"));
+}
 document.addEventListener("visibilitychange", redraw);
 
 // Events
@@ -105,7 +106,8 @@ function update(statistics) {
   show("devices", number(statistics.devices));
   show("version", number(statistics.version));
   if (statistics.samples !== null) show("samples", number(statistics.samples));
-  show("error", estimate(statistics.error));
+  show("error", say(errorSaid(statistics.error)));
+  show("reports", number(statistics.reports));
   article.querySelector("progress").value = statistics.version;
   article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
   show("state", stateOf(statistics));

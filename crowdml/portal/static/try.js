@@ -1,6 +1,7 @@
 // Trying a task's model: what is entered or sensed stays in this browser.
 
 import { makeFeatures } from "../web/columns.js";
+import { chance, significant } from "../web/figures.js";
 import { MODELS } from "../web/models/index.js";
 import { language, phraseOf, say } from "../web/page/say.js";
 import { Sensing, featuresOf } from "../web/sensing.js";
@@ -65,14 +66,15 @@ async function learntModel(form) {
   const model = MODELS[kind].make({ intercept: true }, weights[0].length, labels.length);
   const w = Float64Array.from([...weights.flat(), ...intercepts]);
   const columns = { count: names.length, names, center, scale, length, missing };
-  return { kind, model, w, labels, columns, norm: Number(form.dataset.norm) };
+  const { norm, unit } = form.dataset;
+  return { kind, model, w, labels, columns, norm: Number(norm), unit };
 }
 
 /** What it predicts, and for a model that gives probabilities how sure it is of each label. */
-function answer({ kind, model, w, labels, columns, norm }, readings) {
+function answer({ kind, model, w, labels, columns, norm, unit }, readings) {
   const x = makeFeatures(columns, readings, norm);
   const y = model.predict(w, x);
-  const result = labels[y] ?? y.toLocaleString(language, { maximumSignificantDigits: 3 });
+  const result = labels[y] ?? `${significant(y, 3, language)} ${unit}`.trimEnd();
   const said = paragraph(say("The model says: {result}", { result }));
   if (kind !== "softmax") return [said];
   const scores = model.scores(w, x);
@@ -85,7 +87,7 @@ function chances(labels, shares) {
   const rows = order.slice(0, 5).flatMap((k) => {
     const bar = make("meter", { value: shares[k] });
     bar.setAttribute("aria-label", labels[k]);
-    const share = ` ${Math.round(100 * shares[k])}\u00a0%`;
+    const share = ` ${say(chance(shares[k]))}`;
     return [make("dt", {}, labels[k]), make("dd", {}, bar, share)];
   });
   return make("dl", { className: "chances" }, ...rows);

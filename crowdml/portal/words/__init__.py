@@ -18,7 +18,7 @@ from crowdml.portal.words.language import (
 from crowdml.portal.words.performance import Facts, Performance, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
 from crowdml.portal.words.plain import count, local, percent, state
-from crowdml.portal.words.shares import label_shares
+from crowdml.portal.words.shares import label_shares, top_shares
 
 __all__ = [
     "Example",
@@ -43,5 +43,6 @@ __all__ = [
     "say_html",
     "speaking",
     "state",
+    "top_shares",
     "what_is_wrong",
 ]

@@ -24,7 +24,7 @@ from crowdml.phrase import Language, Phrase, Value, joined
 FOLDER = Path(__file__).parents[1] / "languages"
 ENGLISH = "en"
 LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
-PHRASES = ("below", "pilot", "problems", "promise", "sensors")
+PHRASES = ("below", "figures", "pilot", "problems", "promise", "sensors")
 """The files for phrases, made below the pages. Short words mean other things elsewhere."""
 
 _language = ContextVar("language", default=ENGLISH)

@@ -9,9 +9,6 @@ from crowdml.portal.words.shares import label_shares
 from crowdml.protocol import Estimate, Statistics, Task
 from crowdml.server.log import Course
 
-SURE_OF_SHARE = 0.1
-"""A margin below which the most common label counts as known."""
-
 
 class Facts(NamedTuple):
     """What words and charts about a task are made from: sanitised check-ins, and nothing else."""
@@ -24,8 +21,14 @@ class Facts(NamedTuple):
 class Guess(NamedTuple):
     """Who knows no features, and how often that is wrong."""
 
-    error: float
+    error: Estimate
     how: str
+
+    @property
+    def words(self) -> str:
+        if self.error.margin:
+            return words.error(self.error)
+        return say("{share} wrong", share=words.percent(self.error.value))
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,23 @@ class Performance:
         guess, error = self.guess, self.error
         if guess is None or error is None:
             return what_is_wrong(self.facts.task)
-        values = {"how": guess.how, "guess": words.percent(guess.error)}
-        if error.value + error.margin < guess.error:
-            return say("That is better than {how}, which is wrong in {guess} of cases.", **values)
+        values = {"how": guess.how, "guess": guess.words}
+        if error.high < guess.error.low:
+            return say("That is better than {how}: {guess}.", **values)
+        if error.low > guess.error.high:
+            return say("That is worse than {how}: {guess}.", **values)
+        return say("Whether that is better than {how} is not known yet: {guess}.", **values)
+
+    @property
+    def typical(self) -> str:
+        """The typical error of a predicted number; empty for labels, or while it is not known."""
+        if self.facts.task.terms.n_classes or self.error is None or not words.known(self.error):
+            return ""
+        right = Estimate(1 - self.error.value, self.error.margin)
         return say(
-            "Whether that is better than {how}, which is wrong in {guess} of cases, is not known "
-            "yet.",
-            **values,
+            "Of its predictions, {share} are off by at most {off}.",
+            share=words.estimate(right),
+            off=tolerance(self.facts.task),
         )
 
     @property
@@ -79,14 +92,22 @@ class Performance:
 
 
 def guess_of(task: Task, statistics: Statistics) -> Guess | None:
-    """None for a number: how well one is guessed depends on what the numbers are."""
+    """The harder guess: always the most frequent answer, where the shares of answers are known.
+
+    None for a number: how well one is guessed depends on what the numbers are.
+    """
     if not task.terms.n_classes:
         return None
+    at_random = 1 - 1 / task.terms.n_classes
     shares = label_shares(task, statistics)
     top = max(shares, key=lambda share: share.value, default=None)
-    if top is not None and top.margin < SURE_OF_SHARE:
-        return Guess(1 - top.value, say("always saying “{label}”", label=top.label))
-    return Guess(1 - 1 / task.terms.n_classes, say("guessing at random"))
+    if top is None or not words.known(Estimate(top.value, top.margin)):
+        return Guess(Estimate(at_random, 0.0), say("guessing at random"))
+    # The most frequent of C answers has a share of 1/C or more.
+    low = max(1 - top.value - top.margin, 0.0)
+    high = min(1 - top.value + top.margin, at_random)
+    error = Estimate((low + high) / 2, (high - low) / 2)
+    return Guess(error, say("always saying “{label}”", label=top.label))
 
 
 def what_is_wrong(task: Task) -> str:
@@ -94,5 +115,10 @@ def what_is_wrong(task: Task) -> str:
     terms = task.terms
     if terms.n_classes:
         return say("A prediction is wrong if it names another label than the participant did.")
-    off = words.local(f"{terms.model.tolerance:g}")
-    return say("A prediction is wrong if it is off by more than {off}.", off=off)
+    return say("A prediction is wrong if it is off by more than {off}.", off=tolerance(task))
+
+
+def tolerance(task: Task) -> str:
+    """By how much a predicted number may be off, in its unit."""
+    terms = task.terms
+    return f"{words.number(terms.model.tolerance, 6)}{words.NBSP}{terms.target.unit}".rstrip()

@@ -3,10 +3,22 @@
 import math
 import time
 
+from markupsafe import Markup
+
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS
 from crowdml.portal.words.language import local, say
-from crowdml.protocol import Estimate, State, percent_sure, written_epsilon
+from crowdml.protocol import (
+    Estimate,
+    State,
+    error_said,
+    estimate_said,
+    known,
+    percent_sure,
+    significant,
+    written_epsilon,
+)
+from crowdml.protocol import chance as chance_said
 
 __all__ = [
     "algorithm",
@@ -16,11 +28,13 @@ __all__ = [
     "count",
     "counted",
     "epsilon",
+    "error",
     "estimate",
     "exactly",
     "known",
     "local",
     "model",
+    "number",
     "percent",
     "state",
     "status",
@@ -29,8 +43,6 @@ __all__ = [
 
 NBSP = "\N{NO-BREAK SPACE}"
 """A number and its sign stay on one line."""
-
-UNCERTAIN = 0.5
 
 
 def exactly(value: float) -> str:
@@ -120,21 +132,28 @@ def count(value: int) -> str:
     return local(f"{value:,}")
 
 
+def number(value: float, digits: int = 3) -> str:
+    """
+    >>> number(2980.96)
+    '2,980'
+    """
+    return local(significant(value, digits))
+
+
 def percent(value: float, digits: int = 0) -> str:
     r"""
-    >>> percent(0.731), percent(-0.02, 1)
-    ('73\xa0%', '−2.0\xa0%')
+    >>> percent(0.731), percent(0.02, 1)
+    ('73\xa0%', '2.0\xa0%')
     """
-    return local(f"{100 * value:.{digits}f}{NBSP}%".replace("-", "−"))
+    return local(f"{100 * value:.{digits}f}{NBSP}%")
 
 
 def chance(value: float) -> str:
-    r"""A small probability.
-
-    >>> chance(0.01183), chance(0.000217), chance(0.5)
-    ('1.2\xa0%', '0.022\xa0%', '50\xa0%')
+    r"""
+    >>> chance(0.01183), chance(0.9999), chance(4.2e-18)
+    ('1.2\xa0%', '99.99\xa0%', 'practically never')
     """
-    return local(f"{100 * value:.2g}{NBSP}%")
+    return say(chance_said(value))
 
 
 def counted(n: int, what: str) -> str:
@@ -145,30 +164,30 @@ def counted(n: int, what: str) -> str:
     return say(f"{{n}} {what}" if n == 1 else f"{{n}} {what}s", n=n)
 
 
-def known(value: Estimate | None) -> bool:
-    """Whether an estimate says something: with a larger margin, chance hides the answer."""
-    return value is not None and value.margin < UNCERTAIN
-
-
 def estimate(value: Estimate | None) -> str:
     r"""
     >>> estimate(Estimate(0.123, 0.04)), estimate(None), estimate(Estimate(0.5, 0.6))
-    ('12\xa0%\xa0±\xa04', 'not known yet', 'too uncertain so far')
+    ('between 8 and 17\xa0%', 'not known yet', 'too uncertain so far')
     """
-    if value is None:
-        return say("not known yet")
-    if not known(value):
-        return say("too uncertain so far")
-    margin = 100 * value.margin
-    digits = 1 if margin < 1 else 0
-    return f"{percent(value.value, digits)}{NBSP}±{NBSP}{local(f'{margin:.{digits}f}')}"
+    return say(estimate_said(value))
+
+
+def error(value: Estimate | None) -> str:
+    r"""
+    >>> error(Estimate(-0.004, 0.121))
+    'between 0 and 12\xa0% wrong'
+    """
+    return say(error_said(value))
 
 
 def when(seconds: int | None) -> str:
-    """
-    >>> when(None), when(0)
-    ('never', '1970-01-01 00:00 UTC')
+    """A time in UTC, which the page's script writes in the reader's own time zone.
+
+    >>> print(when(None), when(0))
+    never <time datetime="1970-01-01T00:00Z">1970-01-01 00:00 UTC</time>
     """
     if seconds is None:
         return say("never")
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    text = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+    exact = time.strftime("%Y-%m-%dT%H:%MZ", time.gmtime(seconds))
+    return Markup('<time datetime="{}">{}</time>').format(exact, text)

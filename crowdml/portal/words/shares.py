@@ -1,12 +1,17 @@
 """How a crowd's samples divide over the labels: shares that are none below zero and add up to 1."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from crowdml.portal.words.language import say
 from crowdml.protocol import Statistics, Task
 from crowdml.types import Array
+
+MOST_SHOWN = 8
+"""Labels with a bar of their own."""
 
 
 class Share(NamedTuple):
@@ -25,6 +30,19 @@ def label_shares(task: Task, statistics: Statistics) -> list[Share]:
     shares = onto_simplex([estimate.value for estimate in estimates])
     rows = zip(task.terms.target.labels, shares.tolist(), estimates, strict=True)
     return [Share(label, value, e.value, e.margin) for label, value, e in rows]
+
+
+def top_shares(task: Task, statistics: Statistics) -> list[Share]:
+    """The shares that a picture has room for: the largest, and the others together."""
+    shares = label_shares(task, statistics)
+    if len(shares) <= MOST_SHOWN + 1:
+        return shares
+    falling = sorted(shares, key=lambda share: -share.value)
+    top, rest = falling[:MOST_SHOWN], falling[MOST_SHOWN:]
+    # Shares that add up to 1 vary against each other, so their sum varies less than this.
+    margin = math.hypot(*(share.margin for share in rest))
+    value, estimate = (math.fsum(each[place] for each in rest) for place in (1, 2))
+    return [*top, Share(say("others ({n})", n=len(rest)), value, estimate, margin)]
 
 
 def onto_simplex(values: Sequence[float]) -> Array:

@@ -7,7 +7,15 @@ import msgspec
 
 from crowdml.learning import Reports, Totals, error_now, label_estimates
 from crowdml.privacy import Mechanism, Role
-from crowdml.protocol import Checkout, Estimate, State, Statistics, Task, encode_parameters
+from crowdml.protocol import (
+    Checkout,
+    Estimate,
+    State,
+    Statistics,
+    Task,
+    encode_parameters,
+    error_said,
+)
 from crowdml.server.compression import compress
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import Course, ErrorPoint, Minutes, Point
@@ -163,4 +171,6 @@ class Published:
             epsilon_per_person=promise.epsilon_per_person,
             max_updates=self.end,
             target_error=self.task.stop.error,
+            error_text=str(error_said(self.error)),
+            reports=self.reports.used(self.version),
         )

@@ -6,7 +6,14 @@ from typing import Any
 
 from crowdml.learnt import About
 from crowdml.models import MODELS
-from crowdml.protocol import MECHANISMS, Estimate, Statistics, Task
+from crowdml.protocol import (
+    MECHANISMS,
+    Estimate,
+    Statistics,
+    Task,
+    error_said,
+    estimate_said,
+)
 from crowdml.server.log import Learner
 from crowdml.server.results.export import learnt_model
 from crowdml.server.results.reports import statistics
@@ -84,8 +91,8 @@ def _metadata(task: Task, about: About, now: Statistics) -> dict[str, Any]:
                 "dataset": {"type": "crowdml", "name": "samples on participants' devices"},
                 "metrics": [{
                     "type": metric,
-                    "value": round(1 - _share(error.value), 4),
-                    "name": f"{metric}, ± {error.margin:.4f} at 95 %, from noisy counts",
+                    "value": round(1 - (error.low + error.high) / 2, 4),
+                    "name": f"{metric}: {error_said(error)}, at 95 % confidence, from noisy counts",
                 }],
             }],
         }]  # fmt: skip
@@ -123,7 +130,8 @@ def _learnt(task: Task, now: Statistics) -> Iterator[str]:
     words = " ".join([terms.features.description, *map(str, terms.features.sentences)]).strip()
     yield f"- **Features**, {terms.features.count}: {_line(words)}"
     labels = terms.target.labels
-    answer = ", ".join(labels) if labels else "a number"
+    unit = f" in {terms.target.unit}" if terms.target.unit else ""
+    answer = ", ".join(labels) if labels else f"a number{unit}"
     yield _line(f"- **Answer**: {answer}. {terms.target.description}")
     if terms.model.start is not None:
         yield _line(f"- **Start**: {terms.model.start.phrase}")
@@ -131,22 +139,18 @@ def _learnt(task: Task, now: Statistics) -> Iterator[str]:
 
 def _quality(task: Task, now: Statistics) -> Iterator[str]:
     yield "## How good it is"
-    what = (
-        "predict another label than the participant gave"
-        if task.terms.n_classes
-        else f"are off by more than {task.terms.model.tolerance:g}"
-    )
+    what, terms = "predict another label than the participant gave", task.terms
+    if not terms.n_classes:
+        what = f"are off by more than {terms.model.tolerance:g} {terms.target.unit}".rstrip()
     estimate = _known_error(now)
     if estimate is None:
         yield "Not known: too few check-ins have counted errors to tell them from the noise."
         return
-    low, high = (_share(estimate.value + side * estimate.margin) for side in (-1, 1))
     yield (
-        f"Of its predictions, about {_share(estimate.value):.0%} {what}: between {low:.0%} and "
-        f"{high:.0%} with 95 % confidence. This is estimated from noisy counts of errors on "
-        "samples of participants before they were learnt from. The counts are about this model and "
-        "about its earlier versions; the band allows for what has changed since, for noise, and "
-        "for people who differ."
+        f"Of its predictions, {estimate_said(estimate)} {what}, with 95 % confidence. This is "
+        "estimated from noisy counts of errors on samples of participants before they were learnt "
+        "from. The counts are about this model and about its earlier versions; the band allows for "
+        "what has changed since, for noise, and for people who differ."
     )
     if estimate.margin > WIDE:
         yield "That is a wide band. Test the model on data of your own before you rely on it."
@@ -194,8 +198,3 @@ def _known_error(now: Statistics) -> Estimate | None:
     """Of the exported model as it is now; None where the band is too wide to say much."""
     estimate = now.error
     return estimate if estimate and estimate.margin < MEANINGLESS else None
-
-
-def _share(value: float) -> float:
-    """Noise can carry an estimate below 0 or above 1, where no share is."""
-    return min(max(value, 0.0), 1.0)

@@ -91,7 +91,7 @@ function* changes(old, asked) {
     if (values.old !== values.new) yield say("{name}: {old} → {new}", values);
   }
   const rest = (/** @type {Terms} */ { features, target, model }) =>
-    JSON.stringify([{ ...features, description: "" }, target.description, target.scale, { ...model, kind: 0 }]);
+    JSON.stringify([{ ...features, description: "" }, target.description, target.scale, target.unit, { ...model, kind: 0 }]);
   if (rest(old) !== rest(asked)) yield say("Settings of the sensor or the model: see below.");
 }
 

@@ -35,6 +35,7 @@ export class Crowd {
     if (w.every((value) => value === 0)) return say("nothing yet");
     const { norm } = this.#device.terms.mechanism();
     const y = this.#model.predict(w, makeFeatures(this.#device.terms.features, x, norm));
-    return this.#device.terms.target.labels[y] ?? number(y, 3);
+    const { labels, unit } = this.#device.terms.target;
+    return labels[y] ?? `${number(y, 3)} ${unit}`.trimEnd();
   }
 }

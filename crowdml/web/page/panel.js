@@ -83,7 +83,7 @@ export class Panel {
 
   #makeAnswer() {
     const part = this.#part;
-    const { labels, description } = part.device.terms.target;
+    const { labels, description, unit } = part.device.terms.target;
     const answer = (/** @type {number | null} */ y) => {
       part.answer(y);
       this.render();
@@ -91,6 +91,7 @@ export class Panel {
     put("question", labels.length ? say("What is true now?") : say("What is the number now?"));
     put("question-hint", description);
     any("target-field").hidden = labels.length > 0;
+    put("unit", unit);
     this.#labels = labels.map((label, k) => {
       const button = make("button", label);
       button.type = "button";

@@ -1,7 +1,8 @@
 /** What was sent: every check-in, byte for byte, beside the truth while the session lasts. */
 
+import { chance } from "../figures.js";
 import { eventKindOf } from "../index.js";
-import { any, count, make, number, put, row } from "./elements.js";
+import { any, count, make, put, row } from "./elements.js";
 import { language, say } from "./say.js";
 
 /** @import { Device } from "../index.js" */
@@ -66,11 +67,11 @@ export class SentList {
       return [make("p", why), ...whole];
     }
     const { labels } = this.#device.terms.target;
-    const { rows, chance } = eventKindOf(event).shown(JSON.parse(text), truth, labels);
+    const { rows, chance: odds } = eventKindOf(event).shown(JSON.parse(text), truth, labels);
     const head = make("tr", make("td"), make("th", say("true")), make("th", say("sent")));
     const table = make("table", make("caption", say("What stayed here, and what was sent instead")));
     table.append(make("thead", head), make("tbody", ...rows.map(([what, ...cells]) => row(cell(what), ...cells.map(cell)))));
-    const likely = chance ? [make("p", chanceOf(chance))] : [];
+    const likely = odds ? [make("p", chanceOf(odds))] : [];
     return [table, ...likely, ...whole];
   }
 }
@@ -81,16 +82,12 @@ function refusal(answer) {
 }
 
 /** @param {Odds} odds */
-function chanceOf({ chance, likely, unlikely }) {
+function chanceOf(odds) {
+  const [unlikely, likely] = [chance(odds.unlikely), chance(odds.likely)];
   return say(
-    "With your samples, the chance of this very number was {chance}. With any others, whatever they are, it would have been {unlikely} to {likely}.",
-    { chance: percent(chance), unlikely: percent(unlikely), likely: percent(likely) },
+    "How likely was this very number? With your samples: {chance}. With any others, whatever they are: from {unlikely} to {likely}.",
+    { chance: chance(odds.chance), unlikely, likely },
   );
-}
-
-/** @param {number} share */
-function percent(share) {
-  return `${number(100 * share, 2)}\u00a0%`;
 }
 
 /** @param {Cell} content */

@@ -13,6 +13,12 @@ export interface Phrase {
   readonly values: Readonly<Record<string, string | number | Phrase>>;
 }
 
+/** A share estimated from noisy counts, and half of its 95 % interval. */
+export interface Estimate {
+  readonly value: number;
+  readonly margin: number;
+}
+
 /** A plain word for ε. */
 export interface Level {
   /** The largest ε that has this level. */

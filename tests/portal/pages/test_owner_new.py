@@ -139,6 +139,7 @@ WRONG = {
     "target.labels": ["one", "a\na", "x" * 81 + "\nb", "\n".join(str(n) for n in range(1001))],
     "target.description": ["x" * 2001],
     "target.scale": ["0", "large"],
+    "target.unit": ["x" * 41],
     "model.kind": ["forest", "ridge"],
     "model.clip": ["0", "-1", "nan", "small", "0.5"],
     "model.regularization": ["-1", "1e7"],

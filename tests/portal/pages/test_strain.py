@@ -102,8 +102,24 @@ def test_labels_are_no_formulas(label: str) -> None:
     task = make_task(target__labels=[label, "other", "third"])
     share = Estimate(0.3, 0.1)
     statistics = Statistics(
-        State.RUNNING, 1, 1, 1, 3, share, (share,) * 3, 0.0, 0, 0.0, 1.0, None, None, 9, None
+        State.RUNNING,
+        1,
+        1,
+        1,
+        3,
+        share,
+        (share,) * 3,
+        0.0,
+        0,
+        0.0,
+        1.0,
+        None,
+        None,
+        9,
+        None,
+        "",
+        0,
     )
     facts = Facts(task, statistics, Course([], {}))
     for theme in THEMES.values():
-        assert b"<svg" in save(CHARTS["labels"].draw(facts, theme), "svg", theme)
+        assert b"<svg" in save(CHARTS["labels"].picture(facts, theme), "svg", theme)

@@ -1,5 +1,6 @@
 """Charts of what a crowd told: estimates with the band that belongs to them."""
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,7 +18,9 @@ from crowdml.server.log.history import Course, ErrorPoint, Point
 from tests.servers import make_task
 
 DIRECTION: dict[str, Any] = {"privacy__mechanism": "direction"}
-NOTHING = Statistics(State.RUNNING, 9, 9, 9, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None)
+NOTHING = Statistics(
+    State.RUNNING, 9, 9, 9, None, None, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 9, None, "", 0
+)
 
 
 POINT = Point(500, 0, 3)
@@ -27,8 +30,9 @@ def test_before_anyone_measured() -> None:
     """There are check-ins, so the picture must not say that there are none."""
     facts = Facts(make_task(**DIRECTION), NOTHING, Course([POINT], {60: 500}))
     assert error_rows(facts) == []
-    for name, told in (("error", "Too uncertain so far"), ("labels", "Not measured yet")):
-        picture = CHARTS[name].draw(facts, THEMES["light"])
+    for name, told in (("error", "Too uncertain to say so far"), ("labels", "Not measured yet.")):
+        assert CHARTS[name].alt(facts) == CHARTS[name].nothing(facts)
+        picture = CHARTS[name].picture(facts, THEMES["light"])
         (text,) = picture.axes[0].texts
         assert text.get_text().startswith(told)
         assert b"<svg" in save(picture, "svg", THEMES["light"])
@@ -69,19 +73,37 @@ def measured(error: float, margin: float, *labels: tuple[float, float], **change
 
 
 def texts(facts: Facts, name: str) -> str:
-    return save(CHARTS[name].draw(facts, THEMES["light"]), "svg", THEMES["light"]).decode()
+    return save(CHARTS[name].picture(facts, THEMES["light"]), "svg", THEMES["light"]).decode()
 
 
 def test_an_error_stands_beside_guessing() -> None:
     known = Performance(measured(0.14, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
-    assert known.guess == (0.5, "always saying “still”")
-    assert "14\u00a0%\u00a0±\u00a04 are wrong. That is better than always saying" in known.sentence
+    assert known.sentence == (
+        "Of the predictions of the model as it is now, between 10 and 18\u00a0% are wrong. "
+        "That is better than always saying “still”: between 45 and 55\u00a0% wrong."
+    )
+    worse = Performance(measured(0.7, 0.04, (0.5, 0.05), (0.3, 0.05), (0.2, 0.05)))
+    assert "That is worse than always saying “still”" in worse.sentence
+    # The most frequent of three answers is at most two thirds wrong, whatever the margin is.
     vague = Performance(measured(0.6, 0.2, (0.5, 0.3), (0.3, 0.3), (0.2, 0.3)))
-    assert vague.guess == (1 - 1 / 3, "guessing at random")
-    assert "Whether that is better than guessing at random" in vague.sentence
-    number = Performance(measured(0.6, 0.2, target__labels=None, model__kind="huber"))
+    assert vague.guess is not None
+    assert vague.guess.words == "between 20 and 67\u00a0% wrong"
+    assert "Whether that is better than always saying “still” is not known yet" in vague.sentence
+    for labels in ((), ((0.5, 0.6), (0.3, 0.6), (0.2, 0.6))):
+        unknown = Performance(measured(0.1, 0.1, *labels))
+        assert "better than guessing at random: 67\u00a0% wrong." in unknown.sentence
+    kilograms: dict[str, Any] = {
+        "target__labels": None,
+        "target__unit": "kg",
+        "model__kind": "huber",
+    }
+    number = Performance(measured(0.06, 0.02, **kilograms))
     assert number.guess is None
-    assert number.sentence.endswith("are wrong. A prediction is wrong if it is off by more than 1.")
+    assert number.sentence.endswith("A prediction is wrong if it is off by more than 1\u00a0kg.")
+    assert number.typical == (
+        "Of its predictions, between 92 and 96\u00a0% are off by at most 1\u00a0kg."
+    )
+    assert known.typical == ""
     hidden = Performance(measured(0.6, 0.7))
     assert hidden.sentence == "How often it is wrong is not known yet."
 
@@ -89,9 +111,51 @@ def test_an_error_stands_beside_guessing() -> None:
 def test_where_chance_hides_the_answer_no_curve_is_drawn() -> None:
     known = measured(0.6, 0.1, (0.5, 0.6), (0.3, 0.6), (0.2, 0.6))
     unknown = known._replace(course=known.course._replace(errors=()))
-    assert "Too uncertain so far" in texts(unknown, "error")
-    assert "Too uncertain so far" not in texts(known, "error")
-    assert "Too uncertain so far" in texts(known, "labels")
+    assert "Too uncertain to say" in texts(unknown, "error")
+    assert "Too uncertain to say" not in texts(known, "error")
+    assert "Too uncertain to say" in texts(known, "labels")
+
+
+FORTY = [f"label {k}" for k in range(40)]
+
+
+def test_forty_labels_are_the_top_eight_and_others() -> None:
+    shares = [(0.2 - 0.02 * k, 0.03) for k in range(9)] + [(0.0032, 0.004)] * 31
+    facts = measured(0.2, 0.1, *shares, target__labels=FORTY)
+    axes = CHARTS["labels"].picture(facts, THEMES["light"]).axes[0]
+    names = [name.get_text() for name in axes.get_yticklabels()]
+    assert names == [*FORTY[:8], "others (32)"]
+    assert "others (32) between " in CHARTS["labels"].alt(facts)
+    assert len(CHARTS["labels"].rows(facts)) == 40
+    vague = measured(0.2, 0.1, *[(0.025, 0.2)] * 40, target__labels=FORTY)
+    assert CHARTS["labels"].nothing(vague).startswith("Too uncertain to say")
+
+
+def test_a_flat_zero_is_drawn_as_zero() -> None:
+    points = [Point(10, 0, 3), Point(20, 0, 3)]
+    facts = Facts(make_task(**DIRECTION), NOTHING, Course(points, {60: 20}))
+    axes = CHARTS["staleness"].picture(facts, THEMES["light"]).axes[0]
+    assert axes.get_ylim() == (0, 1)
+    (line,) = axes.lines
+    assert not line.get_clip_on(), "the axis would hide half of it"
+
+
+@pytest.mark.parametrize("checkins", [70, 150, 9_999, 98_765, 1_234_567])
+def test_ticks_stay_apart(checkins: int) -> None:
+    points = [Point(checkins * k // 10, k, k) for k in range(1, 11)]
+    errors = [ErrorPoint(point.version, 0.2, 0.1) for point in points]
+    facts = measured(0.2, 0.1)._replace(course=Course(points, {60: checkins}, errors))
+    for name in ("error", "devices", "staleness"):
+        picture = CHARTS[name].picture(facts, THEMES["light"])
+        picture.draw_without_rendering()
+        (axes,) = picture.axes
+        for labels, ends in ((axes.get_xticklabels(), "x"), (axes.get_yticklabels(), "y")):
+            boxes = [label.get_window_extent() for label in labels if label.get_text()]
+            sides = sorted((getattr(box, f"{ends}0"), getattr(box, f"{ends}1")) for box in boxes)
+            assert len(sides) > 1
+            # A browser's own font may be a tenth wider.
+            gaps = [b[0] - a[1] - 0.1 * (a[1] - a[0]) for a, b in pairwise(sides)]
+            assert min(gaps) > 0, (name, ends)
 
 
 def test_shares_add_up_and_keep_their_names() -> None:
@@ -114,7 +178,7 @@ def test_a_long_course_is_a_light_picture() -> None:
         assert len(compress(svg.encode(), "br")) < 5_000, name
         if name == "error":
             (line,) = [
-                line for line in chart.draw(long, THEMES["light"]).axes[0].lines
+                line for line in chart.picture(long, THEMES["light"]).axes[0].lines
                 if line.get_label() == "model"
             ]  # fmt: skip
             drawn = np.asarray(line.get_xdata())

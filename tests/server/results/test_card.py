@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from crowdml.errors import Rejected
-from crowdml.protocol import Task, terms_hash
+from crowdml.protocol import Task, error_said, terms_hash
 from crowdml.server import Store
 from crowdml.server.log.learner import Learner
 from crowdml.server.results.card import model_card
@@ -69,8 +69,8 @@ def test_what_a_hub_reads(store: Store) -> None:
     estimate = statistics(learner).error
     assert estimate is not None
     assert metric["type"] == head["metrics"][0] == "accuracy"
-    assert metric["value"] == pytest.approx(1 - min(max(estimate.value, 0), 1), abs=1e-4)
-    assert f"± {estimate.margin:.4f}" in metric["name"]
+    assert metric["value"] == pytest.approx(1 - (estimate.low + estimate.high) / 2, abs=1e-4)
+    assert f"{error_said(estimate)}" in metric["name"]
     assert text.startswith(f"\n# {task.title}\n")
 
 

@@ -88,6 +88,24 @@ class Field:
         return named if self.start and not self.none else first + named
 
 
+@dataclass(frozen=True)
+class FoldedFields:
+    """Fields that few people need, folded away under a title."""
+
+    title: str
+    fields: list[Field] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FormStep:
+    """What the form asks about in one go."""
+
+    title: str
+    about: str
+    fields: list[Field] = field(default_factory=list)
+    folds: list[FoldedFields] = field(default_factory=list)
+
+
 def _kind(type_: Any) -> Kind:
     if get_origin(type_) is Annotated:
         type_, meta = get_args(type_)[:2]

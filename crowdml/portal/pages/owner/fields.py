@@ -1,30 +1,9 @@
 """The form that creates a task, as data: four steps, and what each folds away."""
 
-from dataclasses import dataclass, field
-
 from crowdml.models import MODELS
 from crowdml.optim import OPTIMIZERS, RATES
-from crowdml.portal.pages.owner.field import Field
+from crowdml.portal.pages.owner.field import Field, FoldedFields, FormStep
 from crowdml.protocol import COUNTERS, EVALUATORS, MECHANISMS, SENSORS, SUMMARY
-
-
-@dataclass(frozen=True)
-class FoldedFields:
-    """Fields that few people need, folded away under a title."""
-
-    title: str
-    fields: list[Field] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class FormStep:
-    """What the form asks about in one go."""
-
-    title: str
-    about: str
-    fields: list[Field] = field(default_factory=list)
-    folds: list[FoldedFields] = field(default_factory=list)
-
 
 TRANSFORMS = {
     "spectrum": "first bins of the window’s Fourier transform, summing to 1",
@@ -130,6 +109,7 @@ FORM: list[FormStep | FoldedFields | Field] = [
         "A number’s typical size",
         "Public, so guess it: never compute it from participants’ data.",
     ),
+    Field("target.unit", "A number’s unit", "Such as kg: it stands beside every prediction."),
     Field(
         "model.tolerance",
         "Tolerance",
