@@ -1,4 +1,4 @@
-"""Arrays as bytes: little-endian, nothing else. (JSON carries them in base64.)"""
+"""Write arrays as little-endian bytes, which JSON carries in base64."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from crowdml.types import Array
 
 
 def encode_parameters(w: Array) -> bytes:
-    """float32, row-major C×D, then the intercepts where the model has them.
+    """Write float32, row-major C×D, then the intercepts where the model has them.
 
     >>> encode_parameters(np.array([1.0, -2.0])).hex()
     '0000803f000000c0'
@@ -16,9 +16,9 @@ def encode_parameters(w: Array) -> bytes:
 
 
 def decode_parameters(data: bytes, size: int) -> Array:
-    """The parameters of a model with `size` of them; anything else is refused.
+    """Read the parameters of a model with `size` of them; reject anything else.
 
-    A server could otherwise steer the gradient with values that are not numbers.
+    Otherwise a server could manipulate the gradient with values that are not numbers.
     """
     if len(data) != 4 * size:
         raise InvalidInput(f"parameters must be {4 * size} bytes, found {len(data)}.")

@@ -1,4 +1,4 @@
-"""Changing a task that exists: its words for people and its end, nothing that is in the terms."""
+"""Change an existing task: its words for people and its end, nothing that is in the terms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,10 +24,10 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def edited(task: Task, changes: Mapping[str, Any]) -> Task:
-    """The task with these changes, judged by the rules of a task file.
+    """Return the task with these changes, checked by the rules of a task file.
 
-    Changes are values by place, of those in `EDITABLE`; None takes one out. `InvalidTask` has every
-    wrong field.
+    Changes are values by place, of those in `EDITABLE`; None removes a field. `InvalidTask` has
+    every wrong field.
     """
     document = {name: msgspec.to_builtins(getattr(task, name)) for name in Edit.__struct_fields__}
     for place in EDITABLE:

@@ -1,4 +1,4 @@
-"""[features]: x, from readings in their own units to the numbers that a model sees."""
+"""Turn readings in their own units into the features that a model sees: [features]."""
 
 import contextlib
 import math
@@ -38,7 +38,7 @@ Readings: TypeAlias = Mapping[str, object] | Sequence[float | None] | npt.ArrayL
 
 
 class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """x: how many numbers, in plain words what they are, and how they are made of readings.
+    """Say how many features there are, what they are, and how readings become features.
 
     A reading x_j becomes z_j = (x_j − center_j) / scale_j, cut at ±6 where a scale is given, and is
     divided by `length`. The mechanism then bounds ‖z‖. All constants are public, in the terms.
@@ -69,12 +69,12 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def transforms(self) -> bool:
-        """Whether readings become other numbers before their length is bounded."""
+        """Return whether readings become other numbers before their length is bounded."""
         return bool(self.center or self.scale or self.length != 1.0)
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """What is known of each number in x; x0, x1, … where nothing is.
+        """Return the name of each number in x; x0, x1, … where there is none.
 
         >>> typed = Sensor("manual", transform="values", scale=100, fields=("height", "weight"))
         >>> Features(2, sensor=typed).column_names
@@ -151,7 +151,7 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise InvalidSample(f"{quoted(name)} must have a number in every sample, found none.")
         if not self.transforms:
             return x
-        # What is too large for a float becomes infinite: it is cut, or rejected with the bound.
+        # A number too large for a float becomes infinite: it is cut, or rejected with the bound.
         with np.errstate(over="ignore"):
             if self.center:
                 x = x - np.array(self.center)
@@ -174,7 +174,7 @@ class Features(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _number(name: str, value: object) -> float | None:
-    """A finite number, or None for a missing one."""
+    """Require a finite number, or None for a missing one."""
     if value is None:
         return None
     if isinstance(value, int | float | np.number | np.bool_):

@@ -1,4 +1,4 @@
-"""What a task may be called, so that its name is safe in an address and as the name of a file."""
+"""Check the name of a task, which must be safe in an address and as the name of a file."""
 
 import re
 from typing import Annotated, TypeAlias
@@ -21,7 +21,7 @@ TaskName: TypeAlias = Annotated[str, in_own_words(RULE, pattern=PATTERN)]
 
 
 def check_name(name: str) -> str:
-    """The name, or `InvalidInput`: a link is text from elsewhere, and could leave a folder.
+    """Return the name, or raise `InvalidInput`: a name in a link could lead out of a folder.
 
     >>> check_name("../../etc/passwd")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the wire contract, made from the message types themselves."""
+"""Write the OpenAPI document, the wire contract, from the message types themselves."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ FORMAT = {"name": "format", "in": "query", "required": False, "schema": FORMATS}
 
 
 def openapi(version: str) -> dict[str, Any]:
-    """The whole document, as plain data."""
+    """Return the whole document as plain data."""
     types = [*_checkins(), CheckinAnswer, Checkout, Enrol, Enrolled, Statistics, TaskList, TaskView]
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     schemas["Problem"] = _problem_schema()
@@ -143,7 +143,7 @@ def _operation(
 
 
 def _json(*schemas: str) -> dict[str, Any]:
-    """One of these; which of several, the task's terms say."""
+    """Describe a body of one of these types; the task's terms decide which."""
     refs = [_ref(schema) for schema in schemas]
     return {"application/json": {"schema": refs[0] if len(refs) == 1 else {"oneOf": refs}}}
 

@@ -1,4 +1,4 @@
-"""What a task promises to a participant: one value, with every sentence about it.
+"""Compute what a task promises to a participant: one value, with every sentence about it.
 
 Pages, commands, cards and ledgers read this value and write its sentences. None of them computes
 or words a promise by itself. `web/promise.js` and the one-file device compute the same value from
@@ -34,7 +34,7 @@ Whom: TypeAlias = Literal["person", "sample", "reading"]
 
 
 class Level(NamedTuple):
-    """A plain word for ε.
+    """Name a level of ε in plain words.
 
     Args:
         most: The largest ε that has this level.
@@ -60,7 +60,7 @@ LEVELS = (
 
 
 class RoleShare(NamedTuple):
-    """A role of check-ins.
+    """Describe a role of check-ins.
 
     Args:
         role: What such a check-in sends.
@@ -77,7 +77,7 @@ class RoleShare(NamedTuple):
 
 @dataclass(frozen=True)
 class Promise:
-    """How much everything that leaves a device can reveal, at most.
+    """Bound how much everything that leaves a device can reveal.
 
     The three kinds of ε say what is replaced: one sample, everything in one check-in, or everything
     that a person sends to the task.
@@ -173,27 +173,27 @@ class Promise:
 
     @property
     def epsilon(self) -> float:
-        """The ε that decides the level: the largest that is promised."""
+        """Return the ε that decides the level: the largest that is promised."""
         return max(self.epsilon_over_checkins, self.epsilon_per_reading)
 
     @property
     def private(self) -> bool:
-        """Whether the promise is worth the name."""
+        """Return whether the promise is strong enough to be called private."""
         return self.epsilon <= PRIVATE_UP_TO * SLACK
 
     @property
     def epsilon_of_terms(self) -> float:
-        """The ε that the terms promise, for `whom`."""
+        """Return the ε that the terms promise, for `whom`."""
         return self.epsilon_over_checkins if self.whom == "person" else self.epsilon_per_reading
 
     @property
     def for_a_reading(self) -> bool:
-        """Whether a single reading loses more than one sample in each of the check-ins."""
+        """Return whether a single reading loses more than one sample in each of the check-ins."""
         return self.epsilon_per_reading > self.epsilon_over_checkins
 
     @property
     def exact(self) -> bool:
-        """Whether numbers are sent as they are, with nothing left to chance."""
+        """Return whether numbers are sent exactly, without randomness."""
         return math.isinf(self.epsilon_per_sample)
 
     @cached_property
@@ -202,34 +202,34 @@ class Promise:
 
     @property
     def certainty(self) -> float:
-        """How sure somebody becomes at most who could only toss a coin before."""
+        """Return how sure somebody with a fifty-fifty guess can become, at most."""
         return certainty(self.bound)
 
     @property
     def certainty_of_one(self) -> float:
-        """The same from one check-in, or about a sample in one."""
+        """Return the same certainty from one check-in, or about a sample in one."""
         return certainty(self.bound_of_one)
 
     @property
     def weak(self) -> bool:
-        """Whether a guess can become nearly certain."""
+        """Return whether a guess can become nearly certain."""
         return self.epsilon > WEAK_FROM * SLACK
 
     # Sentences
 
     @cached_property
     def sentences(self) -> Mapping[str, Phrase]:
-        """Every sentence about the promise, by its name, in the order in which they are read."""
+        """List every sentence about the promise by name, in reading order."""
         return MappingProxyType(dict(sentences_of(self)))
 
     @property
     def what_leaves(self) -> tuple[Phrase, ...]:
-        """The sentences that say what a device sends."""
+        """List the sentences that say what a device sends."""
         return self._named(*LEAVES)
 
     @property
     def what_is_lost(self) -> tuple[Phrase, ...]:
-        """The sentences that say what can be learnt from everything that is sent."""
+        """List the sentences that say what can be learnt from everything that is sent."""
         return self._named(*LOST)
 
     def _named(self, *names: str) -> tuple[Phrase, ...]:

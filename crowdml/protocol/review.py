@@ -1,7 +1,7 @@
-"""A document read field by field, so that all its mistakes are found at once.
+"""Read a document field by field, and find all its mistakes at once.
 
-msgspec judges every field, and stops at the first wrong one; here it is asked about each by itself.
-Rules about several fields follow, wherever the fields that they need are valid.
+msgspec checks every field but stops at the first wrong one, so it is asked about each field alone.
+Rules about several fields follow, where the fields that they need are valid.
 """
 
 import difflib
@@ -23,7 +23,7 @@ Check: TypeAlias = Callable[..., Iterable[Mistake]]
 
 
 class Open:
-    """A table of which there are several kinds: a field of it names one, and more may be added.
+    """Mark a table of which there are several kinds, named by one of its fields.
 
     A kind is a struct whose tag is its name. msgspec reads such a field with `read_open`.
     """
@@ -55,19 +55,19 @@ def read_open(kind: type, document: Any) -> Any:
 
 
 class FieldRule(NamedTuple):
-    """A rule about fields that are valid by themselves: it gets their values, in this order."""
+    """Hold a rule about fields that are valid by themselves; it gets their values in this order."""
 
     needs: tuple[str, ...]
     check: Check
 
 
 def rule(*needs: str) -> Callable[[Check], FieldRule]:
-    """Make a check a `FieldRule` about these fields: it runs only where each of them is valid."""
+    """Make a `FieldRule` from a check of these fields; it runs only if all of them are valid."""
     return lambda check: FieldRule(needs, check)
 
 
 class Review:
-    """What is valid in a document, by its place, and what is wrong: a mistake for each field.
+    """Collect what is valid in a document, by its place, and one mistake for each wrong field.
 
     Args:
         document: Plain data, as from TOML or JSON.
@@ -93,7 +93,7 @@ class Review:
             self._read_value(document, kind, name)
 
     def apply(self, rules: Iterable[FieldRule]) -> None:
-        """Judge by further rules; what a field is first found guilty of is what is said of it."""
+        """Apply further rules; only the first mistake of a field is reported."""
         for needs, check in rules:
             if all(place in self.values for place in needs):
                 for mistake in check(*(self.values[place] for place in needs)):
@@ -147,7 +147,7 @@ class Review:
 
 
 def read(document: Any, kind: type[T], name: str, rules: Iterable[FieldRule], start: str = "") -> T:
-    """The document as what it should be, or `InvalidTask` with all its mistakes."""
+    """Return the document as its type, or raise `InvalidTask` with all mistakes."""
     review = Review(document, kind, name)
     review.apply(rules)
     if review.mistakes:
@@ -158,7 +158,7 @@ def read(document: Any, kind: type[T], name: str, rules: Iterable[FieldRule], st
 def fields_of(
     kind: type[msgspec.Struct], inside: str = ""
 ) -> Iterator[tuple[str, msgspec.structs.FieldInfo]]:
-    """Every field of a document by its place, such as `model.kind`."""
+    """List every field of a document by its place, such as `model.kind`."""
     for field in msgspec.structs.fields(kind):
         inner = _struct_in(field.type, None)
         if inner:
@@ -170,7 +170,7 @@ def fields_of(
 def _unknown(
     table: dict[str, Any], known: list[str], inside: str
 ) -> Iterator[tuple[Mistake, list[str]]]:
-    """Fields that a table should not have, and what each may have been meant to be."""
+    """Find fields that a table should not have, and what each may have been meant to be."""
     strange = [name for name in table if name not in known]
     for name in strange[:MOST_UNKNOWN]:
         meant = difflib.get_close_matches(name[:100], known, n=1)
@@ -194,7 +194,7 @@ def _addition(field: msgspec.structs.FieldInfo, table: str) -> Phrase:
 
 
 def _struct_in(kind: Any, value: Any) -> type[msgspec.Struct] | None:
-    """The table that a field is, also where it may be left out; of several, the one it names."""
+    """Return the struct of a field that is a table, or may be one; of several, the named kind."""
     for part in (kind, *get_args(kind)):
         if _is_open(part):
             return part.named_in(value)  # type: ignore[no-any-return]
@@ -220,7 +220,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _registries(kind: Any) -> Iterator[Container[str]]:
-    """The names that a type allows: those that are registered at this moment."""
+    """Return the names that a type allows: those that are registered now."""
     for part in get_args(kind):
         if isinstance(part, msgspec.Meta):
             yield from [part.extra["names"]] if part.extra and "names" in part.extra else []
@@ -229,7 +229,7 @@ def _registries(kind: Any) -> Iterator[Container[str]]:
 
 
 def _culprit(value: Any, kind: Any) -> Words:
-    """What breaks the rule: in a list, its first wrong entry, or how many there are."""
+    """Return what breaks the rule: in a list, its first wrong entry, or the number of entries."""
     if not isinstance(value, list) or not _fits([], kind):
         return shown(value)
     wrong = [entry for entry in value if not _fits([entry], kind)]

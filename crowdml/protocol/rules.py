@@ -1,4 +1,4 @@
-"""Rules about several fields of a task, for values that are valid by themselves."""
+"""Check rules about several fields of a task, for values that are valid by themselves."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _count_is_what_is_made(
 def _each_column_has_one(
     count: int, names: tuple[str, ...], center: tuple[float, ...], scale: tuple[float, ...]
 ) -> Iterator[Mistake]:
-    """Names and constants are given for all columns or for none."""
+    """Require names and constants for all columns or for none."""
     for field, values in (("names", names), ("center", center), ("scale", scale)):
         if values and len(values) != count:
             must = Phrase("must have one entry for each of the {n} features", n=count)
@@ -164,7 +164,7 @@ def _options_fit(
     checkins: int | None,
     clip: float | None,
 ) -> Iterator[Mistake]:
-    """All terms have these fields, but only some mechanisms have a use for them."""
+    """Reject fields that all terms have but this mechanism does not use."""
     options = MECHANISMS[mechanism].options
     shares = {"heldout": heldout, "evaluators": evaluators, "counters": counters}
     for name, share in shares.items():
@@ -184,7 +184,7 @@ def _options_fit(
 
 
 def name_is_taken(name: str) -> Mistake:
-    """The mistake of a task whose name another task of the server has."""
+    """Make the mistake of a task whose name another task of the server has."""
     taken = Phrase("is taken: there is a task {name} already", name=f"{name!r}")
     return Mistake("name", taken, remedy=Phrase("Choose another name."))
 

@@ -1,4 +1,4 @@
-"""[features.sensor]: how a device turns a sensor's readings into x, so that every device does."""
+"""Describe how every device turns a sensor's readings into x: [features.sensor]."""
 
 import math
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ SUMMARY = ("mean", "standard deviation", "smallest", "largest")
 
 
 class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The pipeline from readings to samples.
+    """Describe the pipeline from readings to samples.
 
     A reading is one number, in the unit that docs/tasks.md gives for the kind of sensor. Where
     numbers are typed in there are no readings: the participant enters those named in `fields`.
@@ -55,15 +55,15 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def registered(self) -> SensorKind:
-        """What is known of this kind of sensor."""
+        """Return what is registered for this kind of sensor."""
         return SENSORS[self.kind]
 
     @property
     def samples_per_reading(self) -> int:
-        """The most samples that one reading can be in.
+        """Return the largest number of samples that one reading can be in.
 
         Windows overlap where samples come faster than a window passes, and a sensor that is slower
-        than the rate leaves one reading at several ticks.
+        than the rate repeats one reading at several ticks.
 
         >>> Sensor("motion", rate=20, window=64, every=30).samples_per_reading
         1
@@ -78,7 +78,7 @@ class Sensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def features_made(transform: str, fields: int) -> int | None:
-    """How many features a transform makes of so many typed numbers; None if the task says.
+    """Return how many features a transform makes of `typed` numbers; None if the task says.
 
     >>> features_made("summary", 0), features_made("values", 2), features_made("spectrum", 0)
     (4, 2, None)

@@ -1,4 +1,4 @@
-"""The sensors that a task can name: one list, from which everything else follows."""
+"""List the sensors that a task can name; task files, forms and pages read this list."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from crowdml.phrase import Phrase
 
 
 class SensorKind(NamedTuple):
-    """A kind of sensor.
+    """Describe a kind of sensor.
 
     Args:
         words: What is read, for people who choose a sensor and for people who read a task.
@@ -28,7 +28,7 @@ SENSORS = {
         Phrase("the accelerometer"),
         Phrase("This browser reads the accelerometer"),
         level=9.81,
-        first_bin=0.1,  # it is mostly gravity
+        first_bin=0.1,  # bin 0 is mostly gravity
     ),
     "sound": SensorKind(
         Phrase("the microphone's level (no sound is kept)"),

@@ -1,4 +1,4 @@
-"""Every sentence about a promise, as English templates and their values."""
+"""Write every sentence about a promise, as English templates and their values."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -138,7 +138,7 @@ def _loss(promise: "Promise") -> Phrase:
 
 
 def _delta(promise: "Promise") -> Phrase:
-    """Say how often more is learnt. `Promise.certainty` is computed for this chance."""
+    """Say how often more is learnt; `Promise.certainty` is computed for this probability."""
     n = round(1 / promise.delta)
     return Phrase(
         "With a chance of one in {n}, the δ of this task, more can be learnt than that.", n=n

@@ -1,4 +1,4 @@
-"""Where w starts, if not at zero: what the terms say of it, and what the server keeps."""
+"""Describe where w starts, if not at zero: in the terms, and on the server."""
 
 import hashlib
 from typing import Annotated, NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 
 
 class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What participants agree to: which parameters, and where they come from.
+    """Hold what participants agree to: which parameters, and where they come from.
 
     Args:
         sha256: The hash of the parameters of version 0, as a check-out carries them.
@@ -33,7 +33,7 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def phrase(self) -> Phrase:
-        """One sentence for participants.
+        """Write one sentence for participants.
 
         >>> print(StartTerms("0" * 64, 200, 4, "two afternoons in our office").phrase)
         The model starts from a pilot of 200 samples of 4 people (two afternoons in our office).
@@ -60,7 +60,7 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StartSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the server keeps of a start, besides what the terms say.
+    """Hold what the server stores of a start, besides what the terms say.
 
     Args:
         data: w at version 0, little-endian float32.
@@ -76,17 +76,17 @@ class StartSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def w(self) -> Array:
-        """The flat parameters."""
+        """Return the flat parameters."""
         return np.frombuffer(self.data, "<f4").astype(np.float64)
 
     @property
     def sha256(self) -> str:
-        """The hash that the terms must have."""
+        """Return the hash that the terms must have."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 class StartReach(NamedTuple):
-    """What decides how far w goes from a start that knows its own doubt: see `pilot_reach`."""
+    """Hold what decides how far w goes from a start that knows its own doubt: see `pilot_reach`."""
 
     distance: float
     rows: int
@@ -95,5 +95,5 @@ class StartReach(NamedTuple):
     scale: float
 
     def reach(self, ratio: float) -> float:
-        """D, for a crowd that says ρ = `ratio` against its noise."""
+        """Return D for a crowd whose signal-to-noise ratio ρ is `ratio`."""
         return pilot_reach(self.distance, self.rows, self.people, ratio, self.size, self.scale)

@@ -1,4 +1,4 @@
-"""Whether a start fits a task, and what the terms and the server keep of it."""
+"""Check whether a start fits a task, and choose what the terms and the server store of it."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -19,7 +19,7 @@ AGAIN = Phrase("Fit the start again with this task's settings, or change the tas
 
 
 class StartFile(Protocol):
-    """What a task asks of a start: `crowdml.learnt.Start` has it, and says what each part means."""
+    """Define what a task needs of a start; `crowdml.learnt.Start` explains each part."""
 
     @property
     def kind(self) -> str: ...
@@ -52,9 +52,9 @@ class StartFile(Protocol):
 
 
 def place_start(start: StartFile, terms: Terms, words: str) -> tuple[StartTerms, StartSpec]:
-    """What the terms and the server keep of a start; `InvalidTask` if it does not fit the task.
+    """Return what the terms and the server store of a start; `InvalidTask` if it does not fit.
 
-    A model with intercepts may start from one without: its intercepts are zero then.
+    A model with intercepts may start from a model without; its intercepts are zero then.
     """
     mistakes = (*_shape_mistakes(start, terms), *_constant_mistakes(start, terms))
     if mistakes:
@@ -90,7 +90,7 @@ def _shape_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
 
 
 def _constant_mistakes(start: StartFile, terms: Terms) -> Iterator[Mistake]:
-    """The pilot's rows must have gone through what devices do with theirs."""
+    """Check that the pilot's rows were scaled as devices scale theirs."""
     features, count = terms.features, terms.features.count
     if start.names and start.names != features.column_names:
         wrong = next(

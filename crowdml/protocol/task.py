@@ -1,4 +1,4 @@
-"""A task: what is learnt, on which terms, how the server steps and when it stops."""
+"""Define a task: what is learnt, on which terms, how the server steps and when it stops."""
 
 import math
 import tomllib
@@ -31,7 +31,7 @@ WRECKED = 0.1
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A valid task, as the server keeps it."""
+    """Hold a valid task, as the server stores it."""
 
     title: str
     objective: str
@@ -43,17 +43,17 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def name(self) -> str:
-        """The task's name, by which devices know it."""
+        """Return the task's name, by which devices know it."""
         return self.terms.task
 
     @property
     def t_max(self) -> int:
-        """T_max, the check-ins after which the task ends."""
+        """Return T_max, the number of check-ins after which the task ends."""
         return self.stop.updates or T_MAX
 
     @property
     def checkins_per_minute(self) -> float:
-        """The most of one device: what is said, or twice what its sensor can honestly give."""
+        """Return the limit for one device: as set, or twice what its sensor can honestly give."""
         said, sensor = self.enrolment.checkins_per_minute, self.terms.features.sensor
         if said is not None or sensor is None or sensor.registered.typed_in or not sensor.every:
             return USUAL_PACE if said is None else said
@@ -61,7 +61,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def liars(self) -> Phrase | None:
-        """What an owner should know who lets anyone join where one liar in ten wrecks the model."""
+        """Warn an owner who lets anyone join where one liar in ten ruins the model."""
         kind, usual = self.terms.kind, MECHANISMS[USUAL_MECHANISM].lied
         if self.enrolment.mode != "open" or kind.lied is None or usual is None:
             return None
@@ -81,18 +81,18 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def fewest_evaluated(self) -> int:
-        """Predictions in the window before the target error may count as reached."""
+        """Return how many predictions the window needs before the target error can be reached."""
         one_each = self.terms.mechanism().unit is Unit.CHECKIN
         return self.stop.samples or (min(200, self.stop.window) if one_each else 1000)
 
     @property
     def reach(self) -> float:
-        """D, where neither the optimizer nor a start says how far w is expected to go."""
+        """Return D, where neither the optimizer nor a start says how far w is expected to go."""
         return self.terms.kind.reach_of(self.terms.make_model(), self.terms.target.scale)
 
     @property
     def start_reach(self) -> StartReach | None:
-        """What decides D from the task's start; None where there is no start that knows it."""
+        """Return what decides D from the task's start; None where no start knows it."""
         start, terms = self.start, self.terms.model.start
         if not start or not terms or start.distance is None or terms.rows is None:
             return None
@@ -101,7 +101,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def w0(self) -> Array | None:
-        """w at version 0; None for zero. `InvalidInput` unless it is what the terms name."""
+        """Return w at version 0; None for zero. Raise `InvalidInput` unless the terms name it."""
         agreed = self.terms.model.start.sha256 if self.terms.model.start else None
         found = self.start.sha256 if self.start else None
         if agreed != found:
@@ -113,7 +113,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.start.w if self.start else None
 
     def make_optimizer(self) -> Optimizer:
-        """How the server steps, with all that the task leaves open settled from public numbers."""
+        """Make the optimizer, and derive what the task leaves open from public numbers."""
         updates = self.t_max * self.terms.collection.roles.share(Role.TRAIN)
         known = self.terms.mechanism()
         spec = self.optimizer.with_plan(updates, known, self.reach, self.start_reach)
@@ -121,12 +121,12 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_json(cls, document: str | bytes) -> "Task":
-        """Read a task as the server keeps it."""
+        """Read a task as the server stores it."""
         return msgspec.json.decode(document, type=cls, dec_hook=read_open)
 
     @classmethod
     def from_toml(cls, text: str, *rules: FieldRule, start: StartFile | None = None) -> "Task":
-        """Parse a task file; `InvalidTask` has every wrong field, by these further rules too.
+        """Parse a task file; `InvalidTask` has every wrong field, also by these further rules.
 
         `start` is what the caller has read from the place that `model.start` names.
         """
@@ -141,7 +141,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _finite(text: str) -> float:
-    """A number of a task file. One that is too large must not be read as inf, which is no noise."""
+    """Read a number of a task file; a number too large for a float must not become inf."""
     value = float(text)
     if math.isinf(value) and "inf" not in text:
         raise ValueError(f"{text[:20]} is too large")

@@ -1,4 +1,4 @@
-"""The task file: what a person writes about a task, table by table."""
+"""Define the task file: what a person writes about a task, table by table."""
 
 import math
 from typing import Annotated, Any, Literal, TypeAlias
@@ -46,14 +46,14 @@ EPSILON = Phrase(
 
 
 class ModelSpec(ModelSettings, frozen=True, forbid_unknown_fields=True):
-    """[model]: as in the terms, with the file that w starts from, and words about its pilot."""
+    """Hold [model]: as in the terms, with the start's file and words about its pilot."""
 
     start: LineText | None = None
     pilot: Text = ""
 
 
 class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[privacy]: how people are protected, and how much they lose in all."""
+    """Hold [privacy]: how people are protected, and their total loss."""
 
     mechanism: Annotated[str, msgspec.Meta(extra={"names": MECHANISMS})] = USUAL_MECHANISM
     epsilon: Annotated[float, in_own_words(EPSILON, gt=0)] = 4.0
@@ -64,7 +64,7 @@ class PrivacySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CollectionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[collection]: as in the terms, but most of it may be left out."""
+    """Hold [collection]: as in the terms, but most fields are optional."""
 
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)]
     buffer: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
@@ -91,9 +91,9 @@ class CollectionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[optimizer]: the update rule of the server; devices never see it.
+    """Hold [optimizer]: the update rule of the server; devices never see it.
 
-    With nothing said, the rate is planned: constant, from what is known before the task starts.
+    By default the rate is planned: constant, from what is known before the task starts.
     """
 
     kind: OptimizerName = "sgd"
@@ -104,7 +104,7 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def schedule(self) -> str:
-        """The rate's name: a c given by hand is that of the paper's rate, c/√t."""
+        """Return the rate's name: a c given by hand belongs to the paper's rate, c/√t."""
         return self.rate or ("planned" if self.c is None else "sqrt")
 
     @property
@@ -118,10 +118,10 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         reach: float,
         start: StartReach | None = None,
     ) -> "OptimizerSpec":
-        """With a planned c and its averaging written out, for T updates.
+        """Return the optimizer with a planned c and its averaging written out, for T updates.
 
-        `reach` is D from zero, where none is given and the crowd is not lost in its noise; from a
-        `start` that knows its own doubt, D follows from that.
+        `reach` is D from zero, where none is given and the crowd is not lost in its noise. From a
+        `start` that knows its own doubt, D follows from the start.
         """
         if not self.planned:
             return self
@@ -140,13 +140,13 @@ class OptimizerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[stop]: after T_max updates, or when the error is surely at most ρ.
+    """Hold [stop]: after T_max updates, or when the error is surely at most ρ.
 
     The estimate comes from noisy counts, so "surely" means: over the last `window` check-ins that
-    evaluate, or over 4 or 16 times as many, with at least `samples` samples from at least
-    `devices` devices, the upper end of a one-sided interval is at most `error`. The interval is so
-    wide that all looks until T_max together are right with this `confidence`. Some devices may
-    lie: each counts the same, and one in twenty is taken to have counted no errors.
+    evaluate, or over 4 or 16 times as many, with at least `samples` samples from at least `devices`
+    devices, the upper end of a one-sided interval is at most `error`. The interval is wide enough
+    for all looks until T_max together to be right with this `confidence`. Some devices may lie:
+    each device has the same weight, and one in twenty is assumed to have reported no errors.
     """
 
     updates: Annotated[int, msgspec.Meta(ge=1, le=10**12)] | None = None
@@ -158,7 +158,7 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[enrolment]: who may join, how often a device may check in, how late it may be."""
+    """Hold [enrolment]: who may join, how often a device may check in, how late it may be."""
 
     mode: Literal["open", "invite"] = "open"
     checkins_per_minute: Annotated[float, msgspec.Meta(gt=0, le=1e12)] | None = None
@@ -166,7 +166,7 @@ class Enrolment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a person writes, in the order of docs/tasks.md."""
+    """Hold what a person writes, in the order of docs/tasks.md."""
 
     name: TaskName
     title: LineText

@@ -1,4 +1,4 @@
-"""The first lines of a new task file, with sentences that its owner has to replace."""
+"""Write the first lines of a new task file, with sentences that its owner has to replace."""
 
 TASK_HEAD = """\
 # A crowdml task. Everything that decides what leaves a device is part of the terms, which

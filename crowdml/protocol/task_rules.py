@@ -1,4 +1,4 @@
-"""Rules about several fields of a task file, for values that are valid by themselves."""
+"""Check rules about several fields of a task file, for values that are valid by themselves."""
 
 import math
 from collections.abc import Iterator

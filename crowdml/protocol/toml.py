@@ -1,4 +1,4 @@
-"""Setting single fields of a task file; comments and layout of the file are kept."""
+"""Set single fields of a task file, and keep its comments and layout."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ def set_fields(text: str, values: Mapping[str, TomlValue | None]) -> str:
     updates = 9  # few
     <BLANKLINE>
     """
-    # Only an owner's tools write task files, so a device needs no tomlkit.
+    # Only an owner's tools write task files, so a device does not need tomlkit.
     import tomlkit
 
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -70,10 +70,10 @@ def _set(table: Any, place: str, value: TomlValue | None) -> None:
 def recommended_fields(
     mechanism: str, batch: int, checkins: int, devices: int
 ) -> dict[str, TomlValue | None]:
-    """The fields of a task file that run a task as a plan recommends; None for one to remove.
+    """Return the fields of a task file that a plan recommends; None for a field to remove.
 
     The rules reject fields of other mechanisms, so these are removed. A plan leaves the optimizer
-    and the clip to crowdml, so what was chosen by hand is removed, too.
+    and the clip to crowdml, so values chosen by hand are removed too.
     """
     own = MECHANISMS[mechanism].options
     options = {option for kind in MECHANISMS.values() for option in kind.options}

@@ -1,4 +1,4 @@
-"""Plain words for what a field must be, and for what was found in it."""
+"""Describe in plain words what a field must be, and what was found in it."""
 
 from collections.abc import Iterable
 from types import NoneType, UnionType
@@ -24,7 +24,7 @@ NOUNS = {
 
 
 def in_words(kind: Any) -> Words:
-    """What a value of this type is, to complete the sentence "it must be …".
+    """Describe a value of this type, to complete the sentence "it must be …".
 
     Where the type's `Meta` has `extra={"words": …}`, that phrase completes the sentence; with
     `extra={"names": …}`, a registry, its names do, those of this moment.
@@ -75,7 +75,7 @@ def listed(words: Iterable[Words], joint: Literal["and", "or"] = "or") -> Words:
 
 
 def shown(value: Any) -> Words:
-    """A value found.
+    """Show a value that was found.
 
     >>> shown("many"), shown(True), shown([1])
     ('"many"', 'true', Phrase('a list'))
@@ -100,7 +100,7 @@ def shown(value: Any) -> Words:
 
 
 def cut(text: str) -> str:
-    """A text from elsewhere, of which so much is shown."""
+    """Shorten a text from elsewhere to a length that can be shown."""
     return visible(text if len(text) <= LONGEST else text[:LONGEST] + "…")
 
 
@@ -144,7 +144,7 @@ def _sized(noun: Phrase, meta: Meta, unit: Phrase) -> Phrase:
 
 
 def number(value: float) -> float:
-    """A bound as people write it: a whole number without a point.
+    """Write a bound as people do: a whole number without a point.
 
     >>> number(1e6), number(0.5), number(1e-9)
     (1000000, 0.5, 1e-09)

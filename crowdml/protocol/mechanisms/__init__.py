@@ -1,4 +1,4 @@
-"""The mechanisms that a task can name: the only list of them.
+"""List the mechanisms that a task can name; there is no other list of them.
 
 Device, server, portal, simulator and audit look a mechanism up here by the name that the terms
 give, and know nothing else about it. `web/mechanisms/index.js` is the list of the browser.
@@ -55,7 +55,7 @@ def kind_in(document: Any) -> MechanismKind | None:
 
 
 class Tagged(msgspec.Struct):
-    """The tag of an event."""
+    """Read the tag of an event."""
 
     type: str = ""
 

@@ -1,4 +1,4 @@
-"""The mechanism `direction` in a task: its terms, their rules, and what it says to people."""
+"""Define the mechanism `direction` in a task: its terms, their rules, its sentences."""
 
 import math
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ DIRECTIONS = 1024
 
 
 class DirectionTerms(WrittenTerms, frozen=True, tag="direction"):
-    """What a person loses in all, over all check-ins, and how many directions there are."""
+    """Hold the total ε of a person over all check-ins, and the number of directions."""
 
     norm: ClassVar[int] = DirectionMechanism.norm
 

@@ -1,4 +1,4 @@
-"""What a kind of mechanism is: everything that others ask of it by its name."""
+"""Define what a kind of mechanism is: everything that others ask of it by its name."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ Epsilon: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGE
 
 
 class Wanted(NamedTuple):
-    """What a task file says of its privacy, and what follows for it from the other tables.
+    """Hold what a task file says about privacy, and what follows from its other tables.
 
     Args:
         epsilon: ε in all.
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
     alone: bool = False
 
     def at(self, epsilon: float) -> "Wanted":
-        """The same shares of another ε.
+        """Return the same shares of another ε.
 
         >>> Wanted(4.0, errors=1.0).at(2.0).errors
         0.5
@@ -61,7 +61,7 @@ class Wanted(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """What else a mechanism must know of a task.
+    """Hold what else a mechanism must know about a task.
 
     Args:
         model: What is learnt.
@@ -89,7 +89,7 @@ class Conditions(NamedTuple):
 
 
 class PrivacyTerms(Open):
-    """[privacy] in the terms: how people are protected, in numbers.
+    """Hold [privacy] in the terms: how people are protected, in numbers.
 
     Which fields there are depends on the mechanism that they name. Each field's type states its
     range.
@@ -108,7 +108,7 @@ class PrivacyTerms(Open):
 
     @property
     def parts(self) -> Phrase | None:
-        """How ε is divided among the things that are sent, where there are several."""
+        """Return how ε is divided among the things that are sent, where there are several."""
         return None
 
     @classmethod
@@ -117,7 +117,7 @@ class PrivacyTerms(Open):
 
     @classmethod
     def of(cls, wanted: Wanted) -> "PrivacyTerms":
-        """Settle the terms of a task."""
+        """Compute the terms of a task."""
         raise NotImplementedError
 
     def make(self, conditions: Conditions) -> Mechanism:
@@ -126,7 +126,7 @@ class PrivacyTerms(Open):
 
     @property
     def wanted(self) -> Wanted:
-        """What a task file may have said for these terms; other ε, b and K have terms alike."""
+        """Return what a task file may have said for these terms, also for another ε, b and K."""
         return Wanted(float(self.epsilon))
 
 
@@ -137,11 +137,11 @@ class WrittenTerms(
     forbid_unknown_fields=True,
     tag_field=PrivacyTerms.tag_field,
 ):
-    """Terms as they are written: the base of those of each mechanism, whose tag is its name."""
+    """Be the base of each mechanism's terms, whose tag is the mechanism's name."""
 
 
 class Needs(NamedTuple):
-    """A module that is not in every installation, and the extra that installs it."""
+    """Name a module that is not in every installation, and the extra that installs it."""
 
     module: str
     extra: str
@@ -149,7 +149,7 @@ class Needs(NamedTuple):
 
 @dataclass(frozen=True)
 class MechanismKind:
-    """A kind of mechanism.
+    """Describe a kind of mechanism.
 
     Args:
         terms: Its privacy terms, which make the mechanism.
@@ -193,10 +193,10 @@ class MechanismKind:
         return tag_of(self.terms)
 
     def reach_of(self, model: Model, scale: float) -> float:
-        """D, where nothing is said: for d < 250 parameters of a classifier, √(d/250) of the usual.
+        """Return the default D: for d < 250 parameters of a classifier, √(d/250) of the usual D.
 
         Each of the d numbers has about the same way to go, so w as a whole goes √d times as far.
-        With more than 250 the labels are told apart before w has gone that far.
+        With more than 250 parameters the labels are separated before w has gone that far.
         """
         labels, numbers = self.reach
         if not model.n_classes:
@@ -206,7 +206,7 @@ class MechanismKind:
     def clip_of(
         self, said: float | None, model: Model, scale: float, planned: bool
     ) -> float | None:
-        """S: what is said, or what suits the planned rate; never more than the model's own bound.
+        """Return S as given, or as it suits the planned rate; at most the model's own bound.
 
         None where the mechanism needs no S.
         """

@@ -1,4 +1,4 @@
-"""The mechanisms `laplace` and `gaussian` in a task, and what they say to people."""
+"""Define the mechanisms `laplace` and `gaussian` in a task, with their sentences."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ LAPLACE_NOISE = MechanismKind(
     options=OPTIONS,
     trials=40_000,
     clip=0.2,
-    # Rows of length 1 in L1 are several times shorter in L2, so that w has to go further.
+    # Rows of length 1 in L1 are several times shorter in L2, so w has to go further.
     reach=(400.0, 20.0),
     lied=(0.013, 0.59),
     needs=OPENDP,

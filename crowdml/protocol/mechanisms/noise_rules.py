@@ -1,4 +1,4 @@
-"""Rules about the privacy of a task with the mechanism `laplace` or `gaussian`."""
+"""Check the privacy of a task with the mechanism `laplace` or `gaussian`."""
 
 import math
 from collections.abc import Iterator

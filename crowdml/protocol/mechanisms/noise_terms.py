@@ -1,4 +1,4 @@
-"""The terms of the mechanisms `laplace` and `gaussian`: how ε is split, and what that makes."""
+"""Split ε in the terms of `laplace` and `gaussian`, and make the mechanism."""
 
 import math
 from typing import Annotated, ClassVar, Literal, TypeAlias
@@ -32,7 +32,7 @@ LabelLevel: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LARGEST_EPSILON)]
 
 
 def levels_of(wanted: Wanted) -> Levels:
-    """How ε is split: on held-out samples errors cost the gradient nothing."""
+    """Split ε; errors counted on held-out samples cost the gradient nothing."""
     total = wanted.epsilon
     if wanted.alone:
         return Levels(total, math.inf, math.inf if wanted.counted else 0.0)
@@ -45,7 +45,7 @@ def levels_of(wanted: Wanted) -> Levels:
 
 
 class NoiseTerms(WrittenTerms, frozen=True):
-    """What the terms of both laws have in common."""
+    """Hold what the terms of both laws have in common."""
 
     letter: ClassVar[str]
     """In which the levels are."""
@@ -76,12 +76,12 @@ class NoiseTerms(WrittenTerms, frozen=True):
 
     @classmethod
     def smallest_part(cls, wanted: Wanted) -> float:
-        """The least part of ε that something sent may have."""
+        """Return the smallest part of ε that anything sent may have."""
         return SMALLEST_EPSILON
 
 
 class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
-    """ε of each thing sent, and what a check-in costs each of its samples."""
+    """Hold ε of each thing that is sent, and the cost of a check-in for each of its samples."""
 
     norm: ClassVar[int] = LAPLACE.norm
     letter: ClassVar[str] = "ε"
@@ -109,7 +109,7 @@ class LaplaceTerms(NoiseTerms, frozen=True, tag="laplace"):
 
 
 class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
-    """ρ of each thing sent, and the (ε, δ) that a check-in costs each of its samples."""
+    """Hold ρ of each thing that is sent, and the (ε, δ) of a check-in for each of its samples."""
 
     norm: ClassVar[int] = GAUSSIAN.norm
     letter: ClassVar[str] = "ρ"
@@ -122,7 +122,7 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
 
     @classmethod
     def of(cls, wanted: Wanted) -> "GaussianTerms":
-        """Parts of ρ in the proportions of the parts of ε."""
+        """Split ρ in the proportions of the parts of ε."""
         delta = wanted.delta or DELTA
         rho = math.inf if math.isinf(wanted.epsilon) else rho_of(wanted.epsilon, delta)
         share = 1.0 if math.isinf(rho) else rho / wanted.epsilon
@@ -145,7 +145,7 @@ class GaussianTerms(NoiseTerms, frozen=True, tag="gaussian"):
 
     @classmethod
     def smallest_part(cls, wanted: Wanted) -> float:
-        """The parts are in ρ, which is far less than ε where both are small."""
+        """Return the smallest part of ρ, which is far smaller than ε where both are small."""
         if math.isinf(wanted.epsilon):
             return SMALLEST_EPSILON
         rho = rho_of(wanted.epsilon, wanted.delta or DELTA)
