@@ -145,12 +145,13 @@ sbom: $(VENV)/.has-release dist
 
 # Docker where its engine runs, or buildah as root, which needs no registry.
 BUILDER ?= $(shell docker info >/dev/null 2>&1 && echo docker || echo buildah)
-image: $(filter buildah,$(BUILDER))
+image:
+	@[ "$(BUILDER)" != buildah ] || $(MAKE) --no-print-directory buildah
 	DOCKER_BUILDKIT=1 $(PYTHON) -m tests.packaging.image build $(BUILDER)
 
 # The image's server on PostgreSQL, with a root that is read-only; the files for Compose and Caddy.
-image-check: BUILDER = buildah
-image-check: $(READY) buildah caddy compose postgresql image
+image-check: $(READY) caddy compose postgresql
+	@$(MAKE) --no-print-directory image BUILDER=buildah
 	$(BIN)/python -m tests.packaging.image check
 
 # REGISTRY, REGISTRY_USER and REGISTRY_PASSWORD come from the environment.
