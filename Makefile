@@ -12,7 +12,7 @@ APT = SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); export DEBIAN_FRONTEND=noninter
 	$$alone $$SUDO apt-get install -y -qq --no-install-recommends
 
 .PHONY: demo test quick coverage mutants check docs bench soak screenshots clean help
-.PHONY: device dist image image-push release-check release-tag sbom
+.PHONY: device dist image image-check image-push release-check release-tag sbom
 
 help:
 	@echo "make demo    a live crowd learns, privately, on this machine"
@@ -23,6 +23,8 @@ help:
 	@echo "make check   style, types and the layer contract only"
 	@echo "make docs    the documentation and the reference of the package as a site, in site/"
 	@echo "make release-check   build, install each extra from the wheel, run demo and tutorial"
+	@echo "make image   the server as a container: BUILDER=docker or buildah"
+	@echo "make image-check   build it with buildah, and run its server on PostgreSQL"
 	@echo "make screenshots   pictures of every page and state, into screenshots/"
 	@echo "make bench   the benchmarks of device and server"
 	@echo "make soak    an hour of load, faults and fuzzing: SOAK=3600 seconds"
@@ -141,9 +143,16 @@ release-tag: $(READY)
 sbom: $(VENV)/.has-release dist
 	$(BIN)/python -m tests.packaging.release sbom
 
-BUILDER ?= docker
+# Docker where its engine runs, or buildah as root, which needs no registry.
+BUILDER ?= $(shell docker info >/dev/null 2>&1 && echo docker || echo buildah)
 image:
-	$(BUILDER) build --file examples/docker/Dockerfile --tag crowdml .
+	@[ "$(BUILDER)" != buildah ] || $(MAKE) --no-print-directory buildah
+	DOCKER_BUILDKIT=1 $(PYTHON) -m tests.packaging.image build $(BUILDER)
+
+# The image's server on PostgreSQL, with a root that is read-only; the files for Compose and Caddy.
+image-check: $(READY) caddy compose postgresql
+	@$(MAKE) --no-print-directory image BUILDER=buildah
+	$(BIN)/python -m tests.packaging.image check
 
 # REGISTRY, REGISTRY_USER and REGISTRY_PASSWORD come from the environment.
 image-push:
@@ -191,7 +200,7 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: system venv-package node chromium firefox mosquitto nginx postgresql
+.PHONY: system venv-package node buildah caddy compose chromium firefox mosquitto nginx postgresql
 
 system: $(SYSTEM)
 
@@ -238,6 +247,18 @@ nginx:
 	@$(NGINX_IS_THERE) || { $(APT) nginx-light; \
 		{ $$SUDO systemctl disable --now nginx || $$SUDO service nginx stop; } >/dev/null 2>&1; true; }
 	@$(NGINX_IS_THERE) || { echo "the tests need nginx; install it"; exit 1; }
+
+buildah:
+	@{ buildah --version && debootstrap --version; } >/dev/null 2>&1 || { $(APT) buildah debootstrap; }
+
+# Debian's package starts a service on port 80, as nginx's does.
+caddy:
+	@caddy version >/dev/null 2>&1 || { $(APT) caddy; \
+		{ $$SUDO systemctl disable --now caddy || $$SUDO service caddy stop; } >/dev/null 2>&1; true; }
+
+compose:
+	@docker compose version >/dev/null 2>&1 || docker-compose version >/dev/null 2>&1 \
+		|| { $(APT) docker-compose; }
 
 clean:
 	rm -rf $(VENV) $(NODE) dist sbom screenshots site

@@ -602,6 +602,18 @@ def test_finds_a_wrong_coin_in_the_one_file_device(role: Role, tmp_path: Path) -
     assert found(3.0, role, 12_000, OneFile(file)).broken
 
 
+def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
+    """By its own function, or an audit of 100,000 check-ins a side would take half an hour."""
+    pair = opposites(Role.TRAIN, 3.0)
+    right, head = OneFile().file.read_text(), "    keys = struct.unpack("
+    assert right.count(head) == 1
+    file, calls = tmp_path / "device.py", tmp_path / "calls"
+    counted = f"    with open({str(calls)!r}, 'a') as calls:\n        calls.write('.')\n{head}"
+    file.write_text(right.replace(head, counted))
+    assert len(OneFile(file).transcripts(pair, 20, lambda drawn: None)[0]) == 10
+    assert calls.read_text() == "."
+
+
 def test_the_one_file_device_has_no_noise() -> None:
     with pytest.raises(CrowdmlError, match="refuses: the task uses laplace noise"):
         audit_mechanism("laplace", door=OneFile())

@@ -13,6 +13,7 @@ import yaml
 from crowdml.cli.device import CODES
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import KNOWN
+from tests.packaging.image import base, caddyfiles, secrets
 
 SYSTEMD, DOCKER = ROOT / "examples" / "systemd", ROOT / "examples" / "docker"
 UNITS = sorted(SYSTEMD.glob("*.service"))
@@ -62,7 +63,11 @@ def test_systemd_knows_every_way_a_device_stops() -> None:
 def test_the_image_is_made_of_what_is_there() -> None:
     text = (DOCKER / "Dockerfile").read_text()
     kept = (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
-    copied = [word for line in re.findall("^COPY (.*)$", text, re.M) for word in line.split()[:-1]]
+    copied = [
+        word
+        for line in re.findall("^COPY (?!--from)(.*)$", text, re.M)
+        for word in line.split()[:-1]
+    ]
     assert copied
     for name in copied:
         assert (ROOT / name).exists()
@@ -72,6 +77,39 @@ def test_the_image_is_made_of_what_is_there() -> None:
     assert {project["readme"], "LICENSE"} <= set(copied), "the package cannot be built without"
     (command,) = re.findall(r"^CMD \[(.*)\]$", text, re.M)
     assert exists([word.strip(' "') for word in command.split(",")])
+
+
+def test_the_image_keeps_no_setting_of_the_machine_that_builds_it(tmp_path: Path) -> None:
+    """pip gets them as secrets: a mount of the one command that installs, and part of no layer."""
+    text = (DOCKER / "Dockerfile").read_text()
+    mounted = dict(re.findall(r"--mount=type=secret,id=(\w+),target=(\S+)", text))
+    given = secrets(
+        "global.cert='/etc/ca.pem'\n"
+        "global.extra-index-url='\\nfile:///srv/wheels\\nhttps://index.example/more'\n"
+        "global.find-links='/srv/wheels'\n"
+        ":env:.index-url='https://index.example/simple'\n"
+        "install.user='true'",
+        tmp_path,
+    )
+    assert given == {"pip": tmp_path / "pip.conf", "certificates": Path("/etc/ca.pem")}
+    assert set(given) == set(mounted)
+    assert f"PIP_CONFIG_FILE={mounted['pip']}" in text
+    assert given["pip"].read_text() == (
+        "[global]\nextra-index-url = https://index.example/more\n"
+        f"index-url = https://index.example/simple\ncert = {mounted['certificates']}\n"
+    )
+    assert not re.search("^(ARG|ENV) .*PIP", text, re.M)
+
+
+def test_the_image_is_based_on_a_debian_that_debootstrap_knows() -> None:
+    assert re.fullmatch("debian:[a-z]+-slim", base())
+
+
+def test_what_caddy_is_given() -> None:
+    """`make image-check` lets Caddy read it."""
+    alone, beside = caddyfiles()
+    assert alone.startswith("example.org {\n  reverse_proxy 127.0.0.1:8443 {\n")
+    assert beside == alone.replace("reverse_proxy 127", "reverse_proxy /crowd/* 127")
 
 
 def test_the_containers_fit_together() -> None:
