@@ -27,11 +27,11 @@ Arrays are NumPy's: `crowdml.types` has their kinds. A name is loaded when it is
 a device needs nothing of what a server needs.
 """
 
-from typing import TYPE_CHECKING, Any
-
-from crowdml.lazy import lazy
-
+# Nothing is imported here: a Ctrl-C would find the command unprepared (crowdml/__main__.py).
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from crowdml.device import Device, Outcome, load_model
     from crowdml.errors import CrowdmlError
     from crowdml.privacy import Ledger, Limits
@@ -51,12 +51,16 @@ __all__ = [
     "load_model",
 ]
 
-_load = lazy(__name__)
 
-
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "__version__":
         from importlib.metadata import version
 
         return version("crowdml")
-    return _load(name)
+    from crowdml.lazy import lazy
+
+    return lazy(__name__)(name)
+
+
+def __dir__() -> list[str]:
+    return __all__

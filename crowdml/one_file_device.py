@@ -17,6 +17,14 @@ Beside the device's file lies crowdml.record: what was sent under which number. 
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # first of all: the imports below take a moment, and Ctrl-C is quiet
+    import _signal
+    from os import _exit
+
+    for _number in (_signal.SIGINT, _signal.SIGTERM):
+        if _signal.getsignal(_number) != _signal.SIG_IGN:
+            _signal.signal(_number, lambda number, frame: _exit(128 + number))
+
 import argparse
 import csv
 import difflib

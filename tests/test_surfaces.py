@@ -110,3 +110,7 @@ def test_no_module_takes_the_name_of_what_its_package_shows() -> None:
                 if name in getattr(package, "__all__", ()):
                     shown = getattr(importlib.import_module(module), name)
                     assert getattr(package, name) is shown, f"{name} of {package.__name__}"
+
+
+def test_the_package_lists_its_public_names_and_nothing_else() -> None:
+    assert dir(crowdml) == crowdml.__all__

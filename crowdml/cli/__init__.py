@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import crowdml
+from crowdml.cli.interruption import raised_signals, signal_code
 from crowdml.cli.output import say
 from crowdml.errors import CrowdmlError
 from crowdml.lazy import lazy
@@ -19,7 +20,7 @@ __getattr__ = lazy(__name__)
 def main() -> None:
     """Run a command. Exit codes: 0 done, 1 clear errors, one in a line, 2 wrong usage.
 
-    `crowdml device run` has more of them.
+    130 and 143 are Ctrl-C and SIGTERM; `crowdml device run` has more of them.
     """
     try:
         if sys.argv[1:] == ["--version"]:
@@ -28,15 +29,24 @@ def main() -> None:
             sys.exit(0)
         from crowdml.cli.commands import app
 
-        app()
-    except CrowdmlError as error:
-        say(*(f"crowdml: {line}" for line in error.lines), err=True)
-        sys.exit(1)
-    except OSError as error:
-        say(f"crowdml: {error.strerror or error}: {error.filename}", err=True)
-        sys.exit(1)
-    except MemoryError:
-        say("crowdml: this needs more memory than there is. Ask for less.", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        with raised_signals():
+            app()
+    except BaseException as error:
+        lines, code = _ending(error)
+        say(*(f"crowdml: {line}" for line in lines), err=True)
+        sys.exit(code)
+
+
+def _ending(error: BaseException) -> tuple[tuple[str, ...], int]:
+    """Return what to say about the end of a command, and its exit code."""
+    code = signal_code(error)
+    if code is not None:
+        return (), code
+    match error:
+        case CrowdmlError():
+            return error.lines, 1
+        case OSError():
+            return (f"{error.strerror or error}: {error.filename}",), 1
+        case MemoryError():
+            return ("this needs more memory than there is. Ask for less.",), 1
+    raise error

@@ -76,7 +76,18 @@ def _load(name: str, entry: Entry) -> Any:
         alone.add_typer(found, name=name)
     else:
         alone.command(name)(found)
-    return get_group(alone).commands[name]
+    command = get_group(alone).commands[name]
+    _hide_flag_types(command)
+    return command
+
+
+def _hide_flag_types(command: Any) -> None:
+    """Show no type behind a flag in the help of a command and its parts: a flag takes no value."""
+    for param in command.get_params(typer.Context(command)):
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    for part in getattr(command, "commands", {}).values():
+        _hide_flag_types(part)
 
 
 class LazyGroup(TyperGroup):
@@ -91,6 +102,7 @@ class LazyGroup(TyperGroup):
         brief.commands = {
             name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()
         }
+        _hide_flag_types(brief)
         super(LazyGroup, brief).format_help(ctx, formatter)
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-import typer
-
 from crowdml.cli.console import Console
+from crowdml.cli.interruption import confirm
 from crowdml.cli.output import say
 from crowdml.device import Offer
 from crowdml.phrase import Phrase
@@ -31,8 +30,8 @@ def ask(
     for line in (*before, *in_plain_words(offer.terms, limits, sent), *after, ""):
         console.print(visible(line))
     say(f"terms {offer.sha256}", err=True)
-    if not yes and not typer.confirm(question, err=True):
-        raise typer.Exit(1)
+    if not yes:
+        confirm(question)
 
 
 def in_plain_words(terms: Terms, limits: Limits, sent: Iterable[Loss] = ()) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from crowdml.cli.device_file import FILE, YES, find
+from crowdml.cli.interruption import confirm
 from crowdml.cli.options import INSECURE_HTTP
 from crowdml.cli.output import say
 from crowdml.device import Device, DeviceStore, fingerprint_of, read_link
@@ -58,7 +59,7 @@ def _move(
         f"         to {fingerprint or ANY}",
         err=True,
     )
-    if not yes and not typer.confirm("Trust this server from now on?", err=True):
-        raise typer.Exit(1)
+    if not yes:
+        confirm("Trust this server from now on?")
     device.move(url, fingerprint, insecure_http)
     say(f"device {device.identity.device} goes on at {url}")

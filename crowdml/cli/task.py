@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from crowdml.cli.console import Console
+from crowdml.cli.interruption import confirm
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
 from crowdml.cli.output import print_json, say, write_file
 from crowdml.cli.task_new import new
@@ -102,9 +103,14 @@ def resume(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 
 
 @app.command()
-def stop(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
+def stop(
+    name: NAME,
+    database: DATABASE = DEFAULT_DATABASE,
+    yes: Annotated[bool, typer.Option("--yes", help="Stop without being asked.")] = False,
+) -> None:
     """End a task for good; its model stays."""
-    _set_state(database, name, "stopped")
+    question = f"Stop {name} for good? It will never take a check-in again; its model stays."
+    _set_state(database, name, "stopped", None if yes else question)
 
 
 @app.command()
@@ -226,13 +232,15 @@ def card(
         say(f"wrote the model card of {name} to {out}")
 
 
-def _set_state(database: str, name: str, state: str) -> None:
+def _set_state(database: str, name: str, state: str, question: str | None = None) -> None:
     with open_store(database) as store:
         now = _learner(store, store.task(name)).state
         if now in ("reached", "exhausted"):
             raise InvalidInput(
                 f"the task {name!r} has ended: {now}. `crowdml task reopen` goes on."
             )
+        if question is not None:
+            confirm(question)
         store.set_task_state(name, state)
     say(f"{name} is {state}")
 

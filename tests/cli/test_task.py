@@ -33,8 +33,12 @@ def test_the_life_of_a_task(crowdml: Command, quick: Here) -> None:
     assert row["terms_sha256"] == hash_
     assert (row["state"], row["devices"], row["checkins"]) == ("running", 0, 0)
     assert (row["mechanism"], row["epsilon"]) == ("direction", 4.0)
+    asked = quick("task", "stop", "steps")
+    assert (asked.code, "Say --yes" in asked.err) == (1, True)
+    assert quick("task", "stop", "steps", typed="n\n").code == 1
     for command, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
-        assert quick("task", command, "steps").said() == f"steps is {state}\n"
+        done = quick("task", command, "steps", typed="y\n")
+        assert done.said().strip() == f"steps is {state}"
         shown = quick("task", "show", "steps", "--json").json()
         assert set(shown) >= SUMMARY | {"terms", "device_states"}
         assert shown["state"] == state

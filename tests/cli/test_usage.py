@@ -38,6 +38,7 @@ def test_every_command_explains_itself(command: tuple[str, ...]) -> None:
     result = CliRunner().invoke(app, [*command, "--help"])
     assert result.exit_code == 0
     assert "Usage: " in result.output
+    assert "bool" not in result.output, "a flag takes no value"
 
 
 def test_the_version(crowdml: Command) -> None:

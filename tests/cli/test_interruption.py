@@ -1,0 +1,74 @@
+"""Ctrl-C and SIGTERM: quiet, with the code that shells expect, whenever they come."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crowdml.cli.interruption import Terminated, signal_code
+from tests.cli.command import COMMAND as PYTHON_M
+from tests.cli.command import Command, environment
+from tests.device.alone import PROGRAM
+from tests.servers import create, make_task
+
+AT = """
+import runpy, signal, sys
+class At:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            signal.raise_signal({number})
+sys.meta_path.insert(0, At())
+sys.argv[0] = "crowdml"
+{run}
+"""
+COMMAND = 'runpy.run_module("crowdml", run_name="__main__", alter_sys=True)'
+ONE_FILE = f'runpy.run_path({str(PROGRAM)!r}, run_name="__main__")'
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("run", "module"),
+    [
+        (COMMAND, "crowdml.cli"),
+        (COMMAND, "sqlalchemy"),
+        (ONE_FILE, "argparse"),
+    ],
+)
+def test_a_signal_while_a_command_loads(
+    tmp_path: Path, run: str, module: str, number: signal.Signals
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AT.format(module=module, number=int(number), run=run)]
+        + ["task", "list"],
+        capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_no_answer(crowdml: Command, number: signal.Signals) -> None:
+    create(f"sqlite:///{crowdml.folder / 'crowdml.db'}", make_task())
+    with subprocess.Popen(
+        [*PYTHON_M, "task", "stop", "activity"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=crowdml.folder, env=crowdml.environment,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        asked = ""
+        while not asked.endswith("[y/N]:"):
+            asked += process.stderr.read(1) or pytest.fail(asked)
+        process.send_signal(number)
+        assert [text.strip() for text in process.communicate(timeout=120)] == ["", ""]
+    assert process.returncode == 128 + number
+    assert '"state":"running"' in crowdml("task", "show", "activity", "--json").out
+
+
+def test_what_a_signal_has_become() -> None:
+    """Python wraps an exception while it makes a class; a library may raise its own instead."""
+    wrapped = RuntimeError("Error calling __set_name__")
+    wrapped.__cause__ = KeyboardInterrupt()
+    instead = ImportError("no such part")
+    instead.__context__ = Terminated(143)
+    assert [signal_code(error) for error in (wrapped, instead, ValueError())] == [130, 143, None]
