@@ -77,6 +77,8 @@ COPIED = (
     "ledger now, and this copy sends nothing more. To go on, leave and join again: what you send "
     "then adds to what you have lost."
 )
+ENOUGH = 20  # samples that the sentence for the participant is about, or a few more
+MOST_BARS, BARS = 30, "▁▂▃▄▅▆▇█"
 MINE = 0x63726F77  # marks the files of this program
 # As floats: products of small integers take less time than those of large ones.
 ONES = [bin(byte).count("1") - 4.0 for byte in range(256)]
@@ -320,7 +322,41 @@ def respond(truth: int, numbers: int, epsilon: float) -> int:
 
 def is_wrong(terms: Terms, w: list[float], x: list[float], y: float) -> bool:
     s = scores_of(terms, w, x)
-    return s.index(max(s)) != y if terms.C else abs(s[0] - y) > terms.tolerance
+    if terms.C:
+        best = max(range(terms.K), key=s.__getitem__)  # the same work for every label
+        return bool(best != y)
+    return bool(abs(s[0] - y) > terms.tolerance)
+
+
+def tally(terms: Terms, w: list[float], samples: list[Sample]) -> tuple[int, int]:
+    """Count the samples that the crowd's model is right about, before they are used.
+
+    The counts are for the participant alone: they are in the device's file until it leaves.
+    """
+    if not any(w):
+        return 0, 0  # it has learnt nothing yet
+    return len(samples) - sum([is_wrong(terms, w, x, y) for x, y in samples]), len(samples)
+
+
+def for_you(tallies: list[list[int]], tolerance: float | None) -> str:
+    """Say how well the crowd's model works for the participant, if it is known."""
+    right = samples = 0
+    for n, of in reversed(tallies):
+        if samples < ENOUGH:
+            right, samples = right + n, samples + of
+    if samples < 2:
+        return ""
+    how = "right about" if tolerance is None else f"within {figure(tolerance)} of the number in"
+    return f"The crowd’s model was {how} {right:,} of your last {samples:,} samples."
+
+
+def course(tallies: list[list[int]]) -> list[float]:
+    """Return the share of right predictions over time, in at most 30 parts."""
+    counted = [each for each in tallies if each[1]]
+    parts = min(len(counted), MOST_BARS)
+    places = [i * len(counted) // max(parts, 1) for i in range(parts + 1)]
+    cut = [counted[start:end] for start, end in zip(places, places[1:])]
+    return [sum(n for n, _ in part) / sum(of for _, of in part) for part in cut]
 
 
 def make_payload(
@@ -907,6 +943,13 @@ def spent(memory: Memory) -> float:
     return math.fsum(entry["epsilon"] for entry in memory.read()["ledger"])
 
 
+def off_by(memory: Memory) -> float | None:
+    """Return the tolerance of a task that predicts a number; None for labels."""
+    me = memory.read()
+    terms = Terms(me["terms"], me["task"]) if "device" in me else None
+    return terms.tolerance if terms and not terms.C else None
+
+
 class Device:
     """Algorithm 1 of the paper: collect, check out, tell one number."""
 
@@ -1033,6 +1076,7 @@ class Device:
             state["number"], entry = number, {"task": state["task"], "number": number}
             entry |= {"role": role, "epsilon": terms.epsilon, "answer": "none yet"}
             state["ledger"].append(entry)
+            state["tallies"] = [*state.get("tallies", []), tally(terms, w, samples)]
             db.execute("DELETE FROM buffer")
 
     def deliver(self) -> None:
@@ -1112,6 +1156,10 @@ def main() -> int:
             for entry in memory.read()["ledger"]:
                 print(visible(", ".join(f"{key} {value}" for key, value in entry.items())))
             print(f"ε = {spent(memory):g} in all")
+            if said := for_you(tallies := memory.read().get("tallies", []), off_by(memory)):
+                bars = [BARS[min(int(8 * share), 7)] for share in course(tallies)]
+                print(f"{said} Only this device knows it.")
+                print(f"Over time, from no sample to all: {''.join(bars)}")
         else:
             device = Device(memory)
             print(device.leave() if args.command == "leave" else device.run(args.source, args.wait))

@@ -12,6 +12,7 @@ from crowdml.cli import device_move as moving
 from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, limits_in
 from crowdml.cli.device_ledger import ledger, told_before
+from crowdml.cli.device_result import result
 from crowdml.cli.device_run import run_topic
 from crowdml.cli.options import (
     CSV,
@@ -217,6 +218,7 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
             say(f"stopped without the server's answer: {waiting}; run again later: {again}.")
     if device.ended:
         say(f"the task is over for this device: {device.ended}")
+        say(f"what became of it: `crowdml device result{where}`")
 
 
 def _wanted(terms: Terms, readings: bool) -> str:
@@ -293,6 +295,5 @@ def leave(
     say("left" + ("" if keep else f"; {path} is erased"))
 
 
-app.command()(ledger)
-app.command()(moving.move)
-app.command()(moving.repin)
+for command in (ledger, result, moving.move, moving.repin):
+    app.command()(command)

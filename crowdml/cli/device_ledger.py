@@ -10,7 +10,16 @@ from crowdml.cli.console import Console
 from crowdml.cli.device_file import FILE, find
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json, say
-from crowdml.device import Account, DeviceStore, Statement, default_file
+from crowdml.device import (
+    Account,
+    DeviceStore,
+    RightCount,
+    Statement,
+    bars,
+    course,
+    default_file,
+    for_you,
+)
 from crowdml.errors import DeviceError
 from crowdml.privacy import Ledger, Limits, Unit
 from crowdml.protocol import Promise, Terms
@@ -40,6 +49,7 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
     """What this device told: as a document, or else as a table on the terminal."""
     with closing(DeviceStore(path)) as store:
         identity, account, answers = store.identity, store.ledger, store.answers
+        tallies = store.results.tallies
     if identity is None:
         raise DeviceError(f"{path} has not joined a task. Join one first.")
     rows = list(zip(answers.items(), account.events, strict=True))
@@ -49,7 +59,8 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
             cost = f"{event.loss.total:.4g}"
             table.add_row(checkin, str(event.phrase), cost, event.unit, visible(said))
         Console().print(table)
-        say(*_spent(account, identity.limits), *_lost(Terms.parse(identity.terms), account))
+        terms = Terms.parse(identity.terms)
+        say(*_spent(account, identity.limits), *_lost(terms, account), *works(terms, tallies))
     return {
         "task": identity.task,
         "epsilon": {
@@ -89,6 +100,18 @@ def _lost(terms: Terms, account: Ledger) -> list[str]:
         return ["Nothing was sent yet."]
     promise = Promise.of(terms, 0, [event.loss for event in account.events])
     return [" ".join(map(str, promise.what_is_lost))]
+
+
+def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
+    """Return how well the crowd's model works for this participant, for a terminal only.
+
+    `--json` leaves it out: what programs pass on might leave the device.
+    """
+    said = for_you(tallies, None if terms.n_classes else terms.model.tolerance)
+    if said is None:
+        return []
+    row = f"Over time, from no sample to all: {bars(course(tallies))}"
+    return [f"{said} Only this device knows it.", row]
 
 
 def _over_all_tasks(account: Statement) -> list[str]:

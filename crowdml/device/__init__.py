@@ -2,9 +2,11 @@
 
 from crowdml.device.account import Account, AccountEntry, Statement
 from crowdml.device.agreement import Agreement, Parameters
+from crowdml.device.became import PastError, what_became
 from crowdml.device.certificate import fingerprint_of, trust_only
 from crowdml.device.device import Device
 from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms
+from crowdml.device.for_you import RightCount, bars, course, for_you
 from crowdml.device.identity import Identity
 from crowdml.device.link import read_link
 from crowdml.device.loading import load_model
@@ -29,15 +31,20 @@ __all__ = [
     "Offer",
     "Outcome",
     "Parameters",
+    "PastError",
+    "RightCount",
     "SourcePlace",
     "Statement",
     "Transport",
     "Waiting",
+    "bars",
+    "course",
     "default_file",
     "default_limits",
     "features_of",
     "feed",
     "fingerprint_of",
+    "for_you",
     "load_model",
     "pin",
     "read_inputs",
@@ -45,5 +52,6 @@ __all__ = [
     "read_source",
     "read_terms",
     "trust_only",
+    "what_became",
     "write_checkin",
 ]

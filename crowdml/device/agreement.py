@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy.typing as npt
 
+from crowdml.device.for_you import RightCount, tally
 from crowdml.device.identity import Identity
 from crowdml.device.routines import write_checkin
 from crowdml.device.store import WrittenCheckin
@@ -183,6 +184,11 @@ class Agreement:
         minibatch = Minibatch(self._model, parameters.w, x, y, parameters.exported)
         message = write_checkin(self._mechanism, minibatch, event, place, chance, version)
         return WrittenCheckin(message.id, msgspec.json.encode(message))
+
+    def tally(self, parameters: Parameters, x: Array, y: Array) -> RightCount:
+        """Count, for the participant alone, which samples the crowd's model is right about."""
+        w, exported = parameters
+        return tally(self._model, w if exported is None else exported, x, y)
 
 
 def require_successor(terms: Terms, old: Terms, n_samples: int) -> None:

@@ -124,6 +124,8 @@ class Exchange:
                 return None  # limits, terms or the end: another process has changed them meanwhile
             version = checked_out.checkout.version
             checkin = agreement.write(approval, version, parameters, x, y, ledger, self._chance)
+            if checkin:
+                self._store.results.keep(checkin.id, agreement.tally(parameters, x, y))
             self._on_step("sanitised")
             return checkin
 
@@ -150,7 +152,7 @@ class Exchange:
                 self._store.answered(checkin, f"refused: {error.kind}")
             raise
         self._on_step("sent")
-        self._store.answered(checkin, answer.status)
+        self._store.answered(checkin, answer.status, answer.version)
         self._on_step("acknowledged")
         return Outcome.CHECKED_IN
 

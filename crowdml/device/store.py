@@ -26,6 +26,7 @@ from crowdml.device.account import Account, SampleMark
 from crowdml.device.database import PrivateDatabase
 from crowdml.device.identity import Identity
 from crowdml.device.record import Record
+from crowdml.device.results import CheckinResults
 from crowdml.device.schema import SCHEMA
 from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinEvent, Ledger
@@ -80,6 +81,7 @@ class DeviceStore:
         self.account = Account(file.parent)
         self._db = PrivateDatabase(file, SCHEMA, "device file")
         self._record = Record(self._db, self.account)
+        self.results = CheckinResults(self._db)
         self._version = self._external_version()
         self._charged = 0
         self._ledger = Ledger()
@@ -97,9 +99,9 @@ class DeviceStore:
         self.account.close()
 
     def keep_ledger(self, identity: Identity) -> None:
-        """Forget everything but the ledger and this: samples, what waits, and where they were."""
+        """Forget all but the ledger and this: samples, what waits, results, and where they were."""
         with self._db.transaction(durable=True):
-            for table in ("buffer", "outbox", "sources"):
+            for table in ("buffer", "outbox", "results", "sources"):
                 self._db.execute(f"DELETE FROM {table}")
             self._write(identity)
         self._db.forget()
@@ -258,10 +260,11 @@ class DeviceStore:
         row = self._db.execute("SELECT id, body FROM outbox").fetchone()
         return WrittenCheckin(*row) if row else None
 
-    def answered(self, checkin: WrittenCheckin, answer: str) -> None:
+    def answered(self, checkin: WrittenCheckin, answer: str, version: int | None = None) -> None:
         """The server's word on a check-in: it never needs to be sent again."""
         with self._db.transaction():
             self._answer(checkin, answer)
+            self.results.place(checkin.id, version)
 
     def _answer(self, checkin: WrittenCheckin, answer: str) -> None:
         self._db.execute("DELETE FROM outbox WHERE id = ?", (checkin.id,))

@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from crowdml.device.became import PastError
 from crowdml.device.certificate import trust_only
 from crowdml.device.link import split_root
-from crowdml.errors import InvalidInput, Unreachable, Untrusted
+from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
 from crowdml.privacy import Role
 from crowdml.protocol import (
     TERMS_HEADER,
@@ -19,6 +20,7 @@ from crowdml.protocol import (
     Checkout,
     Enrol,
     Enrolled,
+    Statistics,
     TaskView,
     read_problem,
 )
@@ -85,7 +87,8 @@ class HttpTransport:
                 f"plain HTTP is for loopback only, found {url!r}. Use https, or allow insecure "
                 "HTTP by name."
             )
-        self._path = f"{parts.path.rstrip('/')}/v1/tasks/{quote(task, safe='')}"
+        root, name = parts.path.rstrip("/"), quote(task, safe="")
+        self._path, self._page = f"{root}/v1/tasks/{name}", f"{root}/tasks/{name}"
         self._connection = _connect(parts.scheme, parts.hostname, parts.port, certificate, timeout)
         self._checked_out: dict[str, tuple[str | None, Checkout]] = {}
 
@@ -116,6 +119,25 @@ class HttpTransport:
     def learnt(self) -> bytes:
         """The model as JSON; who asks need not be a device."""
         return self._request("GET", "/export?format=json")[2]
+
+    def statistics(self) -> Statistics:
+        """The task's public statistics; who asks need not be a device."""
+        return self._call("GET", "/stats", Statistics)
+
+    def errors(self) -> list[PastError]:
+        """The task's public error over time, from the portal; none of a server without pages.
+
+        All of it is fetched: which part is of interest stays here.
+        """
+        try:
+            table = self._request("GET", f"{self._page}/charts/error.csv")[2]
+        except Rejected:
+            return []
+        try:
+            rows = [line.split(",") for line in table.decode().split()[1:]]
+            return [PastError(int(float(v)), float(value), float(m)) for v, value, m in rows]
+        except ValueError as error:
+            raise Unreachable(f"the server's answer makes no sense: {error}.") from error
 
     def close(self) -> None:
         self._connection.close()
@@ -162,7 +184,8 @@ class HttpTransport:
     def _exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, Message, bytes]:
-        self._connection.request(method, self._path + path, body, headers)
+        whole = path if path.startswith(self._page) else self._path + path
+        self._connection.request(method, whole, body, headers)
         response = self._connection.getresponse()
         answer = response.read(LARGEST_ANSWER + 1)
         if len(answer) > LARGEST_ANSWER:

@@ -1,5 +1,6 @@
 """crowdml device: a participant's whole way, against real servers."""
 
+import re
 import signal
 import stat
 import subprocess
@@ -595,6 +596,31 @@ def test_the_ledger(joined: Here) -> None:
         "From 2 check-ins they could at worst be right 89 times in 100. We call that moderate.",
     ):
         assert expected in table
+
+
+def test_what_a_participant_gets(joined: Here, server: Process) -> None:
+    """In words for people, and in nothing that a program passes on; and what became of it."""
+    rows = "1,0,0,0,still\n0,1,0,0,walk\n0,0,1,0,run\n"
+    ran = joined("device", "run", "--source", "-", typed=30 * rows)
+    for_you, bars = joined("device", "ledger").said().split("Over all tasks")[0].split("\n")[-4:-2]
+    assert re.fullmatch(
+        r"The crowd’s model was right about \d+ of your last 21 samples\..*", for_you
+    )
+    assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{18,20}", bars)
+    document = joined("device", "ledger", "--json").json()
+    assert not {"right", "tallies", "for_you"} & {*document, *document["checkins"][0]}
+    assert "right about" not in ran.said(4) + ran.err
+    *said, tried, kept, left = joined("device", "result").said().splitlines()
+    assert said[:2] == [for_you, bars]
+    assert said[2].startswith("The task activity is running, with ")
+    assert re.match(r"20 of \d+ check-ins so far were yours, the first was number \d+\.", said[3])
+    assert tried == f"try the model: crowdml predict {server.url}/tasks/activity --source FILE"
+    assert kept == "keep the model: crowdml device result --save activity.json"
+    assert left == "leave, and erase everything: crowdml device leave"
+    again = joined("device", "result", "--save", "activity.json").said().splitlines()
+    assert again[-2] == "try the model: crowdml predict activity.json --source FILE"
+    predicted = joined("predict", "activity.json", "--source", "-", typed="1,0,0,0\n").said()
+    assert predicted.strip() in ("still", "walk", "run")
 
 
 def test_leaving(joined: Here, owner: Here, server: Process) -> None:

@@ -3,10 +3,12 @@
 import json
 import logging
 import os
+import sqlite3
 import stat
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from crowdml.device import Device, DeviceStore, Outcome, Waiting
+from crowdml.device import Device, DeviceStore, Outcome, RightCount, Waiting
 from crowdml.errors import (
     DeviceError,
     InvalidInput,
@@ -45,6 +47,7 @@ from crowdml.privacy.direction_channel import FIELDS
 from crowdml.protocol import Terms, encode_parameters, terms_hash
 from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
+from tests.privacy.pseudo import Pseudo
 from tests.protocol.starts import make_start
 from tests.servers import make_task
 
@@ -573,6 +576,59 @@ def test_a_device_logs_no_secret(
         token = device.identity.token
     assert caplog.text
     assert token not in caplog.text
+
+
+def test_the_model_is_tried_on_samples_before_they_are_used(file: Path) -> None:
+    """On those of every check-in, by the model that people use; not by one that knows nothing."""
+    transport = MemoryTransport(make_task())
+    good, bad = (encode_parameters(sign * np.eye(3, 4).ravel()) for sign in (1, -1))
+    with join(file, transport) as device:
+        for parameters, exported in ((transport.parameters, None), (good, None), (good, bad)):
+            transport.parameters, transport.exported = parameters, exported
+            for label in (0, 1, 1):
+                device.add(one_hot(label, 4), label)
+    with closing(DeviceStore(file)) as store:
+        assert store.results.tallies == [RightCount(0, 0), RightCount(3, 3), RightCount(0, 3)]
+        assert store.results.versions == [1, 2, 3]
+
+
+def test_a_file_of_an_earlier_program_goes_on(file: Path, transport: MemoryTransport) -> None:
+    join(file, transport).close()
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("DROP TABLE results")
+    with join(file, transport) as device:
+        fill(device, 3)
+    with closing(DeviceStore(file)) as store:
+        assert store.results.versions == [1]
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "direction"])
+def test_how_well_it_works_for_a_participant_stays_here(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch,
+    mechanism: str,
+) -> None:  # fmt: skip
+    """No byte, no request and no line of the log depends on the counts; leaving erases them."""
+    caplog.set_level(logging.DEBUG)
+    heard = []
+    for found in (RightCount(0, 987654), RightCount(987654, 987654)):
+        monkeypatch.setattr("crowdml.device.agreement.tally", lambda *all_, found=found: found)
+        transport = MemoryTransport(make_task(privacy__mechanism=mechanism))
+        transport.after = [Unreachable("lost")]
+        file = tmp_path / str(found.right) / "device"
+        steps: list[str] = []
+        with join(file, transport, steps.append, chance=Pseudo()) as device:
+            outcomes = fill(device, 9)
+            with closing(DeviceStore(file)) as store:
+                assert set(store.results.tallies) == {found}
+            device.leave(erase=False)
+        heard.append((transport.bodies, transport.checkouts, steps, outcomes, caplog.text))
+        with closing(DeviceStore(file)) as store:
+            assert (store.results.tallies, store.results.versions) == ([], [])
+            assert store.ledger.events
+        caplog.clear()
+    assert heard[0] == heard[1]
+    assert heard[0][0]
+    assert "987654" not in repr(heard)
 
 
 def test_real_noise_is_new_each_time(tmp_path: Path) -> None:

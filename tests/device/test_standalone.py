@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -91,9 +92,11 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         assert ran.stdout == "all check-ins that you agreed to are made. Thank you.\n"
         assert [entry["answer"] for entry in alone.state["ledger"]] == ["applied"] * CHECKINS
         assert alone.buffered == 0, "no more is taken than was agreed"
-        told = alone.run("ledger").stdout.splitlines()
-        assert len(told) == CHECKINS + 1
-        assert told[-1] == "ε = 60 in all"
+        *told, spent, for_you, row = alone.run("ledger").stdout.splitlines()
+        assert len(told) == CHECKINS
+        assert spent == "ε = 60 in all"
+        assert re.fullmatch(r"The crowd’s model was .* \d+ of your last 21 samples. .*", for_you)
+        assert re.fullmatch("Over time, from no sample to all: [▁▂▃▄▅▆▇█]{20,30}", row)
         assert alone.run("leave").returncode == 0
     log = log_of(server, name)
     assert len(log) == 2 * CHECKINS

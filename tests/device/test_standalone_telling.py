@@ -72,6 +72,13 @@ def test_codebooks(case: dict[str, Any], expected: dict[str, Any]) -> None:
     np.testing.assert_allclose(scores, expected["scores"], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(("case", "expected"), vectors("results"))
+def test_what_the_participant_is_told(case: Any, expected: Any) -> None:
+    said = standalone.for_you(case["tallies"], case["tolerance"])
+    assert (said or None) == expected["for_you"]
+    assert standalone.course(case["tallies"]) == expected["course"]
+
+
 @pytest.mark.parametrize(("case", "expected"), vectors("roles"))
 def test_roles(case: dict[str, Any], expected: dict[str, Any]) -> None:
     place = "{terms_sha256}\n{device}\n{number}".format(**case)

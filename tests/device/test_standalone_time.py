@@ -74,7 +74,9 @@ def watch(case: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], Coun
     work.clear()
     slow.clear()
     w: list[float] = [Counted(value) for value in case["w"]]
-    standalone.make_payload(model(case, **more), "here", w, samples, "train")
+    terms = model(case, **more)
+    standalone.make_payload(terms, "here", w, samples, "train")
+    standalone.tally(terms, w, samples)
     return read, work.copy()
 
 

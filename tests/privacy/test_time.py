@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tests.vectors
+from crowdml.device.for_you import tally
 from crowdml.models import MODELS, Minibatch
 from crowdml.privacy import Codebook, DirectionMechanism, Place, SystemChance, bound_features
 from crowdml.privacy.codebook import FINEST, in_whole_numbers
@@ -91,6 +92,7 @@ def watch(
     place = Place("00", "ana", 1)
     minibatch = Minibatch(model, counted(w), counted(x), counted(y))
     door.make_payload(minibatch, door.event(len(x), place), place, SystemChance())
+    tally(model, counted(w), counted(x), counted(y))
     return read, work.copy()
 
 

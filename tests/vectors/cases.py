@@ -227,6 +227,40 @@ def ledger() -> list[Case]:
     ]
 
 
+def results() -> list[Case]:
+    nothing: Case = {
+        "tallies": [], "tolerance": None, "mine": [], "state": "running", "version": 0,
+        "error": None, "errors": [],
+    }  # fmt: skip
+    many = [[k % 4, 3] for k in range(67)]
+    tallies: list[Case] = [
+        {},
+        {"tallies": [[1, 1]]},
+        {"tallies": [[0, 0], [17, 20]]},
+        {"tallies": [[2, 12], [7, 12], [10, 12]]},
+        {"tallies": [[1, 3], [0, 0], [3, 3]], "tolerance": 0.25},
+        {"tallies": many},
+    ]
+    ended: Case = {"mine": [314], "state": "reached", "version": 1000, "error": [0.14, 0.03]}
+    course = [[100, 0.4, 0.1], [300, 0.21, 0.03], [700, 0.16, 0.02]]
+    became: list[Case] = [
+        {**ended, "errors": course},
+        {**ended, "mine": [314, 315, 900], "errors": course},
+        {**ended, "error": [0.19, 0.03], "errors": course},
+        {**ended, "error": [0.3, 0.05], "errors": course},
+        {**ended, "error": [0.204, 0.001], "errors": [[314, 0.2062, 0.001]]},
+        {**ended, "errors": course[2:]},
+        {**ended, "error": [0.01, 0.04], "errors": [[9, 0.3, 0.5]]},
+        {**ended, "error": [0.3, 0.5], "errors": course},
+        {**ended, "error": None},
+        {**ended, "mine": [1000]},
+        {**ended, "mine": [5, 7], "state": "running", "errors": course},
+        {**ended, "state": "paused", "errors": course},
+        {**ended, "mine": [1001]},
+    ]
+    return [nothing | case for case in [*tallies, *became]]
+
+
 def letters() -> list[Case]:
     """Every mechanism with every model, and every role."""
     rng, others = np.random.default_rng(30), np.random.default_rng(31)

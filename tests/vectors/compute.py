@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from crowdml.device import PastError, RightCount, course, for_you, what_became
 from crowdml.device.agreement import require_successor
 from crowdml.device.enrolment import default_limits
 from crowdml.device.sources.sensing import Sensing
@@ -48,6 +49,7 @@ from crowdml.protocol import (
     Promise,
     Sensor,
     State,
+    Statistics,
     Task,
     Terms,
     encode_parameters,
@@ -74,6 +76,7 @@ __all__ = [
     "numbers",
     "promise",
     "quantisation",
+    "results",
     "roles",
     "rounding",
     "sensing",
@@ -84,6 +87,13 @@ __all__ = [
 ]
 
 Case = dict[str, Any]
+
+NO_STATISTICS = Statistics(
+    state=State.RUNNING, version=0, devices=0, active_devices=0, samples=None, error=None,
+    labels=(), staleness_mean=0.0, staleness_max=0, checkins_per_minute=0.0,
+    epsilon_per_sample=None, epsilon_per_checkin=None, epsilon_per_person=None, max_updates=9,
+    target_error=None,
+)  # fmt: skip
 
 
 def grid(case: Case) -> Case:
@@ -231,6 +241,21 @@ def checkouts(case: Case) -> Case:
     return {
         "json": msgspec.json.encode(message).decode(),
         "base64": base64.b64encode(parameters).decode(),
+    }
+
+
+def results(case: Case) -> Case:
+    tallies = [RightCount(*each) for each in case["tallies"]]
+    said = for_you(tallies, case["tolerance"])
+    error = case["error"] and Estimate(*case["error"])
+    now = msgspec.structs.replace(
+        NO_STATISTICS, state=State(case["state"]), version=case["version"], error=error
+    )
+    errors = [PastError(*each) for each in case["errors"]]
+    return {
+        "for_you": said and str(said),
+        "course": course(tallies),
+        "became": [str(each) for each in what_became(case["mine"], now, errors)],
     }
 
 

@@ -1,0 +1,82 @@
+"""Say what became of a participant's check-ins, from the task's public statistics."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from crowdml.phrase import Phrase
+from crowdml.protocol import Estimate, Statistics
+
+UNCERTAIN = 0.5
+"""A margin that hides the answer."""
+
+
+class PastError(NamedTuple):
+    """The error of the crowd's model after `version` check-ins, as it was estimated then."""
+
+    version: int
+    value: float
+    margin: float
+
+
+def what_became(
+    mine: Sequence[int], now: Statistics, errors: Sequence[PastError]
+) -> tuple[Phrase, ...]:
+    """Say which check-ins were this participant's, and how the crowd's error has changed since.
+
+    No change is claimed where the two bands overlap.
+
+    Args:
+        mine: Which check-ins of the task were the participant's, the first one first.
+        errors: The task's errors, the oldest first.
+    """
+    if not mine:
+        return ()
+    since = () if mine[0] >= now.version else (_since(mine[0], now.error, errors),)
+    return _yours(mine, now), *since
+
+
+def _yours(mine: Sequence[int], now: Statistics) -> Phrase:
+    values = {"first": mine[0], "n": len(mine), "total": max(now.version, mine[-1])}
+    if len(mine) == 1:
+        if now.state.final:
+            return Phrase("Yours was check-in {first} of {total}.", **values)
+        return Phrase("Yours was check-in {first} of {total} so far.", **values)
+    if now.state.final:
+        return Phrase(
+            "{n} of {total} check-ins were yours, the first was number {first}.", **values
+        )
+    return Phrase(
+        "{n} of {total} check-ins so far were yours, the first was number {first}.", **values
+    )
+
+
+def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phrase:
+    if now is None or now.margin >= UNCERTAIN:
+        return Phrase("How often the crowd’s model is wrong is not known.")
+    then = max((each for each in errors if each.version <= first), default=None)
+    if then is None or then.margin >= UNCERTAIN:
+        return Phrase("Now {now} of the model’s predictions are wrong.", now=_range(now))
+    before, after = (math.floor(100 * each.value + 0.5) for each in (then, now))
+    if abs(then.value - now.value) > then.margin + now.margin and before != after:
+        return Phrase(
+            "Since then the crowd’s error went from {before} % to {after} %.",
+            before=before,
+            after=after,
+        )
+    return Phrase(
+        "When you checked in, {then} of the model’s predictions were wrong, now {now} are. That is "
+        "too close to tell whether it has become better.",
+        then=_range(then),
+        now=_range(now),
+    )
+
+
+def _range(error: Estimate | PastError) -> Phrase:
+    """Write the band in whole percent, rounded outwards."""
+    low, high = 100 * (error.value - error.margin), 100 * (error.value + error.margin)
+    return Phrase(
+        "between {low} and {high}\N{NO-BREAK SPACE}%",
+        low=max(math.floor(low), 0),
+        high=min(math.ceil(high), 100),
+    )

@@ -1,0 +1,101 @@
+"""Say how well the crowd's model works for this participant. It is for their eyes alone.
+
+The device predicts each sample with the model that it has just checked out, before the sample is
+used, and keeps two counts per check-in. They are in its file only, until it leaves.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdml.models import Model
+from crowdml.phrase import Phrase
+from crowdml.types import Array
+
+ENOUGH = 20
+"""The sentence is about the newest check-ins that have this many samples together."""
+
+MOST_BARS = 30
+BARS = "▁▂▃▄▅▆▇█"
+
+
+class RightCount(NamedTuple):
+    """Of the samples of one check-in, how many the crowd's model was right about."""
+
+    right: int
+    samples: int
+
+
+def tally(model: Model, w: Array, x: Array, y: Array) -> RightCount:
+    """Predict samples with parameters that none of them has changed.
+
+    Parameters that are all 0 have learnt nothing: no sample counts.
+
+    >>> from crowdml.models import Softmax
+    >>> x, y = np.eye(2), np.array([0.0, 0.0])
+    >>> tally(Softmax(2, 2), np.array([1.0, 0.0, 0.0, 1.0]), x, y)
+    RightCount(right=1, samples=2)
+    >>> tally(Softmax(2, 2), np.zeros(4), x, y)
+    RightCount(right=0, samples=0)
+    """
+    if not w.any():
+        return RightCount(0, 0)
+    return RightCount(len(x) - int(np.count_nonzero(model.mistakes(w, x, y))), len(x))
+
+
+def recent(tallies: Sequence[RightCount]) -> RightCount:
+    """Add up the newest check-ins, until they have enough samples.
+
+    >>> recent([RightCount(0, 12), RightCount(7, 12), RightCount(10, 12)])
+    RightCount(right=17, samples=24)
+    """
+    right = samples = 0
+    for each in reversed(tallies):
+        if samples >= ENOUGH:
+            break
+        right, samples = right + each.right, samples + each.samples
+    return RightCount(right, samples)
+
+
+def course(tallies: Sequence[RightCount]) -> list[float]:
+    """Return the share of right predictions over time, check-in by check-in, in at most 30 parts.
+
+    >>> course([RightCount(1, 4), RightCount(0, 0), RightCount(3, 4)])
+    [0.25, 0.75]
+    """
+    counted = [each for each in tallies if each.samples]
+    parts = min(len(counted), MOST_BARS)
+    shares = []
+    for i in range(parts):
+        part = counted[i * len(counted) // parts : (i + 1) * len(counted) // parts]
+        shares.append(sum(each.right for each in part) / sum(each.samples for each in part))
+    return shares
+
+
+def bars(shares: Sequence[float]) -> str:
+    """Draw shares as a row of bars.
+
+    >>> bars([0.0, 0.5, 1.0])
+    '▁▅█'
+    """
+    return "".join(BARS[min(int(share * len(BARS)), len(BARS) - 1)] for share in shares)
+
+
+def for_you(tallies: Sequence[RightCount], tolerance: float | None = None) -> Phrase | None:
+    """Say how well the crowd's model works here; None for fewer than two samples.
+
+    Args:
+        tolerance: Of a task that predicts a number; None where it predicts a label.
+
+    >>> print(for_you([RightCount(17, 20)]))
+    The crowd’s model was right about 17 of your last 20 samples.
+    """
+    n, of = recent(tallies)
+    if of < 2:
+        return None
+    if tolerance is None:
+        about = "The crowd’s model was right about {n} of your last {of} samples."
+        return Phrase(about, n=n, of=of)
+    about = "The crowd’s model was within {off} of the number in {n} of your last {of} samples."
+    return Phrase(about, off=tolerance, n=n, of=of)

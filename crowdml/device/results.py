@@ -1,0 +1,38 @@
+"""Keep what each check-in gives back to the participant: two counts, and its place in the task."""
+
+from crowdml.device.database import PrivateDatabase
+from crowdml.device.for_you import RightCount
+
+# Files of earlier programs do not have it yet.
+TABLE = """CREATE TABLE IF NOT EXISTS results (
+    checkin TEXT PRIMARY KEY, n_right INTEGER NOT NULL, n_samples INTEGER NOT NULL, version INTEGER
+) STRICT"""
+
+
+class CheckinResults:
+    """One table of the device's file. Nothing in it is ever sent, and leaving erases it."""
+
+    def __init__(self, db: PrivateDatabase) -> None:
+        self._db = db
+        db.execute(TABLE)
+
+    def keep(self, checkin: str, tally: RightCount) -> None:
+        """Keep the counts of a check-in, in the transaction that uses its samples."""
+        self._db.execute("INSERT INTO results VALUES (?, ?, ?, NULL)", (checkin, *tally))
+
+    def place(self, checkin: str, version: int | None) -> None:
+        """Keep which check-in of the task it was, as the server has answered."""
+        query = "UPDATE results SET version = ? WHERE checkin = ?"
+        self._db.execute(query, (version, checkin))
+
+    @property
+    def tallies(self) -> list[RightCount]:
+        """The counts of each check-in, in order."""
+        query = "SELECT n_right, n_samples FROM results ORDER BY rowid"
+        return [RightCount(*row) for row in self._db.rows(query)]
+
+    @property
+    def versions(self) -> list[int]:
+        """Which check-ins of the task were this device's, the first one first."""
+        query = "SELECT version FROM results WHERE version > 0 ORDER BY version"
+        return [row[0] for row in self._db.rows(query)]
