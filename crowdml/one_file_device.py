@@ -448,7 +448,7 @@ class Layout:
         return next(csv.reader([line], delimiter=self.delimiter))
 
     def sample(self, line: str) -> Sample:
-        """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by name or number, or a target."""
+        """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by its name, or a target."""
         terms, row = self.terms, read_json(line) if self.json else self.cells(line)
         if self.header and terms.names:
             if len(row) != len(self.header):
@@ -459,10 +459,9 @@ class Layout:
         if len(row) != terms.D + 1:
             raise ValueError(f"expected {terms.D} finite numbers before the label")
         x = features(terms, [self.number(*place) for place in zip(terms.columns, row)])
-        label = row[-1].strip() if type(row[-1]) is str else row[-1]
-        y = float(terms.labels.index(label) if label in terms.labels else self.decimal(label))
-        if not (y in range(terms.C) if terms.C else abs(y) <= 1e12):
-            raise ValueError("expected a label, or a target within ±1e12, at the end")
+        y = float(label_of(terms, row[-1]) if terms.C else self.decimal(row[-1]))
+        if type(row[-1]) is bool or not abs(y) <= 1e12:
+            raise ValueError("expected a target within ±1e12 at the end")
         return x, y if abs(y) >= SMALLEST_VALUE else 0.0
 
     def keys(self, found: list[str]) -> list[str]:
@@ -503,6 +502,16 @@ class Layout:
             raise ValueError(f"column {name}: expected a finite number, found {cell!r}")
         value = float(self.decimal(cell))
         return None if math.isnan(value) else value
+
+
+def label_of(terms: Terms, cell: Any) -> int:
+    """The number of a label. It is known by its name: 1 is the name "1", and 1.0 is not."""
+    name = str(cell).strip() if type(cell) in (str, int) else ""
+    if name not in terms.labels:
+        known = ", ".join(terms.labels[:10]) + ", …" * (terms.C > 10)
+        as_text = " Labels are matched as text." * is_number(cell)
+        raise ValueError(f"expected one of {known} as the label, found {cell!r}.{as_text}")
+    return terms.labels.index(name)
 
 
 def is_number(cell: Any) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Context
 from typing import Any, NamedTuple, TypeAlias, Union
 
+from crowdml.keywords import check_keywords
+
 __all__ = [
     "ENGLISH",
     "Language",
@@ -81,6 +83,8 @@ class Phrase:
     __slots__ = ("template", "values")
 
     def __init__(self, template: str, /, **values: Value) -> None:
+        if any(f"{{{name}}}" not in template for name in values):
+            check_keywords("Phrase", values, NAME.findall(template))
         self.template = template
         self.values: Mapping[str, Value] = values
 

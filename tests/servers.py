@@ -27,6 +27,7 @@ from tests.checkins import DirectedCheckin, NoisyCheckin
 from tests.serving import Forked, run_breakable, run_command
 
 __all__ = [
+    "LABELS",
     "PATIENCE",
     "Portal",
     "Process",
@@ -47,6 +48,9 @@ __all__ = [
     "starter",
 ]
 
+LABELS = ("still", "walk", "run")
+"""The labels of the usual task."""
+
 
 def make_task(name: str = "activity", **changes: Any) -> Task:
     """A small task with Laplace noise; `table__key=value` changes a line of its file, None removes
@@ -63,7 +67,7 @@ def make_task(name: str = "activity", **changes: Any) -> Task:
             "sensors": "motion",
         },
         "features": {"count": 4, "description": "energies"},
-        "target": {"labels": ["still", "walk", "run"]},
+        "target": {"labels": list(LABELS)},
         "model": {"kind": "softmax"},
         "privacy": {"mechanism": "laplace", "epsilon": 1.0},
         "collection": {"batch": 3, "buffer": 30},

@@ -31,7 +31,7 @@ from crowdml.errors import CrowdmlError
 from crowdml.privacy import Limits
 from tests.integration.crowd import log_of
 from tests.postgres import Postgres, running_postgres
-from tests.servers import PATIENCE, Process, Wire, checkin, create, make_task, recompute
+from tests.servers import LABELS, PATIENCE, Process, Wire, checkin, create, make_task, recompute
 
 __all__ = ["Soak"]
 
@@ -140,7 +140,7 @@ class Soak:
         def take_part() -> None:
             with self._open(i) as device:
                 for _ in range(int(rng.integers(1, 60))):
-                    device.add(rng.standard_normal(FEATURES), int(rng.integers(3)))
+                    device.add(rng.standard_normal(FEATURES), LABELS[rng.integers(3)])
                     if self.over.wait(PAUSE):
                         return
             self.counts["device restarts"] += 1

@@ -183,8 +183,9 @@ class WholeDevice:
             "https://crowd.example", pair.terms.task, file=file, transport=server,
             chance=self.chance, waiting=Waiting(base=0.0, slot=0.0),
         )  # fmt: skip
+        labels = pair.terms.target.labels
         for x, y in side:
-            device.add([x], y)
+            device.add([x], labels[int(y)] if labels else y)
         for _ in range(LOST + 1):
             device.sync()
         device.close()

@@ -11,6 +11,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
+from crowdml.cli.ranges import ranged
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 
 def audit(
     mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
-    epsilon: Annotated[float, typer.Option(help="The claimed ε of a check-in.")] = 4.0,
+    epsilon: Annotated[float, ranged("finite epsilon", "The claimed ε of a check-in.")] = 4.0,
     trials: Annotated[
         int | None,
-        typer.Option(
-            help="How many check-ins are drawn for each pair of data sets; by default enough that "
-            "a device which hides nothing fails, up to ε = 10."
+        ranged(
+            "trials",
+            "How many check-ins are drawn for each pair of data sets; by default enough that "
+            "a device which hides nothing fails, up to ε = 10.",
         ),
     ] = None,
     language: Annotated[
@@ -43,8 +45,8 @@ def audit(
         from crowdml.simulation import check_format, save
     if plot is not None:
         check_format(plot)
-    if not 0 < epsilon < float("inf"):
-        raise InvalidInput(f"epsilon must be positive and finite, found {epsilon}.")
+    if not epsilon:
+        raise InvalidInput("epsilon must be above 0, found 0.")
     if trials is not None and trials < 100:
         raise InvalidInput(f"trials must be at least 100, found {trials}.")
     doors: dict[str, Door] = {"javascript": JavaScript(), "one-file": OneFile()}

@@ -7,10 +7,8 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json, say
+from crowdml.cli.ranges import ranged
 from crowdml.errors import InvalidInput
-
-MOST_LISTENERS = 2000
-"""Each needs a connection, of which a server has 4096."""
 
 app = typer.Typer(help="Measure the parts.", no_args_is_help=True)
 
@@ -25,33 +23,28 @@ def device(json: JSON = False) -> None:
 
 @app.command()
 def server(
-    seconds: Annotated[float, typer.Option(help="How long to load each handler.")] = 5.0,
-    clients: Annotated[int, typer.Option(help="Devices, each with its connection.")] = 128,
-    checkouts: Annotated[float, typer.Option(help="Share of requests that are check-outs.")] = 0.0,
-    generators: Annotated[int, typer.Option(help="Processes that make the load.")] = 1,
+    seconds: Annotated[float, ranged("hour", "How long to load each handler.")] = 5.0,
+    clients: Annotated[int, ranged("clients", "Devices, each with its connection.")] = 128,
+    checkouts: Annotated[float, ranged("share", "Share of requests that are check-outs.")] = 0.0,
+    generators: Annotated[int, ranged("processes", "Processes that make the load.")] = 1,
     database: Annotated[
         str | None, typer.Option(help="An empty one that may be filled; else a file of its own.")
     ] = None,
     workers: Annotated[str, typer.Option(help="Processes of the server: 1, or 1,2,4.")] = "1",
     tls: Annotated[bool, typer.Option("--tls", help="Speak TLS.")] = False,
-    listeners: Annotated[int, typer.Option(help="Event streams in a further run; 0: none.")] = 200,
+    listeners: Annotated[
+        int, ranged("listeners", "Event streams in a further run; 0: none.")
+    ] = 200,
     json: JSON = False,
 ) -> None:
     """Durable authenticated check-ins a second, beside an empty handler."""
     with needs("server"):
         from crowdml.bench import MECHANISMS, Load, bench_server
-    if clients < 1 or not 0 < seconds <= 3600:
+    if not seconds or checkouts == 1 or generators > clients:
         raise InvalidInput(
-            "clients must be at least 1 and seconds lie in 0 … 3600, "
-            f"found {clients} and {seconds}."
+            "seconds must be above 0, checkouts below 1 and generators at most as many as clients, "
+            f"found {seconds}, {checkouts} and {generators} of {clients}."
         )
-    if not 0 <= checkouts < 1 or not 1 <= generators <= clients:
-        raise InvalidInput(
-            "checkouts must lie in 0 … 1, without 1, and generators in 1 … clients, "
-            f"found {checkouts} and {generators}."
-        )
-    if not 0 <= listeners <= MOST_LISTENERS:
-        raise InvalidInput(f"listeners must lie in 0 … {MOST_LISTENERS}, found {listeners}.")
     crowd = Load(seconds, clients, checkouts, generators, listeners)
     figures = bench_server(crowd, database, _counts(workers), tls)
     if json:
@@ -65,24 +58,20 @@ def server(
 
 @app.command()
 def portal(
-    tasks: Annotated[int, typer.Option(help="Tasks in the store.")] = 10_000,
-    checkins: Annotated[int, typer.Option(help="Check-ins of one of them.")] = 1_000_000,
+    tasks: Annotated[int, ranged("tasks", "Tasks in the store.")] = 10_000,
+    checkins: Annotated[int, ranged("samples of all", "Check-ins of one of them.")] = 1_000_000,
     json: JSON = False,
 ) -> None:
     """Milliseconds of the pages with a full store, beside a nearly empty one."""
     with needs("server"):
         from crowdml.bench import bench_portal
-    if tasks < 1 or checkins < 1:
-        raise InvalidInput(f"tasks and checkins must be at least 1, found {tasks}, {checkins}.")
     _print(bench_portal(tasks, checkins), json)
 
 
 @app.command()
 def simulator(
-    samples: Annotated[
-        int, typer.Option(min=1, max=10**9, help="Synthetic samples to fold.")
-    ] = 200_000,
-    rounds: Annotated[int, typer.Option(min=1, max=10**6, help="How often each program runs.")] = 9,
+    samples: Annotated[int, ranged("samples of all", "Synthetic samples to fold.")] = 200_000,
+    rounds: Annotated[int, ranged("rounds", "How often each program runs.")] = 9,
     million: Annotated[bool, typer.Option(help="Time and memory of a million devices.")] = False,
     json: JSON = False,
 ) -> None:

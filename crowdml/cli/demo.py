@@ -12,6 +12,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON
 from crowdml.cli.output import print_json
+from crowdml.cli.ranges import ranged
 from crowdml.protocol import MECHANISMS, USUAL_MECHANISM, listed
 
 if TYPE_CHECKING:
@@ -19,22 +20,20 @@ if TYPE_CHECKING:
 
 
 def demo(
-    devices: Annotated[int, typer.Option(help="How many devices take part.")] = 108,
+    devices: Annotated[int, ranged("devices", "How many devices take part.")] = 108,
     task: Annotated[str, typer.Option(help="activity or digits.")] = "activity",
     mechanism: Annotated[str, typer.Option(help=f"{listed(MECHANISMS)}.")] = USUAL_MECHANISM,
     epsilon: Annotated[
-        float, typer.Option(help="ε: of a whole person for direction, of a sample for the others.")
+        float, ranged("epsilon", "ε: of a whole person for direction, of a sample for the others.")
     ] = 4.0,
-    seconds: Annotated[float, typer.Option(help="How long the crowd collects.")] = 25.0,
+    seconds: Annotated[float, ranged("hour", "How long the crowd collects.")] = 25.0,
     folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = Path("crowdml-demo"),
-    seed: Annotated[
-        int, typer.Option(min=0, help="For dealing samples; noise is never seeded.")
-    ] = 0,
+    seed: Annotated[int, ranged("seed", "For dealing samples; noise is never seeded.")] = 0,
     pilot: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="This many of the people are a pilot: the model starts from 60 samples of each.",
+        ranged(
+            "devices",
+            "This many of the people are a pilot: the model starts from 60 samples of each.",
         ),
     ] = None,
     json: JSON = False,

@@ -16,14 +16,15 @@ from crowdml.cli.device_result import result
 from crowdml.cli.device_run import run_topic
 from crowdml.cli.options import (
     CSV,
-    DEVICE_LIMIT,
     FINGERPRINT,
     INSECURE_HTTP,
     LABEL,
-    SAMPLE_LIMIT,
+    PER_DEVICE,
+    PER_SAMPLE,
     source_name,
 )
 from crowdml.cli.output import say, say_what_is_logged
+from crowdml.cli.ranges import ranged
 from crowdml.device import (
     Account,
     Device,
@@ -65,8 +66,8 @@ def join(
     file: FILE = None,
     invite: Annotated[str | None, typer.Option(help="An invite code.")] = None,
     fingerprint: FINGERPRINT = None,
-    sample_limit: SAMPLE_LIMIT = None,
-    device_limit: DEVICE_LIMIT = None,
+    per_sample: PER_SAMPLE = None,
+    per_device: PER_DEVICE = None,
     yes: YES = False,
     accept_no_privacy: Annotated[
         bool, typer.Option("--accept-no-privacy", help="Join even a task that is NOT PRIVATE.")
@@ -80,7 +81,7 @@ def join(
         view = transport.task()
     offer = read_terms(view, name)
     known = limits_in(path := file or default_file(name))
-    limits = _changed(known or default_limits(offer.terms), sample_limit, device_limit)
+    limits = _changed(known or default_limits(offer.terms), per_sample, per_device)
     with closing(Account(path.parent)) as account:
         before = told_before(account.statement)
     ask(offer, limits, "Agree and join?", yes, (view.title, view.objective, ""), before)
@@ -110,8 +111,8 @@ def run(
         ),
     ],
     file: FILE = None,
-    jitter: Annotated[float, typer.Option(help="Random seconds to wait before a check-in.")] = 0.0,
-    wait: Annotated[float, typer.Option(help="Seconds to keep retrying at the end.")] = 60.0,
+    jitter: Annotated[float, ranged("seconds", "Random seconds to wait before a check-in.")] = 0.0,
+    wait: Annotated[float, ranged("seconds", "Seconds to keep retrying at the end.")] = 60.0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a bad sample.")] = False,
     readings: Annotated[
         bool,
@@ -236,20 +237,18 @@ def _wider(device: Device) -> str:
     total = device.ledger.epsilon_spent + cost
     options = ""
     if limits.per_sample < cost:
-        options += f" --sample-limit {cost:.12g}"
+        options += f" --per-sample {cost:.12g}"
     if limits.per_device < total:
-        options += f" --device-limit {total:.12g}"
+        options += f" --per-device {total:.12g}"
     return options
 
 
 @app.command()
-def limits(
-    sample_limit: SAMPLE_LIMIT = None, device_limit: DEVICE_LIMIT = None, file: FILE = None
-) -> None:
+def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: FILE = None) -> None:
     """Change the limits on ε, or show them."""
     with Device(DeviceStore(find(file))) as device:
         old = device.identity.limits
-        new = _changed(old, sample_limit, device_limit)
+        new = _changed(old, per_sample, per_device)
         if new != old:
             device.set_limits(new)
     say(_in_words(new))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.ranges import ranged
 from crowdml.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ DATABASE = Annotated[
 ]
 STDIN = Path("-")
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-SEED = Annotated[int, typer.Option(min=0, help="The same seed gives the same curves.")]
+SEED = Annotated[int, ranged("seed", "The same seed gives the same curves.")]
 INSECURE_HTTP = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain HTTP beyond loopback.")
 ]
@@ -41,9 +42,11 @@ LABEL = Annotated[
         "answer."
     ),
 ]
-SAMPLE_LIMIT = Annotated[float | None, typer.Option(help="The most ε that one sample may lose.")]
-DEVICE_LIMIT = Annotated[
-    float | None, typer.Option(help="The most ε that all check-ins may add up to.")
+PER_SAMPLE = Annotated[
+    float | None, ranged("epsilon", "Limit: the most ε that one sample may lose.")
+]
+PER_DEVICE = Annotated[
+    float | None, ranged("epsilon", "Limit: the most ε that all check-ins may add up to.")
 ]
 
 

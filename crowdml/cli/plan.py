@@ -15,6 +15,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED, STDIN, read_text
 from crowdml.cli.output import print_json, say, write_file
+from crowdml.cli.ranges import ranged
 from crowdml.cli.task_start import read_named_start
 from crowdml.errors import InvalidInput, InvalidTask
 from crowdml.protocol import Task, TomlValue, listed, recommended_fields, set_fields
@@ -34,8 +35,8 @@ BAD_CONSTANTS = (
 
 def plan(
     file: Annotated[Path, typer.Argument(help="A task file in TOML; - is standard input.")],
-    devices: Annotated[int, typer.Option(help="How many devices you expect, M.")],
-    samples: Annotated[int, typer.Option(help="How many samples each collects.")],
+    devices: Annotated[int, ranged("devices", "How many devices you expect, M.")],
+    samples: Annotated[int, ranged("samples", "How many samples each collects.")],
     data: Annotated[
         str | None, typer.Option(help="Data that resemble theirs: .npz, .csv or a data set's name.")
     ] = None,
@@ -49,20 +50,21 @@ def plan(
     difficulty: Annotated[
         str, typer.Option(help="Of made-up data where there are none: easy, medium or hard.")
     ] = "medium",
-    delay: Annotated[float, typer.Option(help="τ of each message, in samples.")] = 0.0,
+    delay: Annotated[float, ranged("staleness", "τ of each message, in samples.")] = 0.0,
     skew: Annotated[
-        float | None, typer.Option(help="People differ in their labels: Dirichlet concentration.")
+        float | None,
+        ranged("concentration", "People differ in their labels: Dirichlet concentration."),
     ] = None,
     spread: Annotated[
-        float | None, typer.Option(help="People differ in their number of samples: log-normal σ.")
+        float | None, ranged("sigma", "People differ in their number of samples: log-normal σ.")
     ] = None,
-    leaving: Annotated[float, typer.Option(help="The share of devices that leave early.")] = 0.0,
+    leaving: Annotated[float, ranged("share", "The share of devices that leave early.")] = 0.0,
     target_error: Annotated[
-        float | None, typer.Option(help="How many devices does this error need?")
+        float | None, ranged("error", "How many devices does this error need?")
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(help="Repetitions, with all chance anew: 10, or 3 of each turn of a pilot."),
+        ranged("trials", "Repetitions, with all chance anew: 10, or 3 of each turn of a pilot."),
     ] = None,
     seed: SEED = 0,
     write: Annotated[
@@ -89,11 +91,8 @@ def plan(
         check_format(plot)
     if write and file == STDIN:
         raise InvalidInput("--write needs a task file to write to, found standard input.")
-    if (trials is not None and trials < 1) or difficulty not in DIFFICULTIES:
-        raise InvalidInput(
-            f"trials must be at least 1 and difficulty {listed(DIFFICULTIES)}, "
-            f"found {trials} and {difficulty!r}."
-        )
+    if difficulty not in DIFFICULTIES:
+        raise InvalidInput(f"difficulty must be {listed(DIFFICULTIES)}, found {difficulty!r}.")
     if data is None and (label, person, csv) != (None, None, None):
         raise InvalidInput("--label, --person and --csv need --data FILE.")
     gathering = Gathering(devices, samples, delay, skew, spread, leaving)

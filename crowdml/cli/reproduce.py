@@ -12,11 +12,12 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, SEED
 from crowdml.cli.output import print_json
+from crowdml.cli.ranges import ranged
 
 
 def reproduce(
     figures: Annotated[list[str], typer.Argument(help="fig3 … fig9, analysis, beyond, or all.")],
-    trials: Annotated[int, typer.Option(help="How often each curve is repeated.")] = 10,
+    trials: Annotated[int, ranged("trials", "How often each curve is repeated.")] = 10,
     out: Annotated[Path, typer.Option(help="Where everything is written.")] = Path(
         "crowdml-reproduction"
     ),

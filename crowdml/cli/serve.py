@@ -6,18 +6,18 @@ import typer
 
 from crowdml.cli.extras import needs
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, INSECURE_HTTP
-from crowdml.errors import InvalidInput
+from crowdml.cli.ranges import ranged
 
 
 def serve_command(
     database: DATABASE = DEFAULT_DATABASE,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8443,
+    port: Annotated[int, ranged("port", "The port to listen on.")] = 8443,
     tls: Annotated[
         str | None,
         typer.Option(help="self-signed, or CERT,KEY files. Without it: plain HTTP on loopback."),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that share the work.")] = 1,
+    workers: Annotated[int, ranged("processes", "Processes that share the work.")] = 1,
     keep_payloads: Annotated[
         bool,
         typer.Option("--keep-payloads", help="Keep what check-ins told after snapshots cover it."),
@@ -50,8 +50,6 @@ def serve_command(
         from crowdml.server import Address, Settings
         from crowdml.server.http import Front
         from crowdml.server.operation import serve
-    if not 1 <= workers <= 64:
-        raise InvalidInput(f"workers must lie in 1 … 64, found {workers}.")
     address = Address(host, port, tls, insecure_http, Front(public_url, trust_proxy))
     settings = Settings(
         database=database,

@@ -14,6 +14,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.extras import needs
 from crowdml.cli.options import JSON, read_text
 from crowdml.cli.output import print_json, say
+from crowdml.cli.ranges import ranged
 from crowdml.cli.simulate_options import values
 from crowdml.cli.simulate_results import Simulated
 
@@ -106,10 +107,10 @@ def simulate_command(
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Repetitions, with all chance anew; by default 1.")
+        int | None, ranged("trials", "Repetitions, with all chance anew; by default 1.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="The same seed gives the same curves; by default 0.")
+        int | None, ranged("seed", "The same seed gives the same curves; by default 0.")
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="ray or dask, with =ADDRESS for an existing cluster.")

@@ -10,6 +10,7 @@ from crowdml.cli.console import Console
 from crowdml.cli.interruption import confirm
 from crowdml.cli.options import DATABASE, DEFAULT_DATABASE, JSON, open_store, read_text
 from crowdml.cli.output import print_json, say, write_file
+from crowdml.cli.ranges import ranged
 from crowdml.cli.task_new import new
 from crowdml.cli.task_start import about_start, read_named_start
 from crowdml.cli.task_starter import own_words
@@ -119,10 +120,10 @@ def edit(
     title: Annotated[str | None, typer.Option(help="One line for people.")] = None,
     objective: Annotated[str | None, typer.Option(help="What is learnt and what for.")] = None,
     updates: Annotated[
-        int | None, typer.Option(help="Check-ins that you expect; only before the first one.")
+        int | None, ranged("checkins", "Check-ins that you expect; only before the first one.")
     ] = None,
     error: Annotated[
-        float | None, typer.Option(help="The target error; only before the first check-in.")
+        float | None, ranged("error", "The target error; only before the first check-in.")
     ] = None,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
@@ -163,7 +164,7 @@ def reopen(name: NAME, database: DATABASE = DEFAULT_DATABASE) -> None:
 @app.command()
 def invite(
     name: NAME,
-    uses: Annotated[int, typer.Option(help="How many devices may join with it.")] = 1,
+    uses: Annotated[int, ranged("uses", "How many devices may join with it.")] = 1,
     database: DATABASE = DEFAULT_DATABASE,
 ) -> None:
     """Make an invite code."""

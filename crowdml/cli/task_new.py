@@ -9,6 +9,7 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.options import CSV, JSON, STDIN
 from crowdml.cli.output import print_json, say
+from crowdml.cli.ranges import ranged
 from crowdml.cli.task_starter import STARTER
 from crowdml.errors import InvalidInput
 
@@ -26,16 +27,13 @@ def new(
         str | None, typer.Option(help="The pilot's column that says whose row each one is.")
     ] = None,
     csv: CSV = None,
-    devices: Annotated[
-        int | None, typer.Option(min=1, help="How many devices you expect, M.")
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(min=1, max=100_000, help="How many samples each collects.")
-    ] = None,
-    leaving: Annotated[float, typer.Option(help="The share of devices that leave early.")] = 0.0,
-    delay: Annotated[float, typer.Option(help="τ of each message, in samples.")] = 0.0,
+    devices: Annotated[int | None, ranged("devices", "How many devices you expect, M.")] = None,
+    samples: Annotated[int | None, ranged("samples", "How many samples each collects.")] = None,
+    leaving: Annotated[float, ranged("share", "The share of devices that leave early.")] = 0.0,
+    delay: Annotated[float, ranged("staleness", "τ of each message, in samples.")] = 0.0,
     skew: Annotated[
-        float | None, typer.Option(help="People differ in their labels: Dirichlet concentration.")
+        float | None,
+        ranged("concentration", "People differ in their labels: Dirichlet concentration."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The task file to write.")] = None,
     json: JSON = False,

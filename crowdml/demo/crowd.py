@@ -66,7 +66,8 @@ def run_crowd(
         device = devices[member.number]
         if device.ended:
             continue
-        if device.add(member.x[k], int(member.y[k])) is Outcome.CHECKED_IN:
+        label = device.terms.target.labels[int(member.y[k])]
+        if device.add(member.x[k], label) is Outcome.CHECKED_IN:
             reports.put(_spent(device))
     for device in devices.values():
         if device.flush(seconds=10.0) is Outcome.CHECKED_IN:

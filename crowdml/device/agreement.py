@@ -86,9 +86,7 @@ class Agreement:
     def target(self, y: object) -> float:
         """y as a sample has it: the number of a label, or a real target."""
         labels = self.terms.target.labels
-        if labels and isinstance(y, str):
-            y = target_of(y, labels)
-        return check_target(y, len(labels))
+        return check_target(target_of(y, labels) if labels else y, len(labels))
 
     def fulfilled(self, ledger: Ledger) -> bool:
         """Whether all check-ins that were agreed to are made."""

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from crowdml.device.account import Account, Trail
 from crowdml.device.current_model import CurrentModel
-from crowdml.device.enrolment import JoinOptions, Offer, enrol, joined_again, moved
+from crowdml.device.enrolment import JoinOptions, Offer, check_join, enrol, joined_again, moved
 from crowdml.device.exchange import Exchange
 from crowdml.device.identity import Identity
 from crowdml.device.membership import Membership
@@ -84,6 +84,7 @@ class Device:
             transport, chance, waiting, on_step: As for `Device`.
             join_options: What the participant asks for: see `JoinOptions`.
         """
+        check_join(join_options)
         path = Path(file) if file else default_file(task)
         created = not path.exists()
         store = DeviceStore(path)
@@ -188,7 +189,7 @@ class Device:
             x: Readings by name, such as `{"temperature": 21.5, "light": 300}`, or in the order of
                 the task's names; None or NaN where one is missing. They are scaled by the task's
                 constants and rescaled to ‖x‖ ≤ 1 if longer, in the norm of its mechanism.
-            y: A label, by its name or its number 0 … C−1, or a real target.
+            y: A label by its name, or a real target.
             position: Where in a source it came from, to be remembered with it.
             durable: Wait until sample and position are on disk, since the source forgets them then.
 

@@ -1,6 +1,7 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
 import re
+from collections.abc import Iterable
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from crowdml.device.identity import Identity
 from crowdml.device.link import split_root
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
+from crowdml.keywords import check_keywords
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
 
@@ -45,6 +47,12 @@ class JoinOptions(TypedDict, total=False):
     limits: Limits | None
     accept_no_privacy: bool
     insecure_http: bool
+
+
+def check_join(options: Iterable[str]) -> None:
+    """Raise `TypeError` for a keyword that `Device.join` does not have."""
+    others = ("chance", "file", "on_step", "transport", "waiting")
+    check_keywords("join", options, (*JoinOptions.__annotations__, *others))
 
 
 def default_limits(terms: Terms) -> Limits:

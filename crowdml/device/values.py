@@ -1,17 +1,53 @@
-"""The answer of a sample, read from text."""
+"""The answer of a sample: a label by its name, or a number."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from numbers import Integral
 
 from crowdml.errors import InvalidSample
 from crowdml.tables import quoted
 
+MOST_LABELS = 10
+"""Labels that an error lists."""
+
+
+def answer_of(value: object, labels: Sequence[str]) -> str | float:
+    """The name of a label, or a real target where there are no labels.
+
+    A label is known by its name alone, never by its place in the list. Names that are numbers are
+    matched as text: 1 is the label "1", and 1.0 is not.
+
+    >>> answer_of(1, ["1", "2", "3"]), answer_of(" walk", ["still", "walk"]), answer_of("2.5", [])
+    ('1', 'walk', 2.5)
+    """
+    if not labels:
+        with suppress(TypeError, ValueError, OverflowError):
+            if not isinstance(value, bool):
+                return float(value)  # type: ignore[arg-type]
+        raise InvalidSample(f"y must be a number, found {quoted(value)}.")
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    name = str(value).strip() if whole or isinstance(value, str) else None
+    if name in labels:
+        return str(name)
+    more = ", …" if len(labels) > MOST_LABELS else ""
+    raise InvalidSample(
+        f"y must be one of {', '.join(labels[:MOST_LABELS])}{more}, found {quoted(value)}."
+        f"{_hint(value, labels)}"
+    )
+
 
 def target_of(value: object, labels: Sequence[str]) -> float:
-    """A label's number, by its name or its number, or a real target."""
-    if value in labels:
-        return float(list(labels).index(str(value)))
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        rule = f"one of {', '.join(labels)} or its number" if labels else "a number"
-        raise InvalidSample(f"y must be {rule}, found {quoted(value)}.") from None
+    """The number of a label in the list, or a real target."""
+    answer = answer_of(value, labels)
+    return float(list(labels).index(answer) if isinstance(answer, str) else answer)
+
+
+def _hint(value: object, labels: Sequence[str]) -> str:
+    """What to write where a number is found."""
+    with suppress(TypeError, ValueError, OverflowError):
+        number = float(value)  # type: ignore[arg-type]
+        if number.is_integer() and str(int(number)) in labels:
+            return f" Labels are matched as text: write {int(number)}."
+        if not isinstance(value, bool):
+            return " Give the name of a label, not its number."
+    return ""

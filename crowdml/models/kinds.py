@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from crowdml.keywords import check_keywords
 from crowdml.models.hinge import Hinge
 from crowdml.models.model import Model
 from crowdml.models.regression import Huber, Ridge
@@ -27,11 +28,14 @@ class ModelKind(NamedTuple):
     def model(
         self, n_features: int, n_classes: int, intercept: bool = False, **settings: Any
     ) -> Model:
-        """Make a model of this kind; settings of other kinds are ignored.
+        """Make a model of this kind; settings that only other kinds have are ignored.
 
         >>> MODELS["huber"].model(2, 0, delta=0.5, tolerance=1.0).bound(1)
         0.5
         """
+        check_keywords(
+            "model", settings, {name for kind in MODELS.values() for name in kind.settings}
+        )
         own = {name: settings[name] for name in self.settings if name in settings}
         return self.make(n_features, n_classes, intercept, **own)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 from crowdml.errors import InvalidInput, LimitReached
 from crowdml.privacy.events import CheckinEvent
@@ -22,10 +23,11 @@ class Limits:
     per_device: float
 
     def __post_init__(self) -> None:
-        for name, value in (("sample", self.per_sample), ("device", self.per_device)):
-            if not value > 0:
+        for name, value in (("per_sample", self.per_sample), ("per_device", self.per_device)):
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not (number and value > 0):
                 raise InvalidInput(
-                    f"the {name} limit must be positive, found {value}. "
+                    f"the limit {name} must be a number above 0, found {value!r}. "
                     "To stop taking part, leave the task instead."
                 )
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crowdml.errors import Rejected
+from crowdml.keywords import check_keywords
 from crowdml.phrase import Phrase, Plain, read_phrase
 from crowdml.visible import visible
 
@@ -64,6 +65,9 @@ def problem_document(error: Rejected) -> bytes:
     return msgspec.json.encode(document)
 
 
+EXTRA = ("retry_after", "state", "version")
+"""What a problem may have beside its sentence."""
+
 LARGEST_PROBLEM = 2**16
 """Bytes of a problem document that devices read."""
 
@@ -92,5 +96,10 @@ def read_problem(status: int, body: bytes) -> Rejected:
 
 
 def rejected(kind: str, detail: str | Phrase, **extra: Any) -> Rejected:
-    """A refusal of a known kind. A `Phrase` can be shown in the reader's language."""
+    """A refusal of a known kind. A `Phrase` can be shown in the reader's language.
+
+    Args:
+        extra: Further members of the problem: `retry_after`, `state` or `version`.
+    """
+    check_keywords("rejected", extra, EXTRA)
     return Rejected(kind, PROBLEMS[kind].status, detail, extra)

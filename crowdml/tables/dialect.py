@@ -47,6 +47,10 @@ class CsvDialect:
             raise ValueError(f"{cell!r} is not finite")
         return None if math.isnan(value) else value
 
+    def with_point(self, cell: str) -> str:
+        """The cell, with a decimal point if it is a number with the dialect's decimal sign."""
+        return cell.replace(",", ".") if self.decimal != "." and self.is_number(cell) else cell
+
     def is_number(self, cell: str) -> bool:
         """Tell whether a cell holds a number, which may be infinite or nan."""
         text = cell.replace(",", ".") if self.decimal != "." else cell

@@ -5,7 +5,7 @@ import { makeFeatures } from "./columns.js";
 import { enrol } from "./enrolment.js";
 import { TermsChanged } from "./errors.js";
 import { Exchange } from "./exchange.js";
-import { checkTarget } from "./features.js";
+import { targetOf } from "./features.js";
 import { alone } from "./lock.js";
 import { sameAgreement } from "./membership.js";
 import { Outcome } from "./outcome.js";
@@ -122,7 +122,7 @@ export class Device extends Exchange {
    *
    * @param {Readings} x D numbers, or an object that has each by the name of its column. The terms'
    *   constants are applied, then it is rescaled to ‖x‖ ≤ 1 if longer.
-   * @param {number | string} y A label by its name or number 0 … C−1, or a real target.
+   * @param {number | string} y A label by its name, or a real target.
    * @param {string} [termsSha256] The terms that it was taken under: it is refused under others,
    *   which another tab may have agreed to.
    */
@@ -153,8 +153,7 @@ export class Device extends Exchange {
     }
     const { terms, norm } = this.agreement;
     const features = makeFeatures(terms.features, x, norm);
-    const label = terms.target.labels.findIndex((name) => name === y);
-    const target = checkTarget(label < 0 ? y : label, terms.nClasses);
+    const target = targetOf(y, terms.target.labels);
     if (this.ended !== null) return false;
     let current = true;
     const kept = await this.store.add(features, target, (identity, nSamples) => {

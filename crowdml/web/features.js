@@ -55,6 +55,25 @@ export function checkTarget(y, nClasses) {
     : new InvalidSample("y must be a number within ±{most}, found {found}.", { most, found });
 }
 
+/**
+ * The number of a label, or a real target where there are no labels.
+ *
+ * A label is known by its name alone, never by its place in the list. Names that are numbers are
+ * matched as text: 1 is the label "1".
+ *
+ * @param {unknown} y
+ * @param {readonly string[]} labels
+ */
+export function targetOf(y, labels) {
+  if (!labels.length) return checkTarget(y, 0);
+  const written = typeof y === "string" || Number.isInteger(y);
+  const label = written ? labels.indexOf(String(y).trim()) : -1;
+  if (label >= 0) return label;
+  const known = labels.slice(0, 10).join(", ") + (labels.length > 10 ? ", …" : "");
+  const found = String(y).slice(0, 40);
+  throw new InvalidSample("y must be one of {known}, found {found}.", { known, found });
+}
+
 /** @param {number} value */
 function withoutTiny(value) {
   return Math.abs(value) < SMALLEST_VALUE ? 0 : value;

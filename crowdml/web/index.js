@@ -6,7 +6,7 @@ export { makeFeatures } from "./columns.js";
 export { Device, GIVE_UP_ON } from "./device.js";
 export { limitsOf, readTerms } from "./enrolment.js";
 export * from "./errors.js";
-export { boundFeatures, checkTarget } from "./features.js";
+export { boundFeatures, checkTarget, targetOf } from "./features.js";
 export { Ledger, lossOf, wholeLossOf } from "./ledger.js";
 export { Loss } from "./loss.js";
 export { MECHANISMS, eventKindOf } from "./mechanisms/index.js";

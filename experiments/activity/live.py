@@ -176,7 +176,7 @@ def by_python(url: str, names: list[str], days: list[Person], folder: Path) -> N
         for time_, xyz, label in readings(day):
             for name, device in devices.items():
                 for taken in sensing[name].push(time_, float(np.linalg.norm(xyz)), label):
-                    device.add(taken.x, int(taken.y))
+                    device.add(taken.x, device.terms.target.labels[int(taken.y)])
         for device in devices.values():
             device.flush(30)
             device.close()
@@ -205,7 +205,7 @@ PHONE = """async ({names}) => {
     devices.forEach((device, k) => {
       for (const { x, y } of sensing[k].push(time, reading, window.label)) {
         window.taken += 1;
-        last = last.then(() => device.add(x, y));
+        last = last.then(() => device.add(x, device.terms.target.labels[y]));
       }
     });
   }, { rate: 20 });

@@ -20,10 +20,11 @@ pytestmark = pytest.mark.xdist_group("tabs")
 
 HELPERS = """() => {
     globalThis.X = [0.1, 0.2, 0.3, 0.4];
+    globalThis.LABELS = ["still", "walk", "run"];
     globalThis.soon = () => ({ waiting: new web.Waiting({ base: 0 }) });
     globalThis.fill = async (n) => {
         const outcomes = [];
-        for (let i = 0; i < n; i++) outcomes.push(await device.add(X, i % 3));
+        for (let i = 0; i < n; i++) outcomes.push(await device.add(X, LABELS[i % 3]));
         return outcomes;
     };
     globalThis.agree = async () =>
@@ -167,7 +168,7 @@ def test_a_tab_killed_between_stored_and_sent(profile: Tabs, page: Page, server:
         await fill(2);
         const stored = new Promise((resolve) => device.addEventListener("step",
             (event) => event.detail === "stored" && resolve()));
-        device.add(X, 2);
+        device.add(X, "run");
         await stored;
     """)  # fmt: skip
     body = run(page, "return new TextDecoder().decode((await device.history())[0].body);")
@@ -245,7 +246,7 @@ def test_changed_terms_get_nothing_until_agreed(profile: Tabs, page: Page, serve
     assert version(server, profile.task) == 2
     # A sample that says which terms it was taken under is refused under others.
     kept = look(other)["samples"]
-    refusal = "return device.add([1, 0, 0, 0], 0, 'another hash').catch((error) => error.name);"
+    refusal = "return device.add(X, 'still', 'another hash').catch((error) => error.name);"
     assert run(other, refusal) == "TermsChanged"
     assert look(other)["samples"] == kept
 
@@ -359,7 +360,7 @@ def test_leaving_tells_the_server_and_forgets(profile: Tabs, page: Page, server:
     with server.connected() as wire:
         assert wire.get(f"/v1/tasks/{profile.task}/model", token).status in (401, 403)
     other.wait_for_function("device.ended?.code === 'left'")
-    assert run(other, "return device.add(X, 0);") == "ended"
+    assert run(other, "return device.add(X, 'still');") == "ended"
 
 
 def test_nothing_in_the_ledger_is_changed_or_removed(profile: Tabs, page: Page) -> None:

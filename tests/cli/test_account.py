@@ -40,7 +40,7 @@ def run(here: Here, source: str, *options: str) -> str:
 
 def test_two_runs_at_once_tell_every_line_once(crowdml: Command, server: Process) -> None:
     """The file is long, so that they overlap; and one of them reads a copy of it."""
-    join(crowdml, server, "steps", "--device-limit", "1e9")
+    join(crowdml, server, "steps", "--per-device", "1e9")
     lines = [f"0.1,0.2,-0.3,{k / 1e6},walk\n" for k in range(1, 901)]
     (crowdml.folder / "samples.csv").write_text("".join(lines))
     shutil.copy(crowdml.folder / "samples.csv", crowdml.folder / "copy.csv")

@@ -87,8 +87,7 @@ def test_broken(quick: Here, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_audited(quick: Here) -> None:
-    for epsilon in ("0", "-1", "inf", "nan"):
-        assert "positive and finite" in quick("audit", "--epsilon", epsilon).error()
+    assert quick("audit", "--epsilon", 0).error() == "epsilon must be above 0, found 0."
     assert "must lie in 1e-13 … 40" in quick("audit", "--epsilon", "41").error()
     assert "at least 100, found 99" in quick("audit", "--trials", 99).error()
     wrong = quick("audit", "--mechanism", "magic").error()

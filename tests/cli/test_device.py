@@ -157,12 +157,12 @@ def test_a_name_that_leaves_the_folder(quick: Here, server: Process, name: str) 
 
 def test_joining_again_with_other_limits(joined: Here, server: Process) -> None:
     arguments = ("device", "join", f"{server.url}/join/activity", "--yes")
-    again = joined(*arguments, "--device-limit", 3)
+    again = joined(*arguments, "--per-device", 3)
     assert again.out.splitlines()[1] == "limits: ε = 1 for a sample, 3 for the device"
     assert "What you allow:    ε = 1 for a sample and 3 for all check-ins" in again.err
     assert "It stops after 3 check-ins." in again.err
     assert (
-        joined(*arguments, "--sample-limit", 0.5)
+        joined(*arguments, "--per-sample", 0.5)
         .said()
         .endswith("limits: ε = 0.5 for a sample, 3 for the device\n")
     )
@@ -256,11 +256,11 @@ def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -
 
 
 def test_a_limit_of_nothing_is_refused(quick: Here, server: Process) -> None:
-    for option in ("--sample-limit", "--device-limit"):
+    for option in ("--per-sample", "--per-device"):
         link = f"{server.url}/join/activity"
         refused = quick("device", "join", link, "--yes", option, 0)
         assert refused.code == 1, "0 must not mean the default"
-        assert "limit must be positive, found 0" in refused.err
+        assert "must be a number above 0, found 0" in refused.err
     assert not (quick.data / "activity.device").exists()
 
 
@@ -343,17 +343,17 @@ def test_a_file_is_taken_once(joined: Here) -> None:
 def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> None:
     """What did not fit into the buffer is taken by the next run, and nothing else."""
     link = f"{server.url}/join/activity"
-    quick("device", "join", link, "--yes", "--device-limit", 1, "--file", "d").said()
+    quick("device", "join", link, "--yes", "--per-device", 1, "--file", "d").said()
     (quick.folder / "my samples.csv").write_text(40 * ROW)
     run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
     assert quick(*run).said(4).splitlines() == [
         "33 samples kept, 1 check-ins answered, 30 samples in the buffer",
         "the buffer was full: the rest of my samples.csv is not taken yet",
         "stopped at your limit on ε: 30 samples wait on this device. To go on: "
-        "`crowdml device limits --file d --device-limit 2`, then "
+        "`crowdml device limits --file d --per-device 2`, then "
         "`crowdml device run --file d --source 'my samples.csv'`.",
     ]
-    quick("device", "limits", "--file", "d", "--device-limit", 9).said()
+    quick("device", "limits", "--file", "d", "--per-device", 9).said()
     assert quick(*run).said().splitlines() == [
         "went on after line 33 of my samples.csv",
         "7 samples kept, 3 check-ins answered, 1 samples in the buffer",
@@ -363,7 +363,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
 
 
 def test_a_recording_is_taken_once(quick: Here, server: Process) -> None:
-    quick("device", "join", f"{server.url}/join/sensed", "--yes", "--device-limit", 1).said()
+    quick("device", "join", f"{server.url}/join/sensed", "--yes", "--per-device", 1).said()
     run = ("device", "run", "--readings", "--source", "lux.csv")
     file = quick.folder / "lux.csv"
     file.write_text("time,lux,label\n" + "".join(f"{k},0.1,walk\n" for k in range(5)))
@@ -471,7 +471,7 @@ def test_a_broker_that_does_not_know_us(joined: Here, tmp_path: Path) -> None:
 
 
 def test_how_to_go_on_shows_no_password(joined: Here, tmp_path: Path) -> None:
-    joined("device", "limits", "--device-limit", 0.5).said()
+    joined("device", "limits", "--per-device", 0.5).said()
     joined("device", "run", "--source", "-", typed=3 * ROW).said(4)
     with broker_in(tmp_path / "broker", guarded=True) as broker:
         command = Command(joined.folder)
@@ -502,29 +502,29 @@ def test_topics_need_paho(joined: Here) -> None:
 
 def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     link = f"{server.url}/join/activity"
-    quick("device", "join", link, "--yes", "--sample-limit", 1, "--device-limit", 2).said()
+    quick("device", "join", link, "--yes", "--per-sample", 1, "--per-device", 2).said()
     ran = quick("device", "run", "--source", "-", typed=10 * ROW)
     assert ran.said(4).splitlines() == [
         "10 samples kept, 2 check-ins answered, 4 samples in the buffer",
         "stopped at your limit on ε: 4 samples wait on this device. To go on: "
-        "`crowdml device limits --device-limit 3`, then `crowdml device run --source -` with new "
+        "`crowdml device limits --per-device 3`, then `crowdml device run --source -` with new "
         "samples only.",
     ]
     assert "the device limit is ε = 2; 2 is spent" in ran.err
     spent = quick("device", "ledger", "--json").json()
     assert spent["epsilon"] == {"per_sample": 1.0, "per_person": 6.0, "spent": 2.0}
-    said = quick("device", "limits", "--device-limit", 3).said()
+    said = quick("device", "limits", "--per-device", 3).said()
     assert said == "limits: ε = 1 for a sample, 3 for the device\n"
     assert quick("device", "limits").said() == said
     ran = quick("device", "run", "--source", "-")
     assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
     assert quick("device", "ledger", "--json").json()["limits"]["per_device"] == 3.0
-    refused = quick("device", "limits", "--sample-limit", 0, "--device-limit", 3).error()
-    assert "the sample limit must be positive, found 0" in refused
-    said = quick("device", "limits", "--sample-limit", 0.5).said()
+    refused = quick("device", "limits", "--per-sample", 0, "--per-device", 3).error()
+    assert "the limit per_sample must be a number above 0, found 0" in refused
+    said = quick("device", "limits", "--per-sample", 0.5).said()
     assert said == "limits: ε = 0.5 for a sample, 3 for the device\n"
     said = quick("device", "run", "--source", "-", typed=3 * ROW).said(4)
-    assert "`crowdml device limits --sample-limit 1 --device-limit 4`, then" in said
+    assert "`crowdml device limits --per-sample 1 --per-device 4`, then" in said
 
 
 def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
@@ -646,7 +646,7 @@ def test_terms_that_changed(quick: Here) -> None:
     puppet.model = (200, {}, msgspec.json.encode(puppet.memory.checkout("").checkout))
     with serving(puppet) as url:
         quick("device", "join", f"{url}/join/activity", "--yes").said()
-        quick("device", "limits", "--sample-limit", 5, "--device-limit", 50).said()
+        quick("device", "limits", "--per-sample", 5, "--per-device", 50).said()
         puppet.memory.terms = make_task(privacy__epsilon=5.0).terms.text
         ran = quick("device", "run", "--source", "-", typed=3 * ROW).said(7)
         assert "stopped, as the terms changed: 3 samples wait on this device" in ran
@@ -706,7 +706,7 @@ def _pinned(command: Here) -> str:
     [
         ["run", "--source", "-"],
         ["ledger"],
-        ["limits", "--sample-limit", "1", "--device-limit", "1"],
+        ["limits", "--per-sample", "1", "--per-device", "1"],
         ["agree", "--yes"],
         ["leave"],
     ],

@@ -126,7 +126,7 @@ def test_a_running_device_follows(joined: Joined, quick: Here) -> None:
         fingerprint = ("--fingerprint", other.fingerprint)
         quick("device", "move", other.url, *fingerprint, "--yes").said()
         joined.server.stop()
-        device.add([0.1, 0.2, -0.3, 0.1], 1)
+        device.add([0.1, 0.2, -0.3, 0.1], "walk")
         assert device.answers == dict.fromkeys(device.answers, "applied")
         assert len(device.answers) == 2
 

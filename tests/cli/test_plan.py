@@ -151,8 +151,8 @@ def test_data_by_name_for_a_task_without_a_start(quick: Here, room: tuple[Path, 
         (("--difficulty", "odd"), "easy, medium or hard"),
         (("--data", "nothing.npz"), "nothing.npz"),
         (("--plot", "picture.gif"), "must end in"),
-        (("--trials", 0), "trials must be at least 1"),
-        (("--devices", 0), "devices must be at least 1"),
+        (("--trials", 0), "--trials must lie in 1 … "),
+        (("--devices", 0), "--devices must lie in 1 … "),
     ],
 )
 def test_wrong_wishes(

@@ -44,7 +44,7 @@ def test_from_standard_input_of_either_kind(predict: Here) -> None:
 
 
 def test_where_the_answer_is_known_the_error_is_said(predict: Here) -> None:
-    lines = "1,0,0,0,walk\n0,1,0,0,2\n0,0,1,0,\n"
+    lines = "1,0,0,0,walk\n0,1,0,0,run\n0,0,1,0,\n"
     ran = predict("predict", "modes.npz", "--source", "-", typed=lines)
     assert ran.said() == "walk\nbus\nrun\n"
     assert ran.err == "error 0.5 over the 2 lines that have an answer\n"
@@ -110,9 +110,10 @@ def test_as_one_object(predict: Here) -> None:
         ("1;0;0;0\n", "line 1: expected 4 features, and the answer if it is known, found 1 "
          "columns. Columns are separated by commas, and these look like semicolons: replace them, "
          "or name the columns in a first line."),
-        ("1,0,0,0,train\n", "line 1: y must be one of walk, bus, run or its number, "
+        ("1,0,0,0,train\n", "line 1: y must be one of walk, bus, run, "
          "found 'train'."),
-        ("1,0,0,0,7\n", "line 1: y must be a label 0 … 2, found 7.0."),
+        ("1,0,0,0,7\n", "line 1: y must be one of walk, bus, run, found '7'. Give "
+         "the name of a label, not its number."),
         ('{"x": [1]}\n', "line 1: x must be 4 numbers, found 1."),
         ('{"z": 1}\n', "line 1: expected {\"x\": [numbers]}, found '{\"z\": 1}\\n' ('x')."),
     ],

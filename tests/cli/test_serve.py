@@ -116,7 +116,7 @@ def test_what_is_refused(quick: Here, tmp_path: Path) -> None:
     assert "workers must lie in 1 … 64, found 0" in error
     assert "log_format must be text or json" in quick("serve", "--log-format", "xml").error()
     assert "metrics_token must not be empty" in quick("serve", "--metrics-token", "").error()
-    assert "port must lie in" in quick("serve", "--port", 70000).error()
+    assert "--port must lie in 0 … 65,535, found 70000" in quick("serve", "--port", 70000).error()
     assert "self-signed or CERT,KEY" in quick("serve", "--port", port, "--tls", "yes").error()
     (tmp_path / "cert.pem").touch()
     files = quick("serve", "--port", port, "--tls", "cert.pem,key.pem").error()

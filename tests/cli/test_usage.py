@@ -2,8 +2,10 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 import typer
@@ -66,7 +68,7 @@ def test_done_is_0_an_error_is_1_and_wrong_usage_is_2(crowdml: Command) -> None:
         ["task", "export", "activity"],
         ["device", "join"],
         ["device", "run"],
-        ["device", "limits", "--sample-limit", "little"],
+        ["device", "limits", "--per-sample", "little"],
         ["demo", "--epsilon", "little"],
         ["audit", "--trials", "1.5"],
         ["bench", "server", "--clients", "few"],
@@ -78,6 +80,37 @@ def test_wrong_usage(quick: Here, arguments: list[str]) -> None:
     assert ran.code == 2
     assert ran.out == ""
     assert "Usage: crowdml" in ran.err
+
+
+def numbers() -> Iterator[tuple[tuple[str, ...], str, type]]:
+    """Every option of every command that is a number: the command, the option, its type."""
+    for path in words(group()):
+        command: Any = group()
+        for word in path:
+            command = command.commands[word]
+        if hasattr(command, "commands"):
+            continue
+        kinds = get_type_hints(command.callback.__wrapped__)
+        for option in command.params:
+            kind = {int, float} & {kinds[option.name], *get_args(kinds[option.name])}
+            for each in kind:
+                yield path, option.opts[0], each
+
+
+NUMBERS = list(numbers())
+
+
+@pytest.mark.parametrize(("command", "option", "kind"), NUMBERS, ids=map(str, NUMBERS))
+def test_every_number_has_a_range(
+    quick: Here, command: tuple[str, ...], option: str, kind: type
+) -> None:
+    """No nan and no negative number passes; inf does only where ε may be ∞, as `--help` says."""
+    infinite = option in ("--epsilon", "--per-sample", "--per-device") and command != ("audit",)
+    for value in ("-1", *(("nan", *(() if infinite else ("inf",))) if kind is float else ())):
+        said = quick(*command, option, value).error()
+        assert said.startswith(f"{option} must lie in "), said
+        assert said.endswith(f"found {kind(value)}."), said
+    assert quick(*command, option, "1,5").code == 2
 
 
 @pytest.mark.parametrize("arguments", [[], ["task"], ["device"], ["bench"]], ids=" ".join)

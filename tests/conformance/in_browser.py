@@ -29,7 +29,8 @@ SUBJECT = """async ([batch, cost]) => {
             return { waiting: new web.Waiting({ clock: () => this.now }) };
         },
         async feed(n) {
-            for (let i = 0; i < n; i++) await this.device.add([0.1, 0.2, 0.3, 0.4], i % 3);
+            const labels = ["still", "walk", "run"];
+            for (let i = 0; i < n; i++) await this.device.add([0.1, 0.2, 0.3, 0.4], labels[i % 3]);
         },
         async sync() {
             await this.device.sync();

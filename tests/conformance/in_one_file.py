@@ -19,6 +19,7 @@ from unittest.mock import patch
 from crowdml import one_file_device as standalone
 from tests.conformance.scene import RETRY_AFTER, Scene
 from tests.conformance.table import Seen
+from tests.servers import LABELS
 
 __all__ = ["OneFileDevice"]
 
@@ -85,13 +86,13 @@ class OneFileDevice:
 
     def feed(self, n: int) -> None:
         with self.source.open("a") as file:
-            file.writelines(f"0.1,0.2,0.3,0.4,{i % 3}\n" for i in range(n))
+            file.writelines(f"0.1,0.2,0.3,0.4,{LABELS[i % 3]}\n" for i in range(n))
         self.run("run", "--source", str(self.source), "--wait", "1e9")
 
     def run_once(self) -> None:
         """Give it a minibatch, and do not try again."""
         with self.source.open("a") as file:
-            file.writelines(f"0.1,0.2,0.3,0.4,{i % 3}\n" for i in range(3))
+            file.writelines(f"0.1,0.2,0.3,0.4,{LABELS[i % 3]}\n" for i in range(3))
         self.run("run", "--source", str(self.source), "--wait", "0")
 
     def wake(self) -> None:

@@ -15,6 +15,7 @@ from crowdml.privacy import Limits
 from tests.conformance.scene import BATCH, COST, Scene
 from tests.conformance.subject import PROBES
 from tests.conformance.table import Seen
+from tests.servers import LABELS
 
 __all__ = ["PythonDevice"]
 
@@ -51,7 +52,7 @@ class PythonDevice:
 
     def feed(self, n: int) -> None:
         for i in range(n):
-            self.device.add(X, i % 3)
+            self.device.add(X, LABELS[i % 3])
 
     def sync(self) -> None:
         self.device.sync()

@@ -168,12 +168,12 @@ def test_the_paper_s_way_is_still_there() -> None:
     ("arguments", "sentence"),
     [
         (["--epsilon", "0"], "epsilon must be positive, found 0.0."),
-        (["--epsilon", "nan"], "epsilon must be positive, found nan."),
+        (["--epsilon", "nan"], "--epsilon must lie in 0 … inf, found nan."),
         (["--mechanism", "x"], "mechanism must be direction, gaussian or laplace, found 'x'."),
         (["--devices", "5"], "activity can be dealt to 18 … 6474 devices, found 5."),
         (["--task", "dance"], "task must be activity or digits, found 'dance'."),
         (["--seconds", "0"], "seconds must lie in 0 … 3600, found 0.0."),
-        (["--seconds", "nan"], "seconds must lie in 0 … 3600, found nan."),
+        (["--seconds", "nan"], "--seconds must lie in 0 … 3,600, found nan."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

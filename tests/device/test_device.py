@@ -49,7 +49,7 @@ from crowdml.types import Array
 from tests.device.fakes import MemoryTransport, SilentChance, join, one_hot
 from tests.privacy.pseudo import Pseudo
 from tests.protocol.starts import make_start
-from tests.servers import make_task
+from tests.servers import LABELS, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]
 
@@ -71,7 +71,7 @@ def device(file: Path, transport: MemoryTransport) -> Iterator[Device]:
 
 
 def fill(device: Device, n: int) -> list[Outcome]:
-    return [device.add(X, i % 3) for i in range(n)]
+    return [device.add(X, LABELS[i % 3]) for i in range(n)]
 
 
 # The file and the identity
@@ -182,9 +182,10 @@ def test_terms_that_make_no_sense_are_not_joined(
 @pytest.mark.parametrize(
     ("x", "y"),
     [
-        ([0.1], 0), ([0.1] * 5, 0), ([[0.1] * 4], 0), ("abcd", 0), (None, 0),
-        ([float("nan")] * 4, 0), ([float("inf"), 0, 0, 0], 0),
-        (X, 3), (X, -1), (X, 0.5), (X, None), (X, "bus"), (X, float("nan")), (X, True),
+        ([0.1], "run"), ([0.1] * 5, "run"), ([[0.1] * 4], "run"), ("abcd", "run"), (None, "run"),
+        ([float("nan")] * 4, "run"), ([float("inf"), 0, 0, 0], "run"),
+        ((0.1 for _ in range(4)), "run"), (4, "run"), ({0.1, 0.2}, "run"), (b"abcd", "run"),
+        (X, 1), (X, "1"), (X, 1.0), (X, None), (X, "bus"), (X, float("nan")), (X, True),
     ],
     ids=str,
 )  # fmt: skip
@@ -196,13 +197,25 @@ def test_a_bad_sample_is_refused_and_not_kept(device: Device, x: object, y: obje
 
 def test_a_label_by_its_name(file: Path) -> None:
     with join(file, MemoryTransport(make_task(collection__batch=9))) as device:
-        for label in ("run", np.str_("walk"), 1, "0"):
+        for label in ("run", np.str_("walk"), " still "):
             device.add(X, label)
         kept = device._store._db.execute("SELECT y FROM buffer ORDER BY id").fetchall()
-        assert [y for (y,) in kept] == [2.0, 1.0, 1.0, 0.0]
-        told = "y must be one of still, walk, run or its number, found 'bus'"
-        with pytest.raises(InvalidSample, match=told):
+        assert [y for (y,) in kept] == [2.0, 1.0, 0.0]
+        with pytest.raises(InvalidSample, match="must be one of still, walk, run, found 'bus'"):
             device.add(X, "bus")
+        with pytest.raises(InvalidSample, match="Give the name of a label, not its number"):
+            device.add(X, 1)
+
+
+def test_a_label_whose_name_is_a_number(file: Path) -> None:
+    task = make_task(collection__batch=9, target__labels=["1", "2", "3"])
+    with join(file, MemoryTransport(task)) as device:
+        for label in (1, np.int64(3), "2"):
+            device.add(X, label)
+        kept = device._store._db.execute("SELECT y FROM buffer ORDER BY id").fetchall()
+        assert [y for (y,) in kept] == [0.0, 2.0, 1.0]
+        with pytest.raises(InvalidSample, match="Labels are matched as text: write 1"):
+            device.add(X, 1.0)
 
 
 def test_nothing_leaves_before_a_minibatch_is_full(
@@ -244,7 +257,7 @@ def test_after_an_outage_one_check_in_holds_all_samples(
         rng = np.random.default_rng(0)
         x, y = rng.dirichlet(np.ones(4), 7), rng.integers(0, 3, 7)
         for features, label in zip(x, y, strict=True):
-            device.add(features, int(label))
+            device.add(features, LABELS[int(label)])
         assert (device.ledger.events, noise.scales) == ((), [])
         transport.down = None
         assert device.sync() is Outcome.CHECKED_IN
@@ -304,7 +317,7 @@ def test_heldout_samples_are_not_in_the_gradient(file: Path) -> None:
     transport, noise = MemoryTransport(task), SilentChance()
     with join(file, transport, chance=noise) as device:
         for i in range(10):
-            device.add(one_hot(i, 10), i % 3)
+            device.add(one_hot(i, 10), LABELS[i % 3])
         event = device.ledger.events[0]
     (message,) = transport.messages
     used = np.frombuffer(message.gradient, dtype="<i4").reshape(3, 10).any(axis=0)
@@ -327,7 +340,7 @@ def test_heldout_samples_are_chosen_anew_each_time(file: Path) -> None:
     transport = MemoryTransport(task)
     with join(file, transport, chance=SilentChance(), limits=Limits(1e9, 1e9)) as device:
         for i in range(200):
-            device.add(one_hot(i % 10, 10), i % 3)
+            device.add(one_hot(i % 10, 10), LABELS[i % 3])
     used = {
         np.frombuffer(message.gradient, dtype="<i4").reshape(3, 10).any(axis=0).tobytes()
         for message in transport.messages
@@ -477,7 +490,7 @@ def test_samples_from_many_threads_are_used_once_each(file: Path) -> None:
     transport = MemoryTransport(task)
     with join(file, transport, accept_no_privacy=True) as device:
         with ThreadPoolExecutor(6) as pool:
-            list(pool.map(lambda i: device.add(one_hot(i, 60), i % 3), range(60)))
+            list(pool.map(lambda i: device.add(one_hot(i, 60), LABELS[i % 3]), range(60)))
         left = device.n_samples
     used = sum(
         np.frombuffer(message.gradient, dtype="<i4").reshape(3, 60).any(axis=0).astype(int)
@@ -492,7 +505,7 @@ def test_threads_do_not_spend_the_same_budget_twice(file: Path, transport: Memor
     """The budget is asked again inside the transaction that spends it."""
     with join(file, transport, limits=Limits(1.0, 1.0)) as device:
         with ThreadPoolExecutor(4) as pool:
-            outcomes = list(pool.map(lambda _: device.add(X, 0), range(12)))
+            outcomes = list(pool.map(lambda _: device.add(X, "still"), range(12)))
         assert outcomes.count(Outcome.CHECKED_IN) == 1
         assert len(device.ledger.events) == 1
 
@@ -546,7 +559,7 @@ def test_another_process_changes_the_limits(file: Path, transport: MemoryTranspo
         other.set_limits(Limits(1.0, 1e-3))
         assert fill(one, 3)[-1] is Outcome.LIMIT
         other.leave(erase=False)
-        assert one.add(X, 0) is Outcome.ENDED
+        assert one.add(X, "still") is Outcome.ENDED
     assert not transport.bodies
 
 
@@ -753,7 +766,7 @@ def test_features_are_rescaled_in_the_mechanisms_norm(file: Path) -> None:
     for mechanism, length in (("direction", 2), ("gaussian", 2), ("laplace", 1)):
         transport = MemoryTransport(make_task(privacy__mechanism=mechanism))
         with join(file.with_name(mechanism), transport) as device:
-            device.add([3.0, 4.0, 0.0, 0.0], 0)
+            device.add([3.0, 4.0, 0.0, 0.0], "still")
             (x,) = device._store._db.execute("SELECT x FROM buffer").fetchone()
         assert np.linalg.norm(np.frombuffer(x), length) == pytest.approx(1.0)
 

@@ -146,17 +146,17 @@ def test_a_line_counts_once(alone: Alone, server: Process) -> None:
 BAD = {
     "1,2,3,walk": "4 finite numbers",
     "1,2,3,nan,walk": "line 2, '1,2,3,nan,walk\\n': column 4: expected a finite number, found none",
-    "1,2,3,4,swim": "could not convert",
-    "1,2,3,4,3": "expected a label",
-    "1,2,3,4,0.5": "expected a label",
+    "1,2,3,4,swim": "expected one of still, walk, run as the label",
+    "1,2,3,4,1": "Labels are matched as text",
+    "1,2,3,4,1.0": "Labels are matched as text",
     "1,2,\x1b[8m,4,walk": r"\x1b[8m",
-    '1,2,3,4,"wa': "could not convert",
+    '1,2,3,4,"wa': "expected one of still",
 }
 
 
 def test_what_is_no_sample_is_skipped(alone: Alone, server: Process) -> None:
     join(alone, server, "softmax-false")
-    ran = alone.feed(*(f"{bad}\n" for bad in BAD), "1,2,3,4,1\n", "1e300,1e300,0,0,walk\n")
+    ran = alone.feed(*(f"{bad}\n" for bad in BAD), "1,2,3,4,walk\n", "1e300,1e300,0,0,walk\n")
     assert "2 of 3 samples wait" in ran.stdout
     assert "\x1b" not in ran.stderr
     for said, reason in zip(ran.stderr.splitlines(), BAD.values(), strict=True):

@@ -69,7 +69,7 @@ def read(path: Path, text: str, terms: standalone.Terms) -> list[Any]:
             f"{COMMAS}; columns by name.\nignored columns: id",
         ),
         (
-            "temperature,id,light,humidity,what\n18,7,550,51,1\n",
+            "temperature,id,light,humidity,what\n18,7,550,51,walk\n",
             f"{COMMAS}; columns by name.\nignored columns: id",
         ),
         (
@@ -85,7 +85,7 @@ def read(path: Path, text: str, terms: standalone.Terms) -> list[Any]:
             '{"y": "walk", "light": 550, "id": 7, "humidity": 51, "temperature": 18.0}\n',
             "lines of JSON.\nignored columns: id",
         ),
-        ('{"x": [51, 18, 550], "y": 1}\n', "lines of JSON."),
+        ('{"x": [51, 18, 550], "y": "walk"}\n', "lines of JSON."),
     ],
 )
 def test_by_name_whatever_the_order(
@@ -118,7 +118,7 @@ WRONG = {
     "51,18,bright,walk": "column light: expected a finite number, found 'bright'",
     "51,inf,550,walk": "column temperature: expected a finite number, found 'inf'",
     "51,18,walk": "expected 4 cells, found 3",
-    "51,18,550,swim": "could not convert string to float: 'swim'",
+    "51,18,550,swim": "expected one of still, walk, run as the label, found 'swim'",
     '{"humidity": 51, "temperature": null, "light": 550, "y": 1}': "temperature: expected",
     '{"humidity": 51, "temperature": "18", "light": 550, "y": 1}': "temperature: expected",
     '{"humidity": 51, "light": 550, "y": 1, "temprature": 1}': "is missing, found 'temprature'",
@@ -139,7 +139,7 @@ def test_a_line_that_is_no_sample_names_the_column(tmp_path: Path, line: str) ->
     "text",
     [
         "humidity,temperature,light,y\n51, ,550,walk\n51,NaN,550,walk\n",
-        '{"humidity": 51, "temperature": null, "light": 550, "y": 1}\n' * 2,
+        '{"humidity": 51, "temperature": null, "light": 550, "y": "walk"}\n' * 2,
     ],
 )
 def test_an_empty_cell_is_the_center_where_the_terms_say_so(tmp_path: Path, text: str) -> None:

@@ -143,6 +143,23 @@ L2 = vectors("features", lambda case: case["input"]["norm"] == 2)
 LETTERS = vectors("letters", lambda case: "number" in case["output"]["message"])
 
 
+@pytest.mark.parametrize(("case", "expected"), vectors("labels"))
+def test_labels(
+    case: dict[str, Any], expected: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: Any = {**standalone.COLUMNS, "labels": case["labels"]}
+    terms: Any = SimpleNamespace(D=1, C=len(case["labels"]), columns=["a column"], **given)
+    y, lines = json.loads(case["written"]), [f'{{"x": [0.5], "y": {case["written"]}}}']
+    lines += [f"0.5,{y}"] if isinstance(y, str) else []
+    for line in lines:
+        layout = standalone.Layout(terms, "s", line)
+        if expected["target"] is None:
+            with pytest.raises((TypeError, ValueError)):
+                layout.sample(line)
+        else:
+            assert layout.sample(line) == ([0.5], expected["target"])
+
+
 @pytest.mark.parametrize(("case", "expected"), L2)
 def test_features(case: dict[str, Any], expected: dict[str, Any]) -> None:
     given: Any = {**standalone.COLUMNS, **case.get("features", {})}

@@ -157,9 +157,9 @@ def test_a_fingerprint_is_pinned(start: Start, tmp_path: Path, right: bool) -> N
         return
     spaced = ":".join(fingerprint[i : i + 2] for i in range(0, 64, 2)).upper()
     with Device.join(server.url, "activity", file=file, fingerprint=spaced) as device:
-        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.CHECKED_IN
+        assert [device.add(X, "still") for _ in range(3)][-1] is Outcome.CHECKED_IN
     with Device.join(server.url, "activity", file=file) as device:
-        assert [device.add(X, 0) for _ in range(3)][-1] is Outcome.CHECKED_IN, "still pinned"
+        assert [device.add(X, "still") for _ in range(3)][-1] is Outcome.CHECKED_IN, "still pinned"
 
 
 def test_an_impostor_is_told_nothing(eavesdropper: Eavesdropper, tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ def test_a_certificate_that_changes_after_joining(
         device._membership.transport.close()
         device._membership.transport = impostor
         for _ in range(2):
-            device.add(X, 0)
+            device.add(X, "still")
         with pytest.raises(Untrusted):
-            device.add(X, 0)
+            device.add(X, "still")
         assert (device.n_samples, device.ledger.events) == (3, ())
         assert eavesdropper.received == b""
 

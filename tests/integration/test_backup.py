@@ -16,7 +16,7 @@ from crowdml.server.database.opening import open_database
 from crowdml.server.operation.backup import COPIED, back_up, restore
 from tests.cli.command import soon
 from tests.postgres import running_postgres
-from tests.servers import Portal, create, make_directed, make_task, recompute
+from tests.servers import LABELS, Portal, create, make_directed, make_task, recompute
 
 DEVICES = 3
 
@@ -29,7 +29,7 @@ def crowd(server: Portal, folder: Path) -> Iterator[list[Device]]:
     def collect(device: Device) -> None:
         rng = np.random.default_rng()
         while not stop.wait(0.001):
-            device.add(rng.uniform(-0.2, 0.2, 4), int(rng.integers(3)))
+            device.add(rng.uniform(-0.2, 0.2, 4), LABELS[rng.integers(3)])
 
     devices = [
         Device.join(

@@ -16,7 +16,7 @@ from crowdml.server.operation.backup import back_up, restore
 from tests.integration.crowd import log_of
 from tests.protocol.files import task_file
 from tests.protocol.starts import make_start
-from tests.servers import Process, Start, make_directed, make_task, recompute
+from tests.servers import LABELS, Process, Start, make_directed, make_task, recompute
 
 LIMITS = Limits(1e9, 1e9)
 PILOT: dict[str, str | None] = {
@@ -56,7 +56,7 @@ def test_a_crowd_learns_until_its_task_ends(start: Start, tmp_path: Path) -> Non
     with ExitStack() as stack:
         devices = joined(stack, server, tmp_path, 3)
         outcomes = {
-            device.add(np.eye(3)[i % 3], i % 3) for i in range(210) for device in devices
+            device.add(np.eye(3)[i % 3], LABELS[i % 3]) for i in range(210) for device in devices
         }  # fmt: skip
         assert Outcome.CHECKED_IN in outcomes
         assert [device.sync() for device in devices] == [Outcome.ENDED] * 3
@@ -82,11 +82,11 @@ def test_people_learn_together(start: Start, tmp_path: Path) -> None:
     with ExitStack() as stack:
         devices = joined(stack, server, tmp_path, 6)
         for i in range(100):
-            outcomes = {device.add(np.eye(3)[i % 3], i % 3) for device in devices}
+            outcomes = {device.add(np.eye(3)[i % 3], LABELS[i % 3]) for device in devices}
         assert outcomes == {Outcome.CHECKED_IN}
         for device in devices:
             assert "all check-ins" in (device.ended or "")
-            assert device.add(np.eye(3)[0], 0) is Outcome.ENDED
+            assert device.add(np.eye(3)[0], LABELS[0]) is Outcome.ENDED
             assert device.ledger.epsilon_per_person == pytest.approx(100.0), (
                 "what was agreed, in all"
             )
@@ -119,7 +119,7 @@ def test_a_crowd_goes_on_from_a_pilot_and_the_next_task_from_the_crowd(
     with Device.join(
         server.url, "activity", file=tmp_path / "d", limits=LIMITS, accept_no_privacy=True
     ) as device:
-        outcomes = {device.add(np.eye(4)[i % 3], i % 3) for i in range(100)}
+        outcomes = {device.add(np.eye(4)[i % 3], LABELS[i % 3]) for i in range(100)}
         assert Outcome.CHECKED_IN in outcomes
     fold = recompute(server.database)
     assert fold.version == 10

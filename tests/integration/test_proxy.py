@@ -14,7 +14,7 @@ import pytest
 from crowdml.device import Device
 from tests.device.alone import Alone, line
 from tests.nginx import Nginx, addresses
-from tests.servers import PATIENCE, Portal, create, make_directed, make_task
+from tests.servers import LABELS, PATIENCE, Portal, create, make_directed, make_task
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def test_devices_and_people_behind_a_proxy(tmp_path: Path, path: str) -> None:
         with device:
             rng = np.random.default_rng(1)
             for _ in range(3):
-                device.add(rng.uniform(-0.2, 0.2, 4), int(rng.integers(3)))
+                device.add(rng.uniform(-0.2, 0.2, 4), LABELS[rng.integers(3)])
             assert list(device.answers.values()) == ["applied"]
         alone = Alone(tmp_path)
         joined = alone.join(f"{nginx.url}/join/people", "--fingerprint", nginx.fingerprint)

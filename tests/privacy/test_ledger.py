@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
@@ -151,9 +152,10 @@ def test_no_noise_fits_no_finite_limit() -> None:
         ledger.require(checkin(0.1), Limits(1.0, 1.0))
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
-def test_limits_are_positive(value: float) -> None:
-    with pytest.raises(InvalidInput, match=f"the sample limit must be positive, found {value}"):
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, True, "1", None])
+def test_limits_are_positive(value: Any) -> None:
+    found = f"must be a number above 0, found {value!r}"
+    with pytest.raises(InvalidInput, match=f"the limit per_sample {found}"):
         Limits(per_sample=value, per_device=1.0)
-    with pytest.raises(InvalidInput, match=f"the device limit must be positive, found {value}"):
+    with pytest.raises(InvalidInput, match=f"the limit per_device {found}"):
         Limits(per_sample=1.0, per_device=value)

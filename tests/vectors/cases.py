@@ -54,6 +54,21 @@ def quantisation() -> list[Case]:
     ]
 
 
+def labels() -> list[Case]:
+    numbers, words = ["1", "2", "3"], ["still", "walk", "straße 1"]
+    return [
+        {"labels": names, "written": written}
+        for names, several in (
+            (numbers, ("1", '"1"', '" 2 "', "3", "0", "4", "1.0", '"1.0"', '"01"')),
+            (words, ('"walk"', '" still\\t"', '"straße 1"', '"Walk"', '"wa lk"', '"strasse 1"')),
+            (words, ("0", "1", '"1"', "1.5", "true", "null", "[]", "{}", '""', '["walk"]')),
+            (["true", "null", "1.5"], ("true", "null", "1.5", '"true"', '"null"', '"1.5"')),
+            ([], ("1", "1.0", "-2.5", '"2.5"', "1e13", "true", "null", '"walk"', '"nan"', "[1]")),
+        )
+        for written in several
+    ]
+
+
 def features() -> list[Case]:
     return [
         {"x": x, "norm": norm}

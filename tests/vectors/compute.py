@@ -12,7 +12,9 @@ import numpy as np
 from crowdml.device import PastError, RightCount, course, for_you, what_became
 from crowdml.device.agreement import require_successor
 from crowdml.device.enrolment import default_limits
+from crowdml.device.sources import SampleForm
 from crowdml.device.sources.sensing import Sensing
+from crowdml.device.values import target_of
 from crowdml.errors import InvalidInput, InvalidSample, LimitReached, NotPrivate
 from crowdml.models import MODELS, Minibatch, Model
 from crowdml.phrase import Phrase
@@ -37,6 +39,7 @@ from crowdml.privacy import (
     Role,
     Roles,
     bound_features,
+    check_target,
     choose_grid,
     quantize,
     sensitivity_steps,
@@ -70,6 +73,7 @@ __all__ = [
     "figures",
     "gradients",
     "grid",
+    "labels",
     "ledger",
     "letters",
     "noisy",
@@ -116,6 +120,27 @@ def features(case: Case) -> Case:
         return {"bounded": bound_features(x, len(x), case["norm"]).tolist()}
     except InvalidSample:
         return {"bounded": None}
+
+
+def labels(case: Case) -> Case:
+    """As a JSON object, as a cell of CSV where it is a text, and from a program."""
+    names, y = tuple(case["labels"]), json.loads(case["written"])
+    lines = [f'{{"x": [0.5], "y": {case["written"]}}}']
+    found = [next(SampleForm().read_json_lines(lines, names))]
+    if isinstance(y, str):
+        found.append(next(SampleForm().read_csv([f"0.5,{y}"], names)))
+    answers = [sample if isinstance(sample, InvalidSample) else sample[1] for sample in found]
+    if names:
+        answers.append(y)
+    (target,) = {_target(answer, names) for answer in answers}
+    return {"target": target}
+
+
+def _target(answer: object, names: tuple[str, ...]) -> float | None:
+    try:
+        return check_target(target_of(answer, names) if names else answer, len(names))
+    except InvalidSample:
+        return None
 
 
 def gradients(case: Case) -> Case:

@@ -5,7 +5,7 @@ import { requireSuccessor } from "../../crowdml/web/agreement.js";
 import { decodeParameters } from "../../crowdml/web/codec.js";
 import { FEATURES } from "../../crowdml/web/columns.js";
 import { chance, errorSaid, estimateSaid, significant } from "../../crowdml/web/figures.js";
-import { boundFeatures, checkTarget } from "../../crowdml/web/features.js";
+import { boundFeatures, checkTarget, targetOf } from "../../crowdml/web/features.js";
 import { chooseGrid, quantize, sensitivitySteps } from "../../crowdml/web/grid.js";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
@@ -44,7 +44,7 @@ import { epsilonOf, lossBound } from "../../crowdml/web/zcdp.js";
 import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
-const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, ledger, letters, noisy,
+const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, labels, ledger, letters, noisy,
   numbers, promise, quantisation, roles, rounding, sensing, sensitivity,
   successors, terms, zcdp }; // prettier-ignore
 
@@ -112,6 +112,14 @@ function features({ x, norm, features = { count: x.length } }, { bounded }) {
   const columns = FEATURES(features, "features");
   if (bounded) assert.deepEqual(Array.from(makeFeatures(columns, x, norm)), bounded);
   else assert.throws(() => makeFeatures(columns, x, norm), InvalidSample);
+}
+
+/** @param {any} input @param {any} output */
+function labels({ labels: names, written }, { target }) {
+  if (/^-?[0-9]+\.0+$/.test(written) || (!names.length && written.startsWith('"'))) return;
+  const find = () => targetOf(JSON.parse(written), names);
+  if (target === null) assert.throws(find, InvalidSample);
+  else assert.equal(find(), target);
 }
 
 /** @param {any} input @param {any} output */

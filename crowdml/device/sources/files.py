@@ -94,7 +94,7 @@ def read_source(
 ) -> Iterator[Sample | InvalidSample]:
     """Samples from a `.csv` or `.jsonl` file, or from standard input (`-`, either kind).
 
-    A label may be given by its name or its number. A line that is no sample comes out as the
+    A label is given by its name. A line that is no sample comes out as the
     error that says why, so that the reader can go on after it.
 
     Args:

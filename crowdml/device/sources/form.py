@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from crowdml.device.values import target_of
+from crowdml.device.values import answer_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import (
@@ -22,7 +22,7 @@ from crowdml.tables import (
     separators,
 )
 
-Sample = tuple[list[float | None], float]
+Sample = tuple[list[float | None], str | float]
 Unanswered = tuple[list[float | None], object]
 """x, and y as it was written; None or an empty text if it is not known."""
 
@@ -73,16 +73,16 @@ class SampleForm:
         """One sample a line. By name, or in order: the features, then the label or target.
 
         >>> list(SampleForm().read_csv(["a,b,y", "0.5,0.25,walk"], labels=["still", "walk"]))
-        [([0.5, 0.25], 1.0)]
+        [([0.5, 0.25], 'walk')]
         >>> by_name = SampleForm(names=("b", "a"))
         >>> list(by_name.read_csv(["a;y;b", "0,5;walk;0,25"], labels=["still", "walk"]))
-        [([0.25, 0.5], 1.0)]
+        [([0.25, 0.5], 'walk')]
         """
         for number, found in self.rows_of_csv(lines, start, first):
             try:
                 if isinstance(found, InvalidSample):
                     raise found
-                yield found[0], target_of(found[1], labels)
+                yield found[0], answer_of(found[1], labels)
             except InvalidSample as error:
                 yield at_line(number, error)
 
@@ -113,7 +113,7 @@ class SampleForm:
             elif row and not (number == 1 and header):
                 try:
                     x, y = layout.take(row) if layout else self._in_order(row, dialect)
-                    yield number, (self._complete(x), y)
+                    yield number, (self._complete(x), dialect.with_point(str(y)))
                 except InvalidSample as error:
                     yield number, error
 
@@ -179,7 +179,7 @@ class SampleForm:
         ([0.25, 0.5], 1.0)
         """
         x, y = self.object_of_json(text)
-        return x, target_of(y, labels)
+        return x, answer_of(y, labels)
 
     def object_of_json(self, text: str) -> Unanswered:
         """Return x and y of one object; y is None where samples need no answer and it has none."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from crowdml.device.sources.files import SourcePlace, opened
 from crowdml.device.sources.form import Sample
 from crowdml.device.sources.sensing import Sensing
-from crowdml.device.values import target_of
+from crowdml.device.values import answer_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
 from crowdml.tables import is_number, quoted, rows, separators
@@ -32,7 +32,7 @@ def read_readings(
     >>> features = Features(4, sensor=Sensor("light", rate=1, window=2, transform="summary"))
     >>> lines = ["time,lux,label", "0,3,day", "1,5,day", "2,5,day"]
     >>> list(read_readings(lines, features, ["night", "day"]))
-    [([4.0, 1.0, 3.0, 5.0], 1.0)]
+    [([4.0, 1.0, 3.0, 5.0], 'day')]
     """
     sensor = features.sensor
     if sensor is None or sensor.registered.typed_in:
@@ -56,7 +56,7 @@ def read_readings(
             continue
         newest = time
         try:
-            label = target_of(row[-1].strip(), labels) if row[-1].strip() else None
+            label = answer_of(row[-1], labels) if row[-1].strip() else None
         except ValueError as error:
             wrong = InvalidSample(f"line {number}: {error}")
         for taken in sensing.push(time, reading, label):

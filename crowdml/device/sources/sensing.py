@@ -20,7 +20,7 @@ class Taken(NamedTuple):
     time: float
     window: Array
     x: Array
-    y: float
+    y: str | float
 
 
 class Sensing:
@@ -43,12 +43,12 @@ class Sensing:
         self._start = math.nan
         self._ticks = 0
         self._reading = math.nan
-        self._label: float | None = None
+        self._label: str | float | None = None
         self._newest = -math.inf
         self._last_time = -math.inf
-        self._last_label: float | None = None
+        self._last_label: str | float | None = None
 
-    def push(self, time: float, reading: float, label: float | None) -> list[Taken]:
+    def push(self, time: float, reading: float, label: str | float | None) -> list[Taken]:
         """Take in a reading; None for the label where it is not known. Samples come out.
 
         A reading that is not a finite number, or not newer than the last one, is skipped.

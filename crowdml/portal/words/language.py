@@ -14,11 +14,13 @@ from contextvars import ContextVar
 from functools import cache
 from gettext import c2py
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from markupsafe import Markup
 from starlette.requests import Request
 
+from crowdml.keywords import check_keywords
 from crowdml.phrase import Language, Phrase, Value, joined
 
 FOLDER = Path(__file__).parents[1] / "languages"
@@ -42,12 +44,14 @@ def say(text: str | Phrase, **values: Value) -> str:
     '1.200 Geräte waren beigetreten'
     """
     if isinstance(text, Phrase):
+        check_keywords("say", values, ())
         return text.render(_spoken(current_language(), *PHRASES))
     return Phrase(text, **values).render(_spoken(current_language()))
 
 
 def say_html(text: str, **values: object) -> Markup:
     """The same for templates: the text may have tags, and the values are escaped."""
+    check_keywords("say_html", values, (part[1] or "" for part in Formatter().parse(text)))
     return Markup(say(text)).format(**values)  # noqa: S704 the texts are our own
 
 

@@ -159,7 +159,8 @@ export class Participation extends EventTarget {
 
   /** @type {(x: Float64Array, y: number) => Promise<void>} */
   #keep(x, y) {
-    return this.#try(async () => this.#became(await this.device.add(x, y, this.#termsSha256)));
+    const answer = this.device.terms.target.labels[y] ?? y;
+    return this.#try(async () => this.#became(await this.device.add(x, answer, this.#termsSha256)));
   }
 
   /** @param {OutcomeName} outcome */

@@ -85,7 +85,7 @@ def test_four_sensors_of_one_device(tmp_path: Path, mosquitto: Mosquitto) -> Non
     attributes = configs["epsilon"]["json_attributes_template"]
     assert attributes == (
         "{{ {'promise': value_json['promise'], 'level': value_json['level'], "
-        "'limit': value_json['limit']} | tojson }}"
+        "'per_device': value_json['per_device']} | tojson }}"
     )
 
 
@@ -93,16 +93,16 @@ def test_what_the_state_says(tmp_path: Path, mosquitto: Mosquitto) -> None:
     transport = MemoryTransport(make_directed(collection__checkins=2, privacy__epsilon=8.0))
     with closing(join(tmp_path / "device", transport)) as device:
         home = Home(device, mosquitto)
-        home.until(state="collecting", why="", samples=0, checkins=0, epsilon=0.0, limit=8.0)
+        home.until(state="collecting", why="", samples=0, checkins=0, epsilon=0.0, per_device=8.0)
         assert home.available == b"offline", "it was stopped, and says so"
         transport.down = Unreachable("no network.")
         for _ in range(3):
-            device.add([0.1, 0.2, 0.3, 0.4], 1)
+            device.add([0.1, 0.2, 0.3, 0.4], "walk")
         home.until(state="waiting", why="waiting to retry", samples=3)
         transport.down = None
         said = "ε = 8, for everything that you send to this task."
         home.until(state="collecting", samples=0, checkins=1, epsilon=4.0, promise=said)
-        mosquitto.publish(*3 * ['{"x": [0.1, 0.2, 0.3, 0.4], "y": 1}'])
+        mosquitto.publish(*3 * ['{"x": [0.1, 0.2, 0.3, 0.4], "y": "walk"}'])
         home.until(state="never: it ends by itself")
         assert device.ended
         assert home.state | {"state": "ended", "why": device.ended, "epsilon": 8.0} == home.state
@@ -125,7 +125,7 @@ def test_whom_noise_protects(
     transport = MemoryTransport(make_task(privacy__epsilon=epsilon))
     with closing(join(tmp_path / "device", transport, accept_no_privacy=True)) as device:
         for _ in range(6):
-            device.add([0.1, 0.2, 0.3, 0.4], 1)
+            device.add([0.1, 0.2, 0.3, 0.4], "walk")
         spent = None if epsilon == float("inf") else 2.0
         Home(device, mosquitto).until(checkins=2, epsilon=spent, promise=whom)
 

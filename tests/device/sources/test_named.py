@@ -17,7 +17,7 @@ from tests.servers import make_task
 
 LABELS = ["still", "walk"]
 NAMES = ("light", "warmth")
-EXPECTED = [([300.0, 21.5], 1.0), ([12.0, -3.25], 0.0)]
+EXPECTED = [([300.0, 21.5], "walk"), ([12.0, -3.25], "still")]
 
 
 def form(notes: list[str] | None = None, missing: str = "reject", **options: object) -> SampleForm:
@@ -31,13 +31,14 @@ def form(notes: list[str] | None = None, missing: str = "reject", **options: obj
     ("text", "said"),
     [
         ("light,warmth,y\n300,21.5,walk\n12,-3.25,still\n", "by name, the answer in 'y'$"),
-        ("label,id,warmth,light\nwalk,1,21.5,300\n0,2,-3.25,12\n", "'label'; ignored are 'id'$"),
+        ("label,id,warmth,light\nwalk,1,21.5,300\nstill,2,-3.25,12\n", "'label'; ignored.* 'id'$"),
         ("warmth;light;comfort\n21,5;300;walk\n-3,25;12;still\n", "semicolons.*'comfort'$"),
         ("warmth [°C],light (lux),y\n21.5,300,walk\n-3.25,12,still\n", "by name"),
         ("300,21.5,walk\n12,-3.25,still\n", "have no names: read in the order light, warmth$"),
         ('{"warmth": 21.5, "light": 300, "y": "walk"}\n{"light": 12, "warmth": -3.25, "id": 4,'
-         ' "label": 0}\n', "^ignored are 'id'$"),
-        ('{"x": [300, 21.5], "y": 1}\n{"x": {"warmth": -3.25, "light": 12}, "y": 0}\n', "^$"),
+         ' "label": "still"}\n', "^ignored are 'id'$"),
+        ('{"x": [300, 21.5], "y": "walk"}\n'
+         '{"x": {"warmth": -3.25, "light": 12}, "y": "still"}\n', "^$"),
     ],
 )  # fmt: skip
 def test_columns_by_name(tmp_path: Path, text: str, said: str) -> None:
@@ -110,13 +111,15 @@ def test_a_line_that_does_not_fit(tmp_path: Path, text: str, words: str) -> None
 def test_an_empty_cell_may_be_the_center(tmp_path: Path, text: str) -> None:
     (tmp_path / "samples").write_text(text)
     found = list(read_source(str(tmp_path / "samples"), LABELS, form=form(missing="center")))
-    assert found == [([300.0, None], 1.0)]
+    assert found == [([300.0, None], "walk")]
 
 
 def test_without_names_a_dialect_can_be_said() -> None:
     said = SampleForm(dialect=CsvDialect(";", ","))
-    assert list(said.read_csv(["0,5;0,25;walk"], LABELS)) == [([0.5, 0.25], 1.0)]
-    assert list(SampleForm().read_csv(["a;b;y", "0,5;0.25;walk"], LABELS)) == [([0.5, 0.25], 1.0)]
+    assert list(said.read_csv(["0,5;0,25;walk"], LABELS)) == [([0.5, 0.25], "walk")]
+    assert list(SampleForm().read_csv(["a;b;y", "0,5;0.25;walk"], LABELS)) == [
+        ([0.5, 0.25], "walk")
+    ]
     with pytest.raises(InvalidInput, match="Put the answer last, without --label"):
         list(SampleForm(label="y").read_csv(["a,b,y", "1,2,walk"], LABELS))
 
@@ -127,8 +130,11 @@ def test_inputs_by_name_with_answers_or_without(tmp_path: Path) -> None:
     for text, answers in (
         ("id,warmth,light\n7,21.5,300\n8,-3.25,12\n", [None, None]),
         ("warmth,light,label\n21.5,300,walk\n-3.25,12,\n", [1.0, None]),
-        ("300,21.5\n12,-3.25,0\n", [None, 0.0]),
-        ('{"warmth": 21.5, "light": 300}\n{"warmth": -3.25, "light": 12, "y": 0}', [None, 0.0]),
+        ("300,21.5\n12,-3.25,still\n", [None, 0.0]),
+        (
+            '{"warmth": 21.5, "light": 300}\n{"warmth": -3.25, "light": 12, "y": "still"}',
+            [None, 0.0],
+        ),
     ):
         file.write_text(text)
         found = list(read_inputs(str(file), form, LABELS))

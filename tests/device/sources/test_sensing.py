@@ -106,7 +106,7 @@ def test_a_recording_gives_what_the_readings_give() -> None:
     lines = ["time,x,y,z,label", *(f"{k / 2},3,4,{12 * (k % 2)},walk" for k in range(6))]
     assert (
         list(read_readings(lines, FEATURES, ["still", "walk"]))
-        == [([9.0, 4.0, 5.0, 13.0], 1.0)] * 4
+        == [([9.0, 4.0, 5.0, 13.0], "walk")] * 4
     )
 
 
@@ -128,14 +128,14 @@ def test_a_wrong_line_is_named_and_the_rest_goes_on(line: str, sentence: str) ->
     found = list(read_readings(lines, FEATURES, ["still", "walk"]))
     assert isinstance(found[0], InvalidSample)
     assert str(found[0]).startswith(sentence)
-    assert found[1:] == [([1.0, 0.0, 1.0, 1.0], 1.0)]
+    assert found[1:] == [([1.0, 0.0, 1.0, 1.0], "walk")]
 
 
 def test_a_wrong_label_ends_the_one_before() -> None:
     lines = ["0,1,walk", "0.5,1,walk", "1,1,jump", "1.5,1,", "2,1,", "2.5,1,walk"]
     found = list(read_readings(lines, FEATURES, ["still", "walk"]))
-    assert found[0] == ([1.0, 0.0, 1.0, 1.0], 1.0)
-    assert str(found[1]) == "line 3: y must be one of still, walk or its number, found 'jump'."
+    assert found[0] == ([1.0, 0.0, 1.0, 1.0], "walk")
+    assert str(found[1]) == "line 3: y must be one of still, walk, found 'jump'."
     assert len(found) == 2, "what follows is not walking"
 
 

@@ -15,17 +15,17 @@ from crowdml.errors import InvalidInput, InvalidSample
 
 read_csv, read_json_lines = SampleForm().read_csv, SampleForm().read_json_lines
 LABELS = ["still", "walk"]
-SAMPLES = [([0.5, 0.25], 1.0), ([0.125, -0.5], 0.0)]
+SAMPLES = [([0.5, 0.25], "walk"), ([0.125, -0.5], "still")]
 
 
 def test_csv(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
-    file.write_text("a,b,y\n0.5,0.25,walk\n\n0.125,-0.5, 0\n")
+    file.write_text("a,b,y\n0.5,0.25,walk\n\n0.125,-0.5, still\n")
     assert list(read_source(str(file), LABELS)) == SAMPLES
 
 
 def test_csv_without_a_header() -> None:
-    assert list(read_csv(["0.5,0.25,1", "0.125,-0.5,still"], LABELS)) == SAMPLES
+    assert list(read_csv(["0.5,0.25,walk", "0.125,-0.5,still"], LABELS)) == SAMPLES
 
 
 def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_csv_from_a_spreadsheet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     ["0.5,0.25,walk\n0.125,-0.5,still\n",
-     '{"x": [0.5, 0.25], "y": "walk"}\n\n{"x": [0.125, -0.5], "y": 0}\n'],
+     '{"x": [0.5, 0.25], "y": "walk"}\n\n{"x": [0.125, -0.5], "y": "still"}\n'],
 )  # fmt: skip
 def test_standard_input_of_either_kind(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
@@ -50,7 +50,7 @@ def test_samples_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
 
     def pipe() -> Iterator[str]:
-        for line in ("0.5,0.25,1\n", "0.125,-0.5,0\n", "1,1,1\n"):
+        for line in ("0.5,0.25,walk\n", "0.125,-0.5,still\n", "1,1,walk\n"):
             given.append(line)
             yield line
 
@@ -68,13 +68,13 @@ def test_a_real_target() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["0.5,0.25,1", "0.5,oops,1"], "line 2: features must be finite numbers"),
-        (["0.5,0.25,1", "", "0.5,0.25,run"], r"line 3: y must be one of still, walk.*'run'"),
+        (["0.5,0.25,walk", "0.5,oops,walk"], "line 2: features must be finite numbers"),
+        (["0.5,0.25,walk", "", "0.5,0.25,run"], r"line 3: y must be one of still, walk.*'run'"),
         (["a,b,y", "c,d,y"], "line 2: features must be finite numbers"),
-        (["a,b,y", "0.5,nan,1"], "line 2: features must be finite numbers, found 'nan'"),
+        (["a,b,y", "0.5,nan,walk"], "line 2: features must be finite numbers, found 'nan'"),
         (["0,5;0,25;walk"], "line 1: features .* look like semicolons: replace them"),
-        (["0.5,0.25,1", "0.5," + 99 * "z"], r"line 2: y must be .*, found 'z{39}…"),
-        (["0.5,0.25,1", 200_000 * "z"], "line 2: cannot be read: field larger than field limit"),
+        (["0.5,0.25,walk", "0.5," + 99 * "z"], r"line 2: y must be .*, found 'z{39}…"),
+        (["0.5,0.25,walk", 200_000 * "z"], "line 2: cannot be read: field larger than field limit"),
     ],
 )
 def test_a_bad_csv_line_is_named(lines: list[str], message: str) -> None:
@@ -91,11 +91,11 @@ def test_a_bad_csv_line_is_named(lines: list[str], message: str) -> None:
      '{"x": ' + "[" * 2000],
 )  # fmt: skip
 def test_a_bad_json_line_is_named(line: str) -> None:
-    good = '{"x": [1], "y": 1}'
+    good = '{"x": [1], "y": "walk"}'
     before, found, after = read_json_lines([good, line, good], LABELS)
     assert isinstance(found, InvalidSample)
     assert str(found).startswith("line 2: ")
-    assert before == after == ([1.0], 1.0)
+    assert before == after == ([1.0], "walk")
 
 
 @pytest.mark.parametrize("source", ["mqtt://host/topic", "missing.csv", "/"])
@@ -106,7 +106,7 @@ def test_a_source_that_cannot_be_read(source: str) -> None:
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
-    file.write_bytes(b"0.5,0.25,1\n\xff\xfe,1,1\n")
+    file.write_bytes(b"0.5,0.25,walk\n\xff\xfe,1,1\n")
     with pytest.raises(InvalidInput):
         list(read_source(str(file), LABELS))
 
@@ -129,14 +129,14 @@ def take(
 
 def test_a_place_goes_on_after_what_was_taken(tmp_path: Path) -> None:
     file = tmp_path / "samples.csv"
-    file.write_text("a,b,y\n0.5,0.25,walk\n0.125,-0.5,0")
+    file.write_text("a,b,y\n0.5,0.25,walk\n0.125,-0.5,still")
     first, place = take(file, n=1)
     assert (first, place.lines) == (SAMPLES[:1], 2)
     rest, place = take(file, place.next_position())
     assert (rest, place.lines) == (SAMPLES[1:], 3)
     assert take(file, place.next_position())[0] == []
     with file.open("a") as lines:
-        lines.write("\nno,1,1\n0.5,0.25,1\n")
+        lines.write("\nno,1,walk\n0.5,0.25,walk\n")
     bad, new = take(file, place.next_position())[0]
     assert str(bad).startswith("line 4: features must be finite numbers")
     assert new == SAMPLES[0]

@@ -21,7 +21,7 @@ ENTITIES: dict[str, dict[str, Any]] = {
     "checkins": {"name": "Check-ins", "state_class": "total_increasing"},
     "epsilon": {"name": "ε spent", "state_class": "total_increasing"},
 }
-ATTRIBUTES = {"state": ("why",), "epsilon": ("promise", "level", "limit")}
+ATTRIBUTES = {"state": ("why",), "epsilon": ("promise", "level", "per_device")}
 
 
 class Discovery:
@@ -82,5 +82,5 @@ def report(device: Device, outcome: Outcome) -> dict[str, Any]:
         "epsilon": device.ledger.epsilon_spent,
         "promise": str(said["epsilon"] if promise.private else said["not_private"]),
         "level": str(promise.level.pill),
-        "limit": limit,
+        "per_device": limit,
     }

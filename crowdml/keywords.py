@@ -1,0 +1,23 @@
+"""Keywords that a function does not know: Python names them, this module names the nearest one."""
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["check_keywords"]
+
+
+def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise `TypeError` for a keyword that a function with `**` does not know.
+
+    Without this a misspelt keyword would be ignored, and a limit on ε with it.
+
+    >>> check_keywords("join", ["limit"], ["invite", "limits"])
+    Traceback (most recent call last):
+    TypeError: join() has no keyword 'limit'. Did you mean 'limits'?
+    """
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else " It has none."
+            raise TypeError(f"{function}() has no keyword {name!r}.{hint}")
