@@ -10,19 +10,22 @@ from cryptography.hazmat.primitives.asymmetric import ec
 __all__ = ["certify"]
 
 
-def certify(folder: Path, host: str = "localhost", days: float = 1.0) -> tuple[Path, str]:
+def certify(
+    folder: Path, host: str = "localhost", days: float = 1.0, since: float = -2.0
+) -> tuple[Path, str]:
     """The authority's certificate, and `CERT,KEY` of a server here that it vouches for.
 
     Args:
         folder: Where to write both; it is made.
         host: The server's name.
         days: How long the server's certificate is valid from now on.
+        since: From how many days on it is valid, as seen from now.
     """
     folder.mkdir()
     root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     name = f"authority of {folder.name}"
     root = _signed(name, root_key, name, root_key)
-    server = _signed("server", key, name, root_key, host, days)
+    server = _signed("server", key, name, root_key, host, days, since)
     pem = serialization.Encoding.PEM
     (folder / "root.pem").write_bytes(root.public_bytes(pem))
     (folder / "chain.pem").write_bytes(server.public_bytes(pem) + root.public_bytes(pem))
@@ -38,6 +41,7 @@ def _signed(
     issuer_key: ec.EllipticCurvePrivateKey,
     host: str = "localhost",
     days: float = 1.0,
+    since: float = -2.0,
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
     is_authority = subject == issuer
@@ -47,7 +51,7 @@ def _signed(
         .issuer_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, issuer)]))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=2))
+        .not_valid_before(now + datetime.timedelta(days=since))
         .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)

@@ -4,8 +4,12 @@ import hashlib
 import re
 import socket
 import ssl
+import time
 
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
+
+WRONG_DATES = (9, 10)
+"""OpenSSL's codes of certificates that are not yet valid, or have expired."""
 
 
 def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
@@ -45,9 +49,24 @@ def fingerprint_of(certificate: str) -> str:
 
 
 def trust_only(certificate: str) -> ssl.SSLContext:
-    """A context that accepts this certificate and no other, whatever its names."""
+    """Make a context that accepts this certificate alone, whatever its names, while it is valid."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=certificate)
     return context
+
+
+def untrusted(error: ssl.SSLCertVerificationError) -> Untrusted:
+    """Say why a certificate is not trusted, and what to do."""
+    if error.verify_code in WRONG_DATES:
+        remedy = (
+            f"This machine's clock says {time.strftime('%Y-%m-%d')}: set it if it is wrong. "
+            "Otherwise ask the task's owner to renew the certificate."
+        )
+    else:
+        remedy = (
+            "Pin a self-signed one by its fingerprint: with --fingerprint, in Python with "
+            "fingerprint=, or with `crowdml device repin` if its owner has renewed it."
+        )
+    return Untrusted(f"the server's certificate is not trusted: {error.verify_message}. {remedy}")

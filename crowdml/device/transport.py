@@ -10,9 +10,9 @@ from urllib.parse import quote
 import msgspec
 
 from crowdml.device.became import PastError
-from crowdml.device.certificate import trust_only
+from crowdml.device.certificate import trust_only, untrusted
 from crowdml.device.link import split_root
-from crowdml.errors import InvalidInput, Rejected, Unreachable, Untrusted
+from crowdml.errors import InvalidInput, Rejected, Unreachable
 from crowdml.privacy import Role
 from crowdml.protocol import (
     TERMS_HEADER,
@@ -171,11 +171,7 @@ class HttpTransport:
                 raise Unreachable(f"the connection failed: {_why(error)}.") from error
         except ssl.SSLCertVerificationError as error:
             self._connection.close()
-            raise Untrusted(
-                f"the server's certificate is not trusted: {error.verify_message}. "
-                "Pin a self-signed one by its fingerprint: with --fingerprint, in Python with "
-                "fingerprint=, or with `crowdml device repin` if its owner has renewed it."
-            ) from error
+            raise untrusted(error) from error
         except OSError as error:
             self._connection.close()
             raise Unreachable(f"cannot reach the server: {error}.") from error

@@ -10,6 +10,7 @@ import json
 import shutil
 import sqlite3
 import sys
+import time
 from contextlib import ExitStack, closing, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,7 +62,7 @@ class OneFileDevice:
         self.slept, self.code = None, -9
         # Each look at the clock finds it a little later.
         times = itertools.count(0.0, self.took)
-        clock = SimpleNamespace(monotonic=lambda: next(times), sleep=sleep)
+        clock = SimpleNamespace(monotonic=lambda: next(times), sleep=sleep, strftime=time.strftime)
         argv = ["device.py", *arguments, "--file", str(self.file)]
         try:
             with ExitStack() as stack:

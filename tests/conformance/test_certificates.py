@@ -2,6 +2,7 @@
 
 import hashlib
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,17 +20,21 @@ from tests.device.puppet import serving
 WRONG = {
     "unknown": "self-signed certificate in certificate chain",
     "expired": "certificate has expired",
+    "not yet valid": "certificate is not yet valid",
     "of another host": "localhost",
 }
 """What OpenSSL says of each."""
+
+WRONG_DATES = ("expired", "not yet valid")
 
 
 class Certificates:
     """A server's certificates, and the one that it shows now."""
 
     def __init__(self, folder: Path) -> None:
-        options = {"good": ("localhost", 1.0), "unknown": ("localhost", 1.0)}
-        options |= {"expired": ("localhost", -1.0), "of another host": ("other.example", 1.0)}
+        options = {"good": ("localhost", 1.0, -2.0), "unknown": ("localhost", 1.0, -2.0)}
+        options |= {"expired": ("localhost", -1.0, -2.0), "not yet valid": ("localhost", 2.0, 1.0)}
+        options |= {"of another host": ("other.example", 1.0, -2.0)}
         self.contexts: dict[str, ssl.SSLContext] = {}
         trusted = ""
         for name, given in options.items():
@@ -40,9 +45,12 @@ class Certificates:
         self.authorities = folder / "authorities.pem"
         self.authorities.write_text(trusted)
         self.now = "good"
-        chain = (folder / "good" / "chain.pem").read_text()
+        self._folder = folder
+
+    def fingerprint(self, name: str = "good") -> str:
+        chain = (self._folder / name / "chain.pem").read_text()
         leaf = chain[: chain.index("-----END CERTIFICATE-----") + 26]
-        self.fingerprint = hashlib.sha256(ssl.PEM_cert_to_DER_cert(leaf)).hexdigest()
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(leaf)).hexdigest()
 
     def shown(self) -> ssl.SSLContext:
         return self.contexts[self.now]
@@ -63,17 +71,29 @@ def secured(
         yield url
 
 
-def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False) -> str:
+def one_sentence(subject: PythonDevice | OneFileDevice, join: bool = False, pin: str = "") -> str:
     """What the device says when it is asked to join, or to send a minibatch."""
     if isinstance(subject, OneFileDevice):
-        link = f"{subject.url}/join/{subject.scene.name}"
-        subject.run("join", link, "--yes") if join else subject.run_once()
+        join_pinned(subject, pin) if join else subject.run_once()
         assert subject.code == 1
         (said,) = subject.said.splitlines()
         return said
     with pytest.raises(Untrusted) as refused:
-        subject.join() if join else subject.feed(BATCH)
+        join_pinned(subject, pin) if join else subject.feed(BATCH)
     return str(refused.value)
+
+
+def join_pinned(subject: PythonDevice | OneFileDevice, pin: str) -> None:
+    """Join, and trust the certificate with this fingerprint alone, if there is one."""
+    if isinstance(subject, OneFileDevice):
+        link = f"{subject.url}/join/{subject.scene.name}"
+        subject.run("join", link, "--yes", *(["--fingerprint", pin] if pin else []))
+        return
+    subject.waiting = subject._waiting()
+    subject._device = Device.join(
+        subject.url, subject.scene.name, file=subject.file, waiting=subject.waiting,
+        fingerprint=pin or None,
+    )  # fmt: skip
 
 
 def make(device: str, url: str, scene: Scene, folder: Path) -> PythonDevice | OneFileDevice:
@@ -89,7 +109,7 @@ def test_a_certificate_that_is_or_becomes_wrong(
     certificates.now = wrong
     said = one_sentence(subject, join=True)
     assert WRONG[wrong] in said
-    assert "fingerprint" in said
+    assert ("clock says" if wrong in WRONG_DATES else "fingerprint") in said
     assert subject.scene.heard == []
     certificates.now = "good"
     subject.join()
@@ -110,16 +130,7 @@ def test_a_pinned_certificate_that_changes(
 ) -> None:
     """Another one of the same server, for which an authority vouches, is another one."""
     subject = make(device, secured, stage.scene(), folder)
-    if isinstance(subject, OneFileDevice):
-        link = f"{secured}/join/{subject.scene.name}"
-        subject.run("join", link, "--yes", "--fingerprint", certificates.fingerprint)
-        assert subject.code == 0, subject.said
-    else:
-        subject.waiting = subject._waiting()
-        subject._device = Device.join(
-            secured, subject.scene.name, file=subject.file, waiting=subject.waiting,
-            fingerprint=certificates.fingerprint,
-        )  # fmt: skip
+    join_pinned(subject, certificates.fingerprint())
     subject.scene.heard.clear()
     certificates.now = "expired"
     assert "certificate" in one_sentence(subject)
@@ -127,4 +138,28 @@ def test_a_pinned_certificate_that_changes(
     certificates.now = "good"
     subject.wake()
     assert subject.look()[1:] == (0, None, 1)
+    subject.close()
+
+
+@pytest.mark.parametrize("device", ["python", "standalone"])
+@pytest.mark.parametrize("wrong", WRONG_DATES)
+def test_a_pinned_certificate_counts_only_from_its_first_day_to_its_last(
+    secured: str, certificates: Certificates, stage: Stage, folder: Path, device: str, wrong: str
+) -> None:
+    subject = make(device, secured, stage.scene(), folder)
+    certificates.now = wrong
+    said = one_sentence(subject, join=True, pin=certificates.fingerprint(wrong))
+    assert WRONG[wrong] in said
+    assert f"This machine's clock says {time.strftime('%Y-%m-%d')}" in said
+    assert subject.scene.heard == []
+
+
+@pytest.mark.parametrize("device", ["python", "standalone"])
+def test_a_pinned_certificate_counts_whatever_its_name(
+    secured: str, certificates: Certificates, stage: Stage, folder: Path, device: str
+) -> None:
+    subject = make(device, secured, stage.scene(), folder)
+    certificates.now = "of another host"
+    join_pinned(subject, certificates.fingerprint("of another host"))
+    assert subject.look()[0] is not None
     subject.close()
