@@ -14,10 +14,17 @@ REACH = 1.0
 BINS = 12
 """Reports that are less than REACH/BINS apart in log-version count as about the same model."""
 
-GAIN, TREND, WANDER = 0.5, 0.7, 0.35
+GAIN, TREND = 0.5, 0.7
 """How an error p changes while log-version grows by 1, in units of p(1 − p): it falls by a trend of
-GAIN on average, with a standard deviation of TREND, and walks at random with one of WANDER. A model
-that learns improves: without GAIN, reports about older versions make its error seem too large."""
+GAIN on average, with a standard deviation of TREND, and walks at random besides. A model that
+learns improves: without GAIN, reports about older versions make its error seem too large."""
+
+WANDERS, WANDER_CHANCES = np.array([0.05, 0.15, 0.35, 0.7]), np.array([0.2, 0.25, 0.35, 0.2])
+"""The standard deviations of that walk, in the same units, and how likely each of them is before
+any report: some models hardly change any more, others jump. Many reports tell which it is."""
+
+WANDER = float(np.sqrt(WANDER_CHANCES @ WANDERS**2))
+"""What is assumed of the walk where reports do not count."""
 
 ALIKE, ALIKE_DEVIATION = 0.25, 0.25
 """What is assumed of how alike the answers of one device are, before its reports say more."""
@@ -39,7 +46,7 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
 
     A report about an earlier version v describes a model whose error has changed since by an
     unknown amount f(s), s = log((t + 1)/(v + 1)). f is modelled as a trend and a random walk, both
-    in proportion to p(1 − p). The mean of f is subtracted from the reports. The estimate is the
+    in proportion to p(1 − p); the reports show how far it walks. The mean of f is subtracted from the reports. The estimate is the
     weighted mean Σaᵢyᵢ of the rest, with the smallest variance under that model, and the variance
     of Σaᵢf(sᵢ) is part of the band. The other parts of the variance are the noise of the mechanism,
     the sampling of predictions, and differences between people: a share ρ of p(1 − p) lies between
@@ -70,19 +77,22 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
     y = y - GAIN * pq * s
     residual = y - _line(s, y, weight, pq)
     alike = _alike(device, n, n * residual, n**2 * noise, pq)
-    _, spread, rest, quantile = _weighted(s, device, n, noise, alike, 0.25)
+    _, spread, rest, quantile = _weighted(s, None, device, n, noise, alike, 0.25)
     if quantile * math.sqrt(rest + spread / 4) >= MOST:
         return None
-    a, spread, rest, quantile = _weighted(s, device, n, noise, alike, pq)
+    a, spread, rest, quantile = _weighted(s, y, device, n, noise, alike, pq)
     return _band(float(a @ y), spread, rest, quantile)
 
 
 def _weighted(
-    s: Array, device: Ints, n: Array, noise: Array, alike: float, pq: float
+    s: Array, y: Array | None, device: Ints, n: Array, noise: Array, alike: float, pq: float
 ) -> tuple[Array, float, float, float]:
-    """Return the weights of the reports, their mean's variance spread·p(1 − p) + rest, and q."""
+    """Return the weights of the reports, their mean's variance spread·p(1 − p) + rest, and q.
+
+    Where y is None, only the number of reports is used, not what they say.
+    """
     of_device = np.bincount(device, n)[device]
-    a, drift = _weights(s, 1 / (noise + pq * ((1 - alike) / n + alike * of_device / n)), pq)
+    a, drift = _weights(s, y, 1 / (noise + pq * ((1 - alike) / n + alike * of_device / n)), pq)
     squares = np.bincount(device, a) ** 2
     between, rest = alike * squares.sum(), float(a @ (a * noise) + drift)
     spread = float((1 - alike) * (a @ (a / n)) + between)
@@ -131,19 +141,42 @@ def _alike(device: Ints, n: Array, surplus: Array, noise: Array, pq: float) -> f
     return float(min(max(mean, 0.0) + math.sqrt(doubt), 1.0))
 
 
-def _weights(s: Array, weight: Array, pq: float) -> tuple[Array, float]:
+def _weights(s: Array, y: Array | None, weight: Array, pq: float) -> tuple[Array, float]:
     """Return the weight of each report in the estimate, and the variance of the drift in it."""
     place = np.minimum((s * (BINS / REACH)).astype(np.int64), BINS - 1)
     total = np.bincount(place, weight, BINS)
     used = total > 0
     middle = np.bincount(place, weight * s, BINS)[used] / total[used]
-    drift = (TREND * pq) ** 2 * np.outer(middle, middle)
-    drift += (WANDER * pq) ** 2 * np.minimum.outer(middle, middle)
-    best = np.linalg.solve(drift + np.diag(1 / total[used]), np.ones(len(middle)))
+    trend = (TREND * pq) ** 2 * np.outer(middle, middle)
+    walk, noise = pq**2 * np.minimum.outer(middle, middle), np.diag(1 / total[used])
+    wander = WANDER
+    if y is not None:
+        found = np.bincount(place, weight * y, BINS)[used] / total[used]
+        wander = _wander(found, trend + noise, walk)
+    drift = trend + wander**2 * walk
+    best = np.linalg.solve(drift + noise, np.ones(len(middle)))
     best /= best.sum()
     share = np.zeros(BINS)
     share[used] = best / total[used]
     return share[place] * weight, float(best @ drift @ best)
+
+
+def _wander(found: Array, rest: Array, walk: Array) -> float:
+    """Estimate how far the error walks, from reports about some versions.
+
+    The result is the root of the mean of c², weighted by the posterior probability of each c of
+    WANDERS, where `found` is normal with an unknown mean and the variance `rest` + c²·`walk`.
+
+    Reference: H. D. Patterson and R. Thompson, Biometrika 58 (1971).
+    """
+    variance = rest + WANDERS[:, None, None] ** 2 * walk
+    ones = np.ones_like(found)
+    known = np.linalg.solve(variance, np.stack([ones, found], axis=1)[None])
+    weight, mean = ones @ known[..., 0].T, ones @ known[..., 1].T
+    squares = found @ known[..., 1].T - mean**2 / weight
+    likely = -(np.linalg.slogdet(variance)[1] + np.log(weight) + squares) / 2
+    chances = WANDER_CHANCES * np.exp(likely - likely.max())
+    return float(np.sqrt(chances @ WANDERS**2 / chances.sum()))
 
 
 def _band(value: float, spread: float, rest: float, quantile: float) -> Estimate:

@@ -31,7 +31,7 @@ import json, os, time
 while not os.path.exists("simulated"):
     time.sleep(0.02)
 own = {"mechanism": "direction", "batch": 20, "checkins": 1, "error": 0.25}
-own |= {"low": 0.2, "high": 0.3}
+own |= {"low": 0.2, "high": 0.3, "error_with_liars": 0.28}
 print(json.dumps({"own": own, "own_verdict": "something", "better": None, "guess_error": 0.5,
     "central_error": 0.1, "devices": 1000, "simulated_devices": 1000}))
 """

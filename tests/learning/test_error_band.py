@@ -71,6 +71,19 @@ def test_what_makes_a_band_wider() -> None:
     assert margin(differing) > 2 * margin(alike)
 
 
+def test_many_reports_tell_how_much_the_error_jumps() -> None:
+    """A model that hardly changes has a narrow band, and one whose error goes up and down a wide
+    one; a fixed allowance gave both about 0.024."""
+    rng, version = np.random.default_rng(0), np.arange(3_700, 10_000)
+    flat, jumping = np.full(len(version), 0.2), 0.2 + 0.06 * np.sin(40 * np.log(version))
+    device = np.arange(len(version))
+    still, moving = (
+        margin(rows(version, device, rng.binomial(20, p), 20.0)) for p in (flat, jumping)
+    )
+    assert still < 0.012
+    assert moving > 0.035
+
+
 def test_what_is_added_up_says_the_same() -> None:
     """Ten reports of a device about the same version are one row of ten reports."""
     rng = np.random.default_rng(1)
