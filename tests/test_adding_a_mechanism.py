@@ -185,7 +185,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
                 assert "<svg" in picture
                 with language.speaking(tongue):
                     words = language.say(SIGN.words)
-                assert words in await get(app, "/owner/new", tongue, cookie)
+                assert words in await get(app, "/owner/new?draft=0123456789abcdef", tongue, cookie)
 
     asyncio.run(visit())
 

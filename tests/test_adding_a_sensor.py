@@ -158,7 +158,7 @@ def test_the_pages_of_it(tmp_path: Path) -> None:
                 example = page.partition({"en": "4 readings of", "de": "4 Messwerte de"}[tongue])[2]
                 readings = example.partition('role="region"')[2].partition(">")[2].split()[:4]
                 assert all(25 < float(each.replace(",", ".")) < 75 for each in readings), readings
-                form = await get(app, "/owner/new", tongue, cookie)
+                form = await get(app, "/owner/new?draft=0123456789abcdef", tongue, cookie)
                 assert f'<option value="{NEW}">{NEW}: {words}</option>' in form
 
     asyncio.run(visit())

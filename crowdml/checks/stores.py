@@ -93,8 +93,8 @@ def check_devices(store: Store) -> None:
 
 def check_invites(store: Store) -> None:
     first, second = (row.id for row in store.tasks())
-    _must_refuse(lambda: store.create_invite(first, 0), "an invite for nobody")
-    code = store.create_invite(first, 2)
+    _must_refuse(lambda: store.invites.create(first, 0), "an invite for nobody")
+    code = store.invites.create(first, 2)
     before = store.count_devices(first)
     for invite in (None, "", "wrong"):
         _must_refuse(partial(store.enrol, first, invite, True), f"invite {invite!r}")

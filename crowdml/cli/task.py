@@ -175,7 +175,7 @@ def invite(
                 f'an invite is for a task with enrolment.mode = "invite", found "open": everyone '
                 f"may join {name} without one."
             )
-        code = store.create_invite(row.id, uses)
+        code = store.invites.create(row.id, uses)
     say(code)
     say(
         f"for {uses} {'device' if uses == 1 else 'devices'}: "

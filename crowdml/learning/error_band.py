@@ -46,13 +46,13 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
 
     A report about an earlier version v describes a model whose error has changed since by an
     unknown amount f(s), s = log((t + 1)/(v + 1)). f is modelled as a trend and a random walk, both
-    in proportion to p(1 − p); the reports show how far it walks. The mean of f is subtracted from the reports. The estimate is the
-    weighted mean Σaᵢyᵢ of the rest, with the smallest variance under that model, and the variance
-    of Σaᵢf(sᵢ) is part of the band. The other parts of the variance are the noise of the mechanism,
-    the sampling of predictions, and differences between people: a share ρ of p(1 − p) lies between
-    devices. The band has all p with (Σaᵢyᵢ − p)² ≤ q²·variance(p). q is Student's quantile, because
-    the variance between devices is estimated from few devices. The result is None if the band would
-    say almost nothing.
+    in proportion to p(1 − p); the reports show how far it walks. The mean of f is subtracted from
+    the reports. The estimate is the weighted mean Σaᵢyᵢ of the rest, with the smallest variance
+    under that model, and the variance of Σaᵢf(sᵢ) is part of the band. The other parts of the
+    variance are the noise of the mechanism, the sampling of predictions, and differences between
+    people: a share ρ of p(1 − p) lies between devices. The band has all p with (Σaᵢyᵢ − p)² ≤
+    q²·variance(p). q is Student's quantile, because the variance between devices is estimated from
+    few devices. The result is None if the band would say almost nothing.
 
     Args:
         rows: A row for each report: version, device, errors, predictions, and how many reports

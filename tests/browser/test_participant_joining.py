@@ -104,7 +104,7 @@ def test_terms_that_changed_since_the_page_was_read(browse: Browse, server: Port
 
 def test_an_invite(browse: Browse, server: Portal, watch: Watch) -> None:
     with server.store() as store:
-        code = store.create_invite(store.task("club").id, 1)
+        code = store.invites.create(store.task("club").id, 1)
     page = browse(server, "phone-light")
     watch.expect("console error: .* 40")
     participant = Participant(page, server, "club").open()

@@ -139,7 +139,7 @@ def test_in_german(browse: Browse, server: Portal, watch: Watch) -> None:
     alert = "Diese Aufgabe braucht eine gültige Einladung, gefunden: eine, die unbekannt"
     expect(page.get_by_role("alert")).to_contain_text(alert)
     with server.store() as store:
-        code.fill(store.create_invite(store.task("german").id, 1))
+        code.fill(store.invites.create(store.task("german").id, 1))
     participant.tap("Zustimmen und mitmachen")
     participant.says("Es wird nichts gemessen, bis Sie antworten.")
     participant.tap("Walking")

@@ -177,7 +177,7 @@ def test_an_invite(alone: Alone, server: Process) -> None:
     link, pinned = f"{server.url}/join/invited", ("--fingerprint", server.fingerprint)
     assert "invite" in alone.join(link, *pinned).stderr
     with server.store() as store:
-        invite = store.create_invite(store.task("invited").id, 1)
+        invite = store.invites.create(store.task("invited").id, 1)
     assert alone.join(link, *pinned, "--invite", invite).returncode == 0
 
 

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import unescape
 from html.parser import HTMLParser
@@ -91,7 +91,16 @@ class Browser:
             del self.cookies[found[1]]
         elif found:
             self.cookies[found[1]] = found[2]
+        to = reply.headers.get("location", "")
+        if re.match(r"/owner/(new\?draft=|tasks/[a-z0-9-]+\?invite=)", to):
+            # What was posted, and the page that shows what came of it, are one step.
+            reply = self._call("GET", to, None, _language(headers))
+            return replace(reply, headers={**reply.headers, "content-location": to})
         return reply
+
+
+def _language(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name == "Accept-Language"}
 
 
 class _Form(HTMLParser):

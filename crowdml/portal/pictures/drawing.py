@@ -104,7 +104,7 @@ def in_whole_numbers(axis: "Axis") -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     longest = len(words.count(round(axis.get_view_interval()[1])))
-    room = ACROSS // (longest + 2) if axis.axis_name == "x" else MOST_TICKS
+    room = ACROSS // (longest + 2) if axis is axis.axes.xaxis else MOST_TICKS
     axis.set_major_locator(MaxNLocator(max(1, min(room, MOST_TICKS)), integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, place: words.count(round(value))))
 

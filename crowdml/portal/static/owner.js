@@ -37,8 +37,8 @@ async function simulate(place, button) {
       if (focused) place.focus();
       return;
     }
-    // Something is wrong with the task: let the page itself say what.
-    if (answer.status === 400) button.dataset["shown"] = "yes";
+    // Something is wrong with the task, or the session has ended: let the page itself say what.
+    if (page.querySelector("[role=alert], [type=password]")) button.dataset["shown"] = "yes";
   } catch {
     // Then it can be asked for once more.
   }

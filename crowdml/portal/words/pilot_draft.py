@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from crowdml.phrase import read_phrase
 from crowdml.portal.words.expectation import PlannedCost
 from crowdml.portal.words.language import say
 from crowdml.portal.words.plain import epsilon as epsilon_words
@@ -87,9 +86,3 @@ class PilotDraft(msgspec.Struct, frozen=True):
     start: bytes
     findings: list[Any]
     plan: PilotPlan | None = None
-
-    @property
-    def findings_said(self) -> tuple[str, ...]:
-        """What was found in the pilot, in sentences."""
-        found = [read_phrase(each) for each in self.findings]
-        return tuple(say(each) for each in found if each is not None)

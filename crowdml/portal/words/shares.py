@@ -41,7 +41,8 @@ def top_shares(task: Task, statistics: Statistics) -> list[Share]:
     top, rest = falling[:MOST_SHOWN], falling[MOST_SHOWN:]
     # Shares that add up to 1 vary against each other, so their sum varies less than this.
     margin = math.hypot(*(share.margin for share in rest))
-    value, estimate = (math.fsum(each[place] for each in rest) for place in (1, 2))
+    value = math.fsum(share.value for share in rest)
+    estimate = math.fsum(share.estimate for share in rest)
     return [*top, Share(say("others ({n})", n=len(rest)), value, estimate, margin)]
 
 

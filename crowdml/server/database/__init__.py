@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from crowdml.server.database.accounts import COMMAND_LINE, SESSION_SECONDS
     from crowdml.server.database.connection import Database, News
     from crowdml.server.database.entry import LogEntry, this_minute
+    from crowdml.server.database.invites import invite_required
     from crowdml.server.database.joins import DAY, JoinRow
     from crowdml.server.database.log import NOTHING, CheckinMark, DeviceTotals, Log, marks_of
     from crowdml.server.database.nodes import NodeRow, Sample
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from crowdml.server.database.owner_settings import OwnerSettings
     from crowdml.server.database.passwords import LONGEST, password_matches
     from crowdml.server.database.shares import Shares
-    from crowdml.server.database.store import DeviceRow, Store, TaskRow, invite_required
+    from crowdml.server.database.store import DeviceRow, Store, TaskRow
     from crowdml.server.database.tokens import token_sha256
 
 __all__ = [

@@ -70,6 +70,7 @@ class Accounts:
     def remove(self, name: str) -> None:
         with self._database.writing() as connection:
             _end_sessions(connection, name)
+            connection.execute(sa.delete(schema.drafts).where(schema.drafts.c.owner == name))
             gone = sa.delete(schema.owners).where(schema.owners.c.name == name)
             if not connection.execute(gone).rowcount:
                 raise InvalidInput(f"there is no owner {name!r}. `crowdml owner list` shows them.")

@@ -135,6 +135,16 @@ sessions = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False),
 )
 
+drafts = sa.Table(
+    "drafts",
+    metadata,
+    sa.Column("owner", sa.ForeignKey("owners.name"), primary_key=True),
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("form", sa.Text, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+"""Forms that owners have begun, as JSON."""
+
 attempts = sa.Table(
     "attempts",
     metadata,

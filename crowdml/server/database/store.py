@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from crowdml.errors import InvalidInput, InvalidTask, Mistake, Rejected
+from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.phrase import Phrase, joined
-from crowdml.protocol import EDITABLE, Task, edited, name_is_taken, rejected
+from crowdml.protocol import EDITABLE, Task, edited, name_is_taken
 from crowdml.server.database import schema
 from crowdml.server.database.accounts import COMMAND_LINE, Accounts, record
+from crowdml.server.database.drafts import Drafts
+from crowdml.server.database.invites import Invites, use_invite
 from crowdml.server.database.joins import Joins
 from crowdml.server.database.log import Log
 from crowdml.server.database.nodes import Nodes
@@ -48,7 +50,9 @@ class Store:
     def __init__(self, url: str) -> None:
         self._database = open_database(url)
         self.accounts = Accounts(self._database)
+        self.drafts = Drafts(self._database)
         self.nodes = Nodes(self._database)
+        self.invites = Invites(self._database)
         self.joins = Joins(self._database)
         self.wait = self._database.wait
         self.news = self._database.news
@@ -185,7 +189,7 @@ class Store:
         token = new_token()
         with self._database.writing() as connection:
             if invite_required:
-                _use_invite(connection, task, invite)
+                use_invite(connection, task, invite)
             self._database.lock(task)
             number = self.count_devices(task)
             device = DeviceRow(task, number, secrets.token_hex(16), "active")
@@ -195,12 +199,6 @@ class Store:
                 self.joins.note(task, number, visitor)
             self._database.notify(task)
         return device, token
-
-    def takes_invite(self, task: int, invite: str | None) -> bool:
-        """Return whether a device may join with this invite."""
-        with self._database.reading() as connection:
-            found = sa.select(schema.invites.c.task).where(_matches(task, invite))
-            return connection.execute(found).first() is not None
 
     def device(self, token: bytes) -> DeviceRow | None:
         """Return the device with this token hash."""
@@ -244,48 +242,9 @@ class Store:
             last = connection.execute(query).scalar()
         return 0 if last is None else last + 1
 
-    def create_invite(self, task: int, uses: int, by: str = COMMAND_LINE) -> str:
-        if uses < 1:
-            raise InvalidInput(f"an invite must be usable at least once, found {uses}.")
-        code = secrets.token_urlsafe(9)
-        row = {"code_sha256": token_sha256(code), "task": task, "uses_left": uses}
-        name = sa.select(schema.tasks.c.name).where(schema.tasks.c.id == task)
-        with self._database.writing() as connection:
-            connection.execute(sa.insert(schema.invites), row)
-            task_name = connection.execute(name).scalar_one()
-            invite = Phrase("an invite for {n}", n=uses)
-            record(connection, by, Phrase("invited"), task_name, invite)
-        return code
-
-    def count_invites(self, task: int) -> int:
-        """Count how many devices may still join with the invites that were made."""
-        c = schema.invites.c
-        query = sa.select(sa.func.sum(c.uses_left)).where(c.task == task)
-        with self._database.reading() as connection:
-            return int(connection.execute(query).scalar() or 0)
-
     def log(self, task: int) -> Log:
         return Log(self._database, task)
 
 
 def _edit(place: str, before: Any, after: Any) -> Phrase:
     return Phrase("{place}: {before} → {after}", place=place, before=str(before), after=str(after))
-
-
-def _use_invite(connection: sa.Connection, task: int, invite: str | None) -> None:
-    left = schema.invites.c.uses_left
-    spend = sa.update(schema.invites).where(_matches(task, invite)).values(uses_left=left - 1)
-    if not connection.execute(spend).rowcount:
-        raise invite_required(invite)
-
-
-def _matches(task: int, invite: str | None) -> "sa.ColumnElement[bool]":
-    c = schema.invites.c
-    return (c.task == task) & (c.code_sha256 == token_sha256(invite or "")) & (c.uses_left > 0)
-
-
-def invite_required(invite: str | None) -> Rejected:
-    """Make the rejection of a join with a wrong invite, or without one."""
-    found = Phrase("none" if invite is None else "one that is unknown or used up")
-    words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
-    return rejected("invite-required", words)

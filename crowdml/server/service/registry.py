@@ -86,7 +86,7 @@ class Registry:
             self._joins_from.take(visitor)
         invite = request.invite
         if learner.task.enrolment.mode == "invite" and not await self._threads.in_reader(
-            lambda store: store.takes_invite(learner.id, invite)
+            lambda store: store.invites.uses(learner.id, invite)
         ):
             # Before the task's join limit: strangers must not use up what invited people need.
             raise invite_required(invite)

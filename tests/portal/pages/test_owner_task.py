@@ -2,7 +2,9 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -52,7 +54,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "people": {"privacy__mechanism": "direction", "privacy__epsilon": 4.0},
 }
 TASKS = {name: make_task(name, **changes) for name, changes in CHANGES.items()}
-TABLES = ("tasks", "devices", "actions", "invites", "sessions")
+TABLES = ("tasks", "devices", "actions", "invites", "sessions", "drafts")
 
 
 @pytest.fixture(scope="module")
@@ -183,16 +185,24 @@ def test_a_forged_host_is_in_no_link(owner: Browser) -> None:
     assert code.headers["cache-control"] == "no-store"
 
 
-def test_invites_are_shown_once(portal: Portal, owner: Browser) -> None:
-    page = owner.send("/owner/tasks/invited/invites", {"uses": "2"})
+def test_an_invite_is_made_once_and_shown_in_this_session(portal: Portal, owner: Browser) -> None:
+    once = fields_of(owner.get("/owner/tasks/invited"))["once"]
+    for _ in range(2):  # sending the same form again makes no second invite
+        page = owner.send("/owner/tasks/invited/invites", {"uses": "2", "once": once})
+    address = page.headers["content-location"]
     assert (page.status, page.headers["cache-control"]) == (200, "no-store")
-    assert "location" not in page.headers
     found = re.search(r'<code class="invite">([\w-]+)</code>', page.body.decode())
     assert found
     code = found[1]
     link = f'href="/join/invited#invite={code}">{portal.url}/join/invited#invite={code}<'
     assert link in page.body.decode()
+    assert code not in address
+    assert code in owner.get(address).body.decode(), "reloading shows it again"
     assert "2 devices may still join" in text_of(page)
+    with portal.owner() as later_session:
+        assert code not in later_session.get(address).body.decode()
+    with closing(sqlite3.connect(portal.file)) as database:
+        assert not [line for line in database.iterdump() if code in line]
     enrol(owner.wire, "invited", code)
     later = [owner.get(path) for path in ("/owner", "/owner/tasks/invited", "/tasks/invited")]
     assert "1 device may still join" in text_of(later[1])
@@ -281,7 +291,7 @@ def test_the_log_and_refusals_are_said_in_german(portal: Portal, owner: Browser)
     german = {"Accept-Language": "de"}
     device, token = enrolled(owner.wire, "german").values()
     with portal.store() as store:
-        store.create_invite(store.task("german").id, 1200, by=NAME)
+        store.invites.create(store.task("german").id, 1200, by=NAME)
     assert owner.send("/owner/tasks/german/revoke", {"device": "0"}).status == 303
     words = text_of(owner.get("/owner/tasks/german", **german))
     assert f"ausgeschlossen Gerät {device}" in words

@@ -128,7 +128,7 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
     row = store.create_task(make_task("activity"), by="ana")
     device, _ = store.enrol(row.id, None, invite_required=False)
     store.set_task_state("activity", "paused", by="bob")
-    store.create_invite(row.id, 3, by="ana")
+    store.invites.create(row.id, 3, by="ana")
     store.set_device_status(device.name, "revoked", by="ana")
     store.create_task(make_task("other"))
     actions = store.accounts.actions()
@@ -142,7 +142,7 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
     newest = store.accounts.actions("activity", most=2)
     assert [str(a.action) for a in newest] == ["revoked", "invited"]
     assert newest[1].detail == Phrase("an invite for {n}", n=3)
-    assert store.count_invites(row.id) == 3
+    assert store.invites.count(row.id) == 3
 
 
 @pytest.mark.parametrize("text", ["an invite for 3", "", "{", '{"template": "{n.real}"}', "{}"])

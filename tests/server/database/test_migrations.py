@@ -98,7 +98,7 @@ def test_a_database_of_the_first_version_is_migrated(database: str) -> None:
     with closing(Store(database)) as store:
         store.create_task(make_task())
     with closing(open_database(database)) as opened, opened.writing() as connection:
-        for table in ("joins", "network_keys"):
+        for table in ("drafts", "joins", "network_keys"):
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.exec_driver_sql("ALTER TABLE tasks DROP COLUMN removed")
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{FIRST}'")

@@ -36,7 +36,7 @@ def test_commits_survive_a_power_cut(store: Store, tmp_path: Path) -> None:
 
 def test_secrets_are_stored_as_hashes_only(store: Store, tmp_path: Path) -> None:
     task = store.create_task(make_task()).id
-    invite = store.create_invite(task, 5)
+    invite = store.invites.create(task, 5)
     token = store.enrol(task, invite, True)[1]
     raw = b"".join(file.read_bytes() for file in tmp_path.glob("store.db*"))
     assert len(raw) > 1000

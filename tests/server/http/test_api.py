@@ -251,7 +251,7 @@ def test_t_max_is_exact_under_concurrency(start: Start) -> None:
 def test_invites(start: Start) -> None:
     server = start(make_task(enrolment__mode="invite"))
     with server.store() as store:
-        invite = store.create_invite(1, 3)
+        invite = store.invites.create(1, 3)
     with server.connected() as wire:
         terms = wire.get("/v1/tasks/activity").json()["terms_sha256"]
         body = json.dumps({"terms": terms, "invite": invite}).encode()
@@ -432,7 +432,7 @@ def test_no_token_no_address_and_no_sample_is_kept_or_shown(start: Start) -> Non
     task = make_task(enrolment__mode="invite")
     server = start(task)
     with server.store() as store:
-        invite = store.create_invite(1, 2)
+        invite = store.invites.create(1, 2)
     with server.connected() as wire:
         tokens = [enrol(wire, invite=invite) for _ in range(2)]
         for seed, token in enumerate(tokens):

@@ -84,7 +84,7 @@ def test_an_edit_is_judged_like_a_task_file(nodes: tuple[Node, Node]) -> None:
 def test_a_deleted_task_is_gone_for_every_node(nodes: tuple[Node, Node]) -> None:
     one, other = nodes
     before = one.store.task("activity")
-    one.store.create_invite(before.id, 5)
+    one.store.invites.create(before.id, 5)
     joined = one.store.count_devices(before.id)
     assert one.store.delete_task("activity", by="ada") == joined > 0
     with pytest.raises(Rejected) as refused:
@@ -94,7 +94,7 @@ def test_a_deleted_task_is_gone_for_every_node(nodes: tuple[Node, Node]) -> None
         other.store.enrol(before.id, None, invite_required=False)
     assert other.store.tasks() == []
     assert other.store.owner_settings() == {}
-    assert (other.store.devices(before.id), other.store.count_invites(before.id)) == ([], 0)
+    assert (other.store.devices(before.id), other.store.invites.count(before.id)) == ([], 0)
     again = other.store.create_task(TASK)
     assert again.id > before.id, "devices of the old task must be none of the new one"
     actions = one.store.accounts.actions("activity")

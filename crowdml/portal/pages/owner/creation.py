@@ -14,9 +14,10 @@ from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
 from crowdml.portal.pages.hardships import HARDSHIP_FIELDS, Hardships
 from crowdml.portal.pages.owner.document import task_toml
+from crowdml.portal.pages.owner.drafting import draft_name, drop, keep, kept, new_draft_name
 from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import DEFAULTS, FIELDS, STEPS
-from crowdml.portal.pages.owner.pilot import FILE_FIELD, Pilot, fill_in
+from crowdml.portal.pages.owner.pilot import FILE_FIELD, WRONG, Pilot, fill_in, with_findings
 from crowdml.portal.pages.owner.posted import Posted, read_upload
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.page import redirect, render
@@ -25,6 +26,7 @@ from crowdml.portal.words import percent, say
 from crowdml.privacy import PRIVATE_UP_TO, Unit
 from crowdml.protocol import (
     MECHANISMS,
+    MISSING,
     FieldRule,
     Task,
     name_is_taken,
@@ -48,44 +50,66 @@ LABELS = {key: field.label for key, field in FIELDS.items()} | {
 }
 
 
+SEEN = {"preview", "plan", "create"}
+"""What an address may ask to see of a draft, besides the form: what came of each button."""
+
+
 @for_owner
 async def form(request: Request) -> Response:
-    return _page(request, DEFAULTS | {"owner": request.state.owner.name})
+    """The form as it was last sent, with what came of it: reloading it changes nothing."""
+    name, see = draft_name(request), request.query_params.get("see")
+    if name is None:
+        return redirect(request, f"/owner/new?draft={new_draft_name()}")
+    posted = await kept(request, name)
+    if posted is None:
+        return _page(request, DEFAULTS | {"owner": request.state.owner.name})
+    try:
+        pilot = Pilot.of(posted)
+        if see not in SEEN:
+            return _page(request, posted, pilot=pilot)
+        text, task = _read(request, posted, pilot)
+    except InvalidTask as error:
+        return _page(request, posted, error.mistakes, pilot=_pilot_if_any(posted))
+    forecast = None
+    if see == "plan" and not task.terms.promise.exact and not pilot:
+        planner, hardships = portal_of(request).planner, Hardships.of(posted)
+        forecast = await planner.plan(task, text, service_of(request).closing, hardships)
+    return _page(request, posted, text=text, task=task, forecast=forecast, pilot=pilot)
 
 
 @on_post
 async def submit(request: Request, posted: Posted) -> Response:
-    """Preview, plan or create; what is wrong is said beside its field, and nothing is lost."""
-    service, by = service_of(request), request.state.owner.name
-    names = {learner.task.name for learner in service.registry.learners()}
-    pilot = None
+    """Keep what was typed, and then show it; or create the task, if nothing is wrong with it."""
+    by, name = request.state.owner.name, draft_name(request) or new_draft_name()
+    do = posted.pop("do", "preview")
     try:
-        posted = _with_plan(posted)
-        pilot = Pilot.of(posted)
-        text = posted[FILE] if FILE in posted else task_toml(posted)
-        if pilot:
-            text = pilot.named_in(text, posted.get("name", ""))
-        rules = _rules(names, confirmed=CONSENT in posted)
-        task = Task.from_toml(text, *rules, start=pilot.start if pilot else None)
-        if posted.get("do") == "create":
-            await service.steer(lambda store: store.create_task(task, by=by))
+        posted = with_findings(_with_plan(posted), await kept(request, name))
+        if do == "create":
+            _, task = _read(request, posted, Pilot.of(posted))
+            await service_of(request).steer(lambda store: store.create_task(task, by=by))
+            await drop(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
-    except InvalidTask as error:
-        return _page(request, posted, error.mistakes, status=400, pilot=pilot)
-    forecast = None
-    if posted.get("do") == "plan" and not task.terms.promise.exact and not pilot:
-        planner, hardships = portal_of(request).planner, Hardships.of(posted)
-        forecast = await planner.plan(task, text, service.closing, hardships)
-    return _page(request, posted, text=text, task=task, forecast=forecast, pilot=pilot)
+    except InvalidTask:
+        pass  # the page says what is wrong
+    await keep(request, name, posted)
+    return redirect(request, f"/owner/new?draft={name}&see={do if do in SEEN else 'preview'}")
+
+
+def _read(request: Request, posted: Posted, pilot: Pilot | None) -> tuple[str, Task]:
+    """The task file of a form, and its task; `InvalidTask` says what is wrong."""
+    names = {learner.task.name for learner in service_of(request).registry.learners()}
+    text = posted[FILE] if FILE in posted else task_toml(posted)
+    if pilot:
+        text = pilot.named_in(text, posted.get("name", ""))
+    rules = _rules(names, confirmed=CONSENT in posted)
+    return text, Task.from_toml(text, *rules, start=pilot.start if pilot else None)
 
 
 async def _upload(request: Request, posted: Posted) -> Response:
     """Fill the form in from a pilot; what is wrong is said beside the file, and nothing is lost."""
-    try:
-        posted, pilot = await fill_in(request, posted)
-    except InvalidTask as error:
-        return _page(request, posted, error.mistakes, status=400)
-    return _page(request, posted, pilot=pilot)
+    name = draft_name(request) or new_draft_name()
+    await keep(request, name, await fill_in(request, posted))
+    return redirect(request, f"/owner/new?draft={name}")
 
 
 upload = on_post(_upload, read_upload)
@@ -131,14 +155,15 @@ def _page(
     task: Task | None = None,
     forecast: Forecast | None = None,
     pilot: Pilot | None = None,
-    status: int = 200,
 ) -> Response:
     from_file = FILE in values
     wrong = _by_file(mistakes) if from_file else _by_field(mistakes)
+    if values.get(WRONG):
+        wrong = {FILE_FIELD: [values[WRONG]]} | wrong
     return render(
         request,
         "owner/new.html",
-        status,
+        draft=draft_name(request),
         steps=STEPS,
         values=DEFAULTS if from_file else values,
         hardships=HARDSHIP_FIELDS,
@@ -146,6 +171,7 @@ def _page(
         file=values.get(FILE, ""),
         from_file=from_file,
         confirmed=CONSENT in values,
+        private_up_to=PRIVATE_UP_TO,
         labels=LABELS,
         wrong=wrong,
         first=next(iter(wrong), None),
@@ -157,11 +183,21 @@ def _page(
     )
 
 
+def _pilot_if_any(posted: Posted) -> Pilot | None:
+    try:
+        return Pilot.of(posted)
+    except InvalidTask:
+        return None
+
+
 def _by_field(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
     """What is wrong, by the input that it is about, in the order of the page."""
     order = {key: place for place, key in enumerate(FIELDS)}
     order |= {FILE_FIELD: -1, "model.start": -1, CONSENT: order["privacy.directions"]}
     in_order = sorted(mistakes, key=lambda mistake: order[mistake.field])
+    missing = {mistake.field for mistake in in_order if mistake.rule == MISSING}
+    if {"name", "title"} <= missing:  # the name is made from the title
+        in_order = [mistake for mistake in in_order if mistake.field != "name"]
     return {mistake.field: [sentence(mistake)] for mistake in in_order}
 
 

@@ -9,15 +9,19 @@ from starlette.requests import Request
 
 from crowdml.errors import InvalidInput, InvalidTask, Mistake
 from crowdml.learnt import Start, read_start
-from crowdml.phrase import Phrase
+from crowdml.phrase import Phrase, read_phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.hardships import Hardships
+from crowdml.portal.pages.owner.field import sentence
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.owner.posted import LARGEST_FILE, Posted
-from crowdml.portal.words import PilotDraft, PilotPlan, say
+from crowdml.portal.words import PilotPlan, say
 from crowdml.protocol import set_fields
 
 FILE_FIELD, START, PLAN = "pilot", "start", "pilot-plan"
+FOUND, WRONG = "pilot-found", "pilot-wrong"
+"""What was found in the newest file, or why it was not read: in drafts, and in no form."""
+
 WORDS = "model.pilot"
 OPTIONS = {
     "pilot-label": "--label",
@@ -38,7 +42,7 @@ class Pilot(NamedTuple):
         text: The same, as the form carries it.
         words: Where the samples come from, in the owner's words.
         plan: What a crowd adds, if the owner asked for it.
-        found: What was found just now, in sentences.
+        found: What was found in the file, in sentences.
     """
 
     start: Start
@@ -64,7 +68,7 @@ class Pilot(NamedTuple):
                 plan = msgspec.json.decode(posted[PLAN], type=PilotPlan)
             except msgspec.DecodeError:
                 plan = None
-        return cls(start, text, posted.get(WORDS, "").strip(), plan)
+        return cls(start, text, posted.get(WORDS, "").strip(), plan, _found(posted.get(FOUND)))
 
     @property
     def plan_text(self) -> str:
@@ -79,8 +83,22 @@ class Pilot(NamedTuple):
         return set_fields(text, {"model.start": f"{name or 'task'}.start.npz", WORDS: self.words})
 
 
-async def fill_in(request: Request, posted: Posted) -> tuple[Posted, Pilot]:
-    """Fill the form in from the file that came with it; `InvalidTask` says why not."""
+def with_findings(posted: Posted, before: Posted | None) -> Posted:
+    """The form, with what was found in its pilot: the form itself carries only the start."""
+    if not before or FOUND not in before or before.get(START) != posted.get(START):
+        return posted
+    return posted | {FOUND: before[FOUND]}
+
+
+async def fill_in(request: Request, posted: Posted) -> Posted:
+    """Fill the form in from the file that came with it, or say in it why not."""
+    try:
+        return posted | await _filled_in(request, posted)
+    except InvalidTask as error:
+        return posted | {WRONG: " ".join(sentence(mistake) for mistake in error.mistakes)}
+
+
+async def _filled_in(request: Request, posted: Posted) -> Posted:
     data: bytes = request.state.file
     if not 0 < len(data) <= LARGEST_FILE:
         must = Phrase("must be a file of at most {n} MB", n=LARGEST_FILE // 10**6)
@@ -97,14 +115,9 @@ async def fill_in(request: Request, posted: Posted) -> tuple[Posted, Pilot]:
         must = Phrase("must make a start of at most {n} KB", n=LARGEST_START // 1000)
         remedy = Phrase("Use `crowdml task new --pilot` on a machine of your own.")
         raise InvalidTask(Mistake(FILE_FIELD, must, Phrase("{n} KB", n=len(text) // 1000), remedy))
-    pilot = Pilot(
-        read_start(drafted.start, "the start"),
-        text,
-        posted.get(WORDS, "").strip(),
-        drafted.plan,
-        _found(drafted),
-    )
-    return posted | _values(posted, drafted.task), pilot
+    kept = {START: text, FOUND: msgspec.json.encode(drafted.findings).decode()}
+    kept[PLAN] = msgspec.json.encode(drafted.plan).decode() if drafted.plan else ""
+    return _values(posted, drafted.task) | kept
 
 
 def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
@@ -115,12 +128,16 @@ def _hardships(posted: Posted, given: dict[str, str]) -> dict[str, str]:
     return Hardships.of(posted).options(int(devices) * int(samples), labels=True)
 
 
-def _found(drafted: PilotDraft) -> tuple[str, ...]:
+def _found(findings: str | None) -> tuple[str, ...]:
+    """What was found, in sentences."""
+    if findings is None:
+        return ()
     public = say(
         "The start is public once the task is created. It says something about the people of the "
         "pilot, whom this task’s promise does not cover: use only data that you may use openly."
     )
-    return (*drafted.findings_said, public)
+    phrases = [read_phrase(each) for each in msgspec.json.decode(findings)]
+    return (*(say(each) for each in phrases if each is not None), public)
 
 
 def _values(posted: Posted, text: str) -> Posted:

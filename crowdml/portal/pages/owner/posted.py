@@ -26,7 +26,13 @@ async def read_form(request: Request, limit: int = LARGEST) -> Posted:
 
 
 async def read_upload(request: Request) -> Posted:
-    """Read a form with a file, whose bytes are then in `request.state.file`."""
+    """Read a form with a file, whose bytes are then in `request.state.file`.
+
+    A form that went on after signing in has lost its file.
+    """
+    request.state.file = b""
+    if _kind(request) == MEDIA_TYPE:
+        return await read_form(request)
     _require(request, WITH_FILE)
     body = await read_body(request.scope, request.receive, LARGEST_FILE + LARGEST)
     found = BOUNDARY.search(request.headers["content-type"])
@@ -35,12 +41,16 @@ async def read_upload(request: Request) -> Posted:
 
 
 def _require(request: Request, kind: str) -> None:
-    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    sent = _kind(request)
     if sent != kind:
         raise rejected(
             "invalid-request",
             Phrase("a form must be {kind}, found {found}.", kind=kind, found=f"{sent[:80]!r}"),
         )
+
+
+def _kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def parse_upload(body: bytes, boundary: str) -> tuple[Posted, bytes]:

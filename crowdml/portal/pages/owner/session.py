@@ -1,4 +1,8 @@
-"""Who is signed in: the cookie, the token against forged requests, and pages for owners only."""
+"""Who is signed in: the cookie, the token against forged requests, and pages for owners only.
+
+A form that comes after its session has ended is not lost: the answer asks to sign in, carries what
+was typed, and then the deed is done.
+"""
 
 import hashlib
 import hmac
@@ -10,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import front_of, service_of
-from crowdml.portal.pages.owner.posted import Posted, read_form
+from crowdml.portal.pages.owner.entering import LONGEST_NAME, Entry, enter
+from crowdml.portal.pages.owner.posted import LARGEST, Posted, read_form
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.words import say
 from crowdml.server.database import SESSION_SECONDS
@@ -22,12 +27,20 @@ COOKIE, SECURE_COOKIE = "crowdml", "__Host-crowdml"
 CSRF = "csrf"
 """The name of the hidden field in every form."""
 
+WHO, PASSWORD = "sign-in-name", "sign-in-password"
+"""Fields of a form that was sent after its session had ended."""
+
 
 class Owner(NamedTuple):
     """Who is signed in, and the token that this owner's forms carry."""
 
     name: str
     csrf: str
+    session: str
+
+    def secret(self, purpose: str) -> bytes:
+        """Make a secret that this session alone can make again; nothing of it is stored."""
+        return hmac.new(self.session.encode(), purpose.encode(), hashlib.sha256).digest()
 
 
 def csrf_token(session: str) -> str:
@@ -121,7 +134,7 @@ def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form
             return refuse_forged(request)
         owner = await _owner(request)
         if owner is None:
-            return redirect(request, "/owner/sign-in")
+            return await _sign_in_first(request, deed, read)
         form = await read(request)
         if not hmac.compare_digest(form.pop(CSRF, "").encode(), owner.csrf.encode()):
             return refuse_forged(request)
@@ -130,13 +143,65 @@ def on_post(deed: Deed, read: Callable[[Request], Awaitable[Posted]] = read_form
     return guarded
 
 
+async def _sign_in_first(
+    request: Request, deed: Deed, read: Callable[[Request], Awaitable[Posted]]
+) -> Response:
+    """Ask who it is, keep what was typed in the page, and go on with it.
+
+    A foreign page cannot make this happen: browsers say where a form came from, and it would have
+    to know a password.
+    """
+    size = request.headers.get("content-length", "")
+    if not size.isdecimal() or int(size) > LARGEST:
+        return redirect(request, "/owner/sign-in")
+    form = await read(request)
+    form.pop(CSRF, None)
+    name, password = form.pop(WHO, "").strip(), form.pop(PASSWORD, "")
+    entry = await enter(request, name, password, session_token(request)) if name else Entry()
+    if entry.token is None:
+        return sign_in_page(request, name, entry, kept=form)
+    _sign_in(request, name, entry.token)
+    response = await deed(request, form)
+    remember(request, response, entry.token)
+    return response
+
+
+def sign_in_page(
+    request: Request,
+    name: str,
+    entry: Entry,
+    *,
+    then: str = "",
+    anyone: bool = True,
+    kept: Posted | None = None,
+) -> Response:
+    """The form to sign in, with what a form had whose session ended."""
+    answer = render(
+        request,
+        "owner/sign-in.html",
+        entry.status,
+        anyone=anyone,
+        name=name[:LONGEST_NAME],
+        next=then,
+        wrong=entry.wrong,
+        kept=kept,
+        query=request.url.query,
+        fields=("name", "password") if kept is None else (WHO, PASSWORD),
+    )
+    if entry.wait is not None:
+        answer.headers["Retry-After"] = str(entry.wait)
+    return answer
+
+
+def _sign_in(request: Request, name: str, token: str) -> Owner:
+    owner = Owner(name, csrf_token(token), token)
+    request.state.owner = owner
+    return owner
+
+
 async def _owner(request: Request) -> Owner | None:
     token = session_token(request)
     if not token:
         return None
     name = await service_of(request).in_reader(lambda store: store.accounts.session(token))
-    if name is None:
-        return None
-    owner = Owner(name, csrf_token(token))
-    request.state.owner = owner
-    return owner
+    return None if name is None else _sign_in(request, name, token)

@@ -1,5 +1,6 @@
 """One task in its owner's hands: state, invites, devices."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from starlette.responses import Response
 from crowdml.errors import InvalidInput
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import learner_of, service_of
+from crowdml.portal.pages.owner.drafting import NAME, new_draft_name
 from crowdml.portal.pages.owner.posted import Posted
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.owner.task_page import Invite, task_page, whole
@@ -24,7 +26,8 @@ REOPENED = (State.REACHED, State.EXHAUSTED)
 
 @for_owner
 async def task(request: Request) -> Response:
-    return await task_page(request, done=_done(request.query_params.get("done", "")))
+    done = _done(request.query_params.get("done", ""))
+    return await task_page(request, done=done, invite=await _invite(request))
 
 
 def _done(what: str) -> str:
@@ -58,18 +61,44 @@ async def set_state(request: Request, posted: Posted) -> Response:
 
 @on_post
 async def invite(request: Request, posted: Posted) -> Response:
-    """The answer itself shows the code, this once: it is stored nowhere and in no address."""
+    """Make an invite, once for each form: the form's number and the session make the code.
+
+    So the code is stored nowhere and is in no address, and yet the page can show it again.
+    """
     learner, by = learner_of(request), request.state.owner.name
     uses = whole(posted.get("uses", ""), MOST_USES)
     if not uses:
         found, most = posted.get("uses", "")[:40], count(MOST_USES)
         wrong = say("An invite must have 1 to {most} uses, found {n}.", most=most, n=found or "–")
         return await task_page(request, 400, wrong=wrong, uses_wrong=wrong)
-    code = await service_of(request).steer(
-        lambda store: store.create_invite(learner.id, uses, by=by)
+    once = _number(posted.get("once", "")) or new_draft_name()
+    code = _code(request, once)
+    await service_of(request).steer(
+        lambda store: store.invites.create(learner.id, uses, by=by, code=code)
     )
+    return redirect(request, f"/owner/tasks/{learner.task.name}?invite={once}")
+
+
+async def _invite(request: Request) -> Invite | None:
+    """The invite that the address names, if it was made in this session."""
+    learner, once = learner_of(request), _number(request.query_params.get("invite", ""))
+    if once is None:
+        return None
+    code = _code(request, once)
+    uses = await service_of(request).in_reader(lambda store: store.invites.uses(learner.id, code))
+    if uses is None:
+        return None
     link, href = (f"{address(request)}#invite={code}" for address in (join_link, join_href))
-    return await task_page(request, invite=Invite(code, uses, link, href))
+    return Invite(code, uses, link, href)
+
+
+def _number(text: str) -> str | None:
+    return text if NAME.fullmatch(text) else None
+
+
+def _code(request: Request, once: str) -> str:
+    secret = request.state.owner.secret(f"invite {request.path_params['task']} {once}")
+    return urlsafe_b64encode(secret[:9]).decode()
 
 
 @on_post

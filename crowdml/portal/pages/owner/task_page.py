@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from crowdml.learnt import FORMATS
 from crowdml.portal.pages.context import learner_of, service_of
+from crowdml.portal.pages.owner.drafting import new_draft_name
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.page import render
 from crowdml.portal.pages.tasks import join_href, join_link
@@ -20,7 +21,7 @@ NEWEST = 50
 
 
 class Invite(NamedTuple):
-    """A code, for once: as text, as a link, where that leads, and as a picture of it.
+    """A code: as text, as a link, where that leads, and as a picture of it.
 
     The code is in the part of the link that browsers keep to themselves.
     """
@@ -58,7 +59,7 @@ async def task_page(
         lambda store: (
             reports.devices(store, learner.id, first, PER_PAGE + 1),
             store.accounts.actions(learner.task.name, NEWEST),
-            store.count_invites(learner.id),
+            store.invites.count(learner.id),
             reports.crowded_joins(store, learner.id),
         )
     )
@@ -81,6 +82,7 @@ async def task_page(
         link=join_link(request),
         href=join_href(request),
         editable=[FIELDS[key] for key in EDITABLE if key[:5] != "stop." or not statistics.version],
+        once=new_draft_name(),
         edits=edits or _written(learner.task),
         mistakes=mistakes or {},
         **{"invite": None} | nothing | said,

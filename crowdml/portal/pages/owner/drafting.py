@@ -1,0 +1,38 @@
+"""Drafts of forms: every address of a form names one, and every node can read it."""
+
+import re
+import secrets
+
+from starlette.requests import Request
+
+from crowdml.portal.pages.context import service_of
+from crowdml.portal.pages.owner.posted import Posted
+
+NAME = re.compile(r"[A-Za-z0-9_-]{16,32}", re.ASCII)
+
+
+def draft_name(request: Request) -> str | None:
+    """The draft that the address names."""
+    name = request.query_params.get("draft", "")
+    return name if NAME.fullmatch(name) else None
+
+
+def new_draft_name() -> str:
+    return secrets.token_urlsafe(15)
+
+
+async def kept(request: Request, name: str) -> Posted | None:
+    """What this owner has typed in so far."""
+    owner = request.state.owner.name
+    return await service_of(request).in_reader(lambda store: store.drafts.read(owner, name))
+
+
+async def keep(request: Request, name: str, posted: Posted) -> None:
+    owner = request.state.owner.name
+    await service_of(request).in_store(lambda store: store.drafts.keep(owner, name, posted))
+
+
+async def drop(request: Request, name: str | None = None) -> None:
+    """Forget a draft, or all of this owner's."""
+    owner = request.state.owner.name
+    await service_of(request).in_store(lambda store: store.drafts.drop(owner, name))

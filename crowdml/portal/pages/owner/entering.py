@@ -1,0 +1,58 @@
+"""Opening a session: by name and password, with few attempts at once."""
+
+import math
+from typing import NamedTuple
+
+from starlette.requests import Request
+
+from crowdml.errors import Rejected
+from crowdml.portal.pages.context import portal_of, service_of
+from crowdml.portal.words import say
+from crowdml.server.database import LONGEST
+from crowdml.server.http import visitor
+
+LONGEST_NAME = 63
+
+
+class Entry(NamedTuple):
+    """A session's token; or in words why there is none, and when to try again, in seconds."""
+
+    token: str | None = None
+    wrong: str = ""
+    status: int = 403
+    wait: int | None = None
+
+
+async def enter(request: Request, name: str, password: str, old: str | None = None) -> Entry:
+    """Open a session in place of an old one."""
+    if len(name) > LONGEST_NAME or len(password) > LONGEST:
+        return Entry(wrong=say("The name or the password is too long."), status=400)
+    try:
+        whence = visitor(request.scope)
+        await service_of(request).in_store(lambda store: store.accounts.attempt(name, whence))
+        token = await _open_session(request, name, password, old)
+    except Rejected as refusal:
+        if "retry_after" not in refusal.extra:
+            raise
+        wait = math.ceil(refusal.extra["retry_after"])
+        words = say("Too many attempts to sign in. Try again in {wait} s.", wait=wait)
+        return Entry(wrong=words, status=refusal.status, wait=wait)
+    if token is None:
+        return Entry(wrong=say("This name and password do not belong together."))
+    return Entry(token)
+
+
+async def _open_session(request: Request, name: str, password: str, old: str | None) -> str | None:
+    """The same work whether the name is unknown or the password wrong."""
+    service = service_of(request)
+    hashed = await service.in_reader(lambda store: store.accounts.password(name))
+    if not await portal_of(request).attempts.matches(hashed, password, visitor(request.scope)):
+        return None
+    if old:
+        await service.in_store(lambda store: store.accounts.close_session(old))
+    return await service.in_store(
+        # The password may have changed, or the owner gone, while it was compared.
+        lambda store: (
+            store.accounts.open_session(name) if store.accounts.password(name) == hashed else None
+        )
+    )

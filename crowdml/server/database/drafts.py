@@ -1,0 +1,57 @@
+"""Forms that owners have begun: kept for a while, for whoever began them, on every node."""
+
+import time
+from collections.abc import Mapping
+
+import msgspec
+import sqlalchemy as sa
+
+from crowdml.server.database import schema
+from crowdml.server.database.connection import Database
+
+DRAFT_SECONDS = 12 * 3600
+"""As long as a session, counted from the last time that the draft was kept."""
+
+MOST_DRAFTS = 8
+"""Of one owner. The oldest are dropped."""
+
+
+class Drafts:
+    """What was typed into forms, by owner and by a random name that the form's address has.
+
+    Every method is one transaction, in the store's thread.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, owner: str, name: str, form: Mapping[str, str]) -> None:
+        c, now = schema.drafts.c, int(time.time())
+        row = {
+            "owner": owner,
+            "name": name,
+            "form": msgspec.json.encode(form).decode(),
+            "expires_at": now + DRAFT_SECONDS,
+        }
+        newest = sa.select(c.name).where(c.owner == owner, c.name != name)
+        newest = newest.order_by(c.expires_at.desc()).limit(MOST_DRAFTS - 1)
+        with self._database.writing() as connection:
+            others = list(connection.execute(newest).scalars())
+            old = (c.owner == owner) & c.name.not_in(others)
+            connection.execute(sa.delete(schema.drafts).where(old | (c.expires_at < now)))
+            connection.execute(sa.insert(schema.drafts), row)
+
+    def read(self, owner: str, name: str) -> dict[str, str] | None:
+        """What was typed in; None if there is no such draft of this owner, or not any more."""
+        c = schema.drafts.c
+        query = sa.select(c.form).where(c.owner == owner, c.name == name)
+        with self._database.reading() as connection:
+            form = connection.execute(query.where(c.expires_at > int(time.time()))).scalar()
+        return None if form is None else msgspec.json.decode(form, type=dict[str, str])
+
+    def drop(self, owner: str, name: str | None = None) -> None:
+        """Forget a draft, or all drafts of an owner."""
+        c = schema.drafts.c
+        gone = sa.delete(schema.drafts).where(c.owner == owner)
+        with self._database.writing() as connection:
+            connection.execute(gone if name is None else gone.where(c.name == name))
