@@ -47,7 +47,8 @@ async def favicon(request: Request) -> Response:
 PAGES = [
     Route("/", tasks.tasks),
     Route("/tasks/{task}", tasks.task),
-    Route("/tasks/{task}/card.md", tasks.card),
+    Route("/tasks/{task}/card", tasks.card),
+    Route("/tasks/{task}/card.md", tasks.card_file),
     Route("/tasks/{task}/join", tasks.join),
     Route("/tasks/{task}/join.svg", tasks.join_code),
     Route("/tasks/{task}/spark.svg", pictures.spark),

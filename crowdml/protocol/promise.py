@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from crowdml.phrase import Phrase
 from crowdml.privacy import PRIVATE_UP_TO, Loss, Mechanism, Role, Unit
 from crowdml.protocol.figures import certainty, nearest
-from crowdml.protocol.sentences import LEAVES, LOST, sentences_of
+from crowdml.protocol.sentences import LEAVES, LOST, LOST_IN_SHORT, sentences_of
 
 if TYPE_CHECKING:
     from crowdml.protocol.terms import Terms
@@ -231,6 +231,17 @@ class Promise:
     def what_is_lost(self) -> tuple[Phrase, ...]:
         """List the sentences that say what can be learnt from everything that is sent."""
         return self._named(*LOST)
+
+    @property
+    def leaves_in_short(self) -> tuple[Phrase, ...]:
+        """Those of `what_leaves` that a reader decides by; the others say it in full."""
+        # What noise hides are the numbers that another sentence names.
+        return self._named("stays", *(() if "numbers" in self.sentences else ("hides",)))
+
+    @property
+    def lost_in_short(self) -> tuple[Phrase, ...]:
+        """Those of `what_is_lost` that a reader decides by."""
+        return self._named(*LOST_IN_SHORT)
 
     def _named(self, *names: str) -> tuple[Phrase, ...]:
         return tuple(self.sentences[name] for name in names if name in self.sentences)

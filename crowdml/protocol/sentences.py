@@ -15,6 +15,9 @@ LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "numbers", "hi
 LOST = ("epsilon", "loss", "less", "single", "delta", "common", "readings")
 """Which sentences answer which question, in the order in which they are read."""
 
+LOST_IN_SHORT = ("loss", "common")
+"""Which of them answer it in short."""
+
 WHOM: Mapping[str, Phrase] = {
     "person": Phrase("a person"),
     "sample": Phrase("a sample"),

@@ -3,7 +3,7 @@
 import { certainty } from "./figures.js";
 import { Loss, PRIVATE_UP_TO, SLACK } from "./loss.js";
 import { phrase } from "./phrase.js";
-import { LEAVES, LOST, sentencesOf } from "./sentences.js";
+import { LEAVES, LOST, LOST_IN_SHORT, sentencesOf } from "./sentences.js";
 
 /** @import { Level, Phrase, Terms } from "./types.js" */
 
@@ -125,6 +125,17 @@ export class PrivacyPromise {
 
   get whatIsLost() {
     return this.#named(LOST);
+  }
+
+  /** Those of `whatLeaves` that a reader decides by; the others say it in full. */
+  get leavesInShort() {
+    // What noise hides are the numbers that another sentence names.
+    return this.#named(["stays", ...("numbers" in this.sentences ? [] : ["hides"])]);
+  }
+
+  /** Those of `whatIsLost` that a reader decides by. */
+  get lostInShort() {
+    return this.#named(LOST_IN_SHORT);
   }
 
   /** @param {readonly string[]} names */

@@ -10,6 +10,8 @@ import { phrase } from "./phrase.js";
 /** Which sentences answer which question, in the order in which they are read. */
 export const LEAVES = ["stays", "often", "rule", "train", "evaluate", "count", "numbers", "hides"];
 export const LOST = ["epsilon", "loss", "less", "single", "delta", "common", "readings"];
+/** Those of them that answer in short. */
+export const LOST_IN_SHORT = ["loss", "common"];
 
 const WHOM = {
   person: phrase("a person"),

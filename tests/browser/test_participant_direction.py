@@ -63,7 +63,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
 def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "thrice").open()
-    expect(page.get_by_text("At most 3 check-ins.")).to_be_visible()
+    expect(page.locator("#checkins")).to_have_attribute("max", "3")
     expect(page.locator("#checkins-epsilon")).to_have_text("ε = 6")
     page.get_by_label("Stop after this many check-ins").fill("4")
     participant.tap("Agree and take part")
@@ -73,8 +73,12 @@ def test_a_few_numbers_and_a_limit_of_ones_own(browse: Browse, server: Portal) -
     participant.says("Your privacy limit is reached.")
     expect(page.locator("#per-device")).to_have_text("ε = 2 of 2")
     participant.until(lambda: participant.applied() == 1)
-    participant.tap("Allow 2 more check-ins")
+    participant.tap("Allow 1 more check-in")
+    expect(page.locator("#per-device")).to_have_text("ε = 4 of 4")
+    participant.until(lambda: participant.applied() == 2)
+    participant.tap("Allow 1 more check-in")
     participant.view("ended")
+    expect(page.get_by_role("button", name="Set the limit")).to_be_hidden()
     expect(page.locator("#per-device")).to_have_text("ε = 6 of 6")
     participant.until(lambda: participant.applied() == 3)
     for number in range(3):

@@ -34,7 +34,7 @@ def server(phones: Portal) -> Portal:
 
 def test_by_the_button_beside_the_code(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
-    page.goto("/tasks/moving/join")
+    page.goto("/tasks/moving/join#other")
     page.get_by_role("link", name="Take part in this browser").click()
     participant = Participant(page, server)
     expect(page.get_by_role("heading", name="Before you take part")).to_be_visible()
@@ -62,7 +62,8 @@ def test_everything_to_know_can_be_read_without_scripts(browse: Browse, server: 
     page.goto("/join/moving")
     # The browser's tools switch scripts off too late for <noscript> to be shown.
     assert "Taking part needs JavaScript" in page.locator("noscript").inner_html()
-    expect(page.get_by_text("and ε = 1 for a single sample.").first).to_be_visible()
+    expect(page.get_by_text("Your samples never leave your device.").first).to_be_visible()
+    expect(page.get_by_text("and ε = 1 for a single sample.").first).to_be_attached()
     assert page.locator("#terms-text").text_content() == MOVING.terms.text
     expect(page.get_by_text(terms_hash(MOVING.terms.text))).to_be_attached()
     expect(page.locator("#part-title")).to_be_hidden()
@@ -144,7 +145,11 @@ def test_a_task_that_has_ended(browse: Browse, server: Portal) -> None:
         lambda: page.request.get("/v1/tasks/done").json()["state"] == "stopped"
     )
     page.goto("/join/done")
-    expect(page.get_by_text("This task has ended")).to_be_visible()
+    ended = page.get_by_text("This task has ended").bounding_box()
+    first = page.get_by_text("Who asks?").bounding_box()
+    assert ended
+    assert first
+    assert ended["y"] < first["y"], "before anybody reads on"
     expect(page.get_by_role("button", name="Agree and take part")).to_have_count(0)
     inspect(page, "closed")
 

@@ -37,18 +37,53 @@ def server(phones: Portal) -> Portal:
     return add_tasks(phones, *tasks)
 
 
-def test_a_phone_finds_the_button_first(browse: Browse, server: Portal) -> None:
+def test_four_taps_from_the_list_to_the_first_sample(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
-    page.goto("/tasks/slow/join")
-    button = page.get_by_role("link", name="Take part in this browser")
-    tops = [each.bounding_box() for each in (button, page.get_by_alt_text("QR code"))]
-    assert tops[0]
-    assert tops[1]
-    assert tops[0]["y"] + tops[0]["height"] < tops[1]["y"]
+    participant = Participant(page, server, "slow")
+    page.goto("/?q=slow")
+    # The page for joining is skipped: a phone need not point its camera at itself.
+    for role, name in (
+        ("link", "What is the owner of this phone doing?"),
+        ("link", "Take part"),
+        ("button", "Agree and take part"),
+        ("button", "Walking"),
+    ):
+        assert page.evaluate(SMALL) == []
+        page.get_by_role(role, name=name, exact=True).tap()  # type: ignore[arg-type]
+    expect(page.locator("#samples")).to_have_text(f"1 of {BATCH}")
+    assert participant.collected() == 1
+
+
+def test_a_link_to_the_join_page_leads_phones_to_consent(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    page.goto("/tasks/german/join#invite=code")
+    expect(page.get_by_label("Invite code")).to_have_value("code")
+    page.goto("/tasks/slow/join#other")
     expect(page.get_by_text('pip install "crowdml')).to_be_visible()
     assert page.evaluate(SMALL) == []
-    button.click()
-    assert page.evaluate(SMALL) == []
+    page.goto("about:blank")
+    page = browse(server, "desktop-light")
+    page.goto("/tasks/slow/join")
+    button = page.get_by_role("link", name="Take part in this browser")
+    code, below = (each.bounding_box() for each in (page.get_by_alt_text("QR code"), button))
+    assert code
+    assert below
+    assert code["y"] + code["height"] < below["y"]
+
+
+def test_a_computer_without_the_sensor_is_not_asked_to_agree(
+    browse: Browse, server: Portal
+) -> None:
+    page = browse(server, "desktop-light")
+    page.goto("/join/slow")
+    expect(page.get_by_role("alert")).to_have_text(
+        "This device has no motion sensor. Take part with a phone."
+    )
+    expect(page.get_by_alt_text("QR code")).to_be_visible()
+    expect(page.locator("#agree")).to_be_disabled()
+    Participant(page, server, "slow").open()
+    expect(page.locator("#agree")).to_be_enabled()
+    expect(page.get_by_alt_text("QR code")).to_be_hidden()
 
 
 def test_the_limit_decides_what_is_lost(browse: Browse, server: Portal) -> None:

@@ -52,10 +52,17 @@ def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "sleep").open().agree()
     participant.says("Ready for the next sample.")
+    order = [page.get_by_label("Cups of coffee"), participant.button("Still")]
+    order.append(participant.button("Add this sample"))
+    boxes = [each.bounding_box() for each in order]
+    assert sorted(box["y"] for box in boxes if box) == [box["y"] for box in boxes if box]
     page.get_by_label("Hours of sleep").fill("6.5")
+    page.get_by_label("Hours of sleep").press("Enter")
+    expect(page.get_by_label("Cups of coffee")).to_be_focused()
     page.get_by_label("Cups of coffee").fill("3")
     participant.tap("Add this sample")
-    expect(page.locator("#manual-note")).to_have_text("Choose the answer above first.")
+    expect(page.locator("#manual-note")).to_have_text("Choose the answer, then add the sample.")
+    expect(participant.button("Still")).to_be_focused()
     assert participant.collected() == 0
     inspect(page, "manual")
     participant.tap("Jogging")
@@ -65,6 +72,7 @@ def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:
     assert sample["y"] == 2
     assert sample["x"] == pytest.approx([6.5 / 24, 3 / 24])
     expect(page.get_by_label("Hours of sleep")).to_have_value("")
+    expect(page.get_by_label("Hours of sleep")).to_be_focused()
     expect(page.locator("#manual-note")).to_have_text("Kept on this device.")
     page.get_by_label("Hours of sleep").fill("8")
     page.get_by_label("Cups of coffee").fill("0")
@@ -133,6 +141,7 @@ def test_a_phone_without_motion(browse: Browse, server: Portal) -> None:
     participant = Participant(page, server, "tilt", motion=False).open().agree()
     participant.tap("Still")
     participant.says("No readings come from the motion sensor.")
+    expect(page.locator("#status")).to_have_attribute("data-tone", "quiet")
 
 
 @pytest.mark.parametrize(("task", "sensor"), [("tilt", "devicemotion"), ("noise", "microphone")])

@@ -66,17 +66,17 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     before = participant.collected()
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
-    more = "from ε = 2 to 12 in total. Very weak privacy. Suppose somebody wonders"
+    more = "from ε = 2 to 3 in total. Very weak privacy. Suppose somebody wonders"
     expect(page.locator("#more-cost")).to_contain_text(more)
     participant.tap("Stay stopped")
     expect(page.locator("#more-cost")).to_be_hidden()
     page.get_by_label("Your limit, in check-ins").fill("12")
     expect(page.locator("#limit-cost")).to_contain_text("We call that very weak.")
     page.reload()
-    participant.tap("Allow 10 more check-ins")
+    participant.tap("Allow 1 more check-in")
     participant.tap("Walking")  # which resumes, too
     participant.until_applied(3)
-    expect(page.locator("#per-device")).to_contain_text("of 12")
+    expect(page.locator("#per-device")).to_have_text("ε = 3 of 3")
 
 
 def test_the_limit_can_be_lowered(browse: Browse, server: Portal) -> None:
@@ -139,6 +139,7 @@ def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> N
         store.set_task_state("finished", "stopped")
     participant.view("ended")
     expect(page.locator("#sent-title")).to_be_visible()
+    expect(page.get_by_role("button", name="Set the limit")).to_be_hidden()
     inspect(page, "ended")
     participant.tap("Erase everything")
     participant.tap("Leave and erase")

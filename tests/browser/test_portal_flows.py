@@ -65,7 +65,10 @@ def test_on_paper(desktop: Page) -> None:
     desktop.emulate_media(media="print")
     for useless in (desktop.get_by_role("link", name="Take part"), desktop.locator("nav, #try")):
         expect(useless.first).to_be_hidden()
-    expect(desktop.get_by_role("heading", name="What leaves the device")).to_be_visible()
+    # What is folded on a screen cannot be unfolded on paper.
+    for folded in (".answers #leaves-said", ".table dd", "article pre"):
+        expect(desktop.locator(folded).first).to_be_visible()
+    expect(desktop.get_by_text("Technical details")).to_be_visible()
 
 
 def test_whoever_ended_it_nobody_can_join(desktop: Page) -> None:
@@ -108,8 +111,12 @@ def test_a_task_that_is_not_private_claims_nothing(
 def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     promise = "ε = 4, for everything that you send to this task."
     desktop.goto("/tasks/person")
+    expect(desktop.get_by_text(promise)).to_be_hidden()
+    desktop.get_by_text("In full").last.click()
     expect(desktop.get_by_text(promise)).to_be_visible()
-    expect(desktop.locator(".level")).to_have_text(re.compile(r"Moderate privacy\s+ε = 4"))
+    expect(desktop.locator(".intro > .row .level")).to_have_text(
+        re.compile(r"Moderate privacy\s+ε = 4")
+    )
     expect(desktop.locator(".tiles dt")).to_have_text(
         [
             "Error of the model as it is now",
@@ -124,7 +131,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     assert "noise" not in text.lower()
     desktop.goto("/tasks/person/join")
     assert "noise" not in desktop.locator("main").inner_text().lower()
-    expect(desktop.get_by_text("It sends one check-in, and no more.", exact=True)).to_be_visible()
+    expect(desktop.get_by_text("One check-in, and no more.")).to_be_visible()
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')
     expect(card.locator(".level")).to_contain_text("ε = 4")
@@ -166,7 +173,8 @@ def test_with_keys_alone(desktop: Page, portal: Portal) -> None:
         slider = desktop.get_by_role("slider", name=label)
         tab_to(desktop, slider)
         desktop.keyboard.press(key)
-        expect(desktop.locator("label", has=slider).locator("output")).to_have_text(value)
+        expect(desktop.locator(".slider", has=slider).locator("output")).to_have_text(value)
+        expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^{value}(: .* privacy)?$"))
     tab_to(desktop, desktop.get_by_text("Read the terms"))
     desktop.keyboard.press("Enter")
     expect(desktop.get_by_text('"task": "pocket"')).to_be_visible()
@@ -200,7 +208,7 @@ def test_without_scripts(browse: Browse, portal: Portal) -> None:
         path = chart.get_attribute("src")
         assert path is not None
         assert page.request.get(path).headers["content-type"] == "image/svg+xml"
-    expect(page.get_by_role("heading", name="What leaves the device")).to_be_visible()
+    expect(page.get_by_text("What leaves the device?")).to_be_visible()
     page.get_by_text("Read the terms").click()
     expect(page.get_by_text('"task": "walking"')).to_be_visible()
     page.goto("/?q=balcony")

@@ -109,8 +109,8 @@ def test_before_anything_is_learnt(browse: Browse, server: Portal) -> None:
     """Someone may look on from the start: what can be tried is that of the moment."""
     page = browse(server)
     page.goto("/tasks/new")
-    page.get_by_role("button", name="Predict").click()
     expect(page.get_by_text("It has learnt nothing yet.")).to_be_visible()
+    expect(page.get_by_role("button", name="Predict")).to_have_count(0)
     with server.connected() as wire:
         Crowd(wire, TASKS["new"]).check_in(3)
     expect(page.locator('[data-live="version"]')).to_have_text("3")
@@ -146,4 +146,14 @@ def test_what_the_phone_senses(browse: Browse, server: Portal) -> None:
     expect(page.get_by_text("The model says:")).to_be_visible()
     expect(page.locator(".chances dt")).to_have_count(TASKS["sensed"].terms.n_classes)
     page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Sense and predict")).to_be_visible()
+
+
+def test_where_nothing_can_be_sensed(browse: Browse, server: Portal) -> None:
+    page = browse(server)
+    page.goto("/tasks/sensed")
+    page.get_by_role("button", name="Sense and predict").click()
+    expect(page.locator("#prediction")).to_have_text(
+        "This device has no motion sensor. Take part with a phone."
+    )
     expect(page.get_by_role("button", name="Sense and predict")).to_be_visible()

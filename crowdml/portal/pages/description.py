@@ -4,11 +4,12 @@ import re
 from dataclasses import dataclass
 
 from crowdml.portal.pictures import Hiding, Slider, hiding, sliders
-from crowdml.portal.words import say
-from crowdml.protocol import Promise, Task, Terms, terms_hash
+from crowdml.portal.words import plain, say
+from crowdml.protocol import LEVELS, Promise, Task, Terms, terms_hash
 from crowdml.server.log import Learner
 
 MAIL = re.compile(r"[^\s@:/?]+@[^\s@:/?]+\.[^\s@:/?]+")
+SLACK = 1 + 1e-9
 SITE = re.compile(r"https?://[^\s\"'<>]+")
 
 
@@ -38,6 +39,16 @@ class Description:
     @property
     def sliders(self) -> tuple[Slider, ...]:
         return sliders(self.terms)
+
+    @property
+    def levels(self) -> list[tuple[float, str]]:
+        """The largest ε of each level, and what it is called; above the last nothing is private."""
+        return [(level.most, say(level.pill)) for level in LEVELS[:-1]]
+
+    def spoken(self, epsilon: float) -> str:
+        """An ε for people who hear a slider instead of seeing it: “4: Moderate privacy”."""
+        name = next(name for most, name in self.levels if epsilon <= most * SLACK)
+        return f"{plain.epsilon(epsilon)}: {name}"
 
     @property
     def hiding(self) -> Hiding:

@@ -17,6 +17,7 @@ from crowdml.portal.words import (
     catalogue,
     current_language,
     in_language,
+    lang_of,
     preferred,
     say,
     say_html,
@@ -100,6 +101,7 @@ def _environment() -> Environment:
         "catalogue": catalogue,
         "current_language": current_language,
         "in_language": in_language,
+        "lang_of": lang_of,
         "words": words,
     }
     return environment

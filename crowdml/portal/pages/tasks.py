@@ -25,6 +25,7 @@ from crowdml.portal.words import (
     guess_of,
     is_quick,
     make_example,
+    what_is_wrong,
 )
 from crowdml.protocol import (
     LEVELS,
@@ -38,7 +39,7 @@ from crowdml.protocol import (
     Wanted,
     rejected,
 )
-from crowdml.server.results import model_card, reports
+from crowdml.server.results import has_learnt, learnt_model, model_card, reports
 
 LONGEST_HOST = 255
 
@@ -79,6 +80,8 @@ async def task(request: Request) -> Response:
         performance=Performance(facts),
         charts=CHARTS,
         curious=CURIOUS,
+        learnt=has_learnt(learner.published),
+        href=join_href(request),
         sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
         example=await _example(request),
     )
@@ -124,10 +127,26 @@ async def join_code(request: Request) -> Response:
 
 
 async def card(request: Request) -> Response:
-    """The model card: a file for hubs, in English."""
+    """What people should know of a model before they use it; refused while nothing is learnt."""
+    learner, facts = learner_of(request), facts_of(request)
+    learnt_model(learner.published)
+    return render(
+        request,
+        "card.html",
+        cache="no-cache",
+        about=Description.of(learner),
+        stats=facts.statistics,
+        performance=Performance(facts),
+        wrong=what_is_wrong(learner.task),
+    )
+
+
+async def card_file(request: Request) -> Response:
+    """The same as a file for hubs, in English."""
     learner, builds = learner_of(request), request.app.state.builds
     text = await builds.once((learner.id, "card"), lambda: model_card(learner))
-    return Response(text, media_type="text/markdown", headers=HEADERS)
+    saved = {"Content-Disposition": f'attachment; filename="{learner.task.name}.md"'}
+    return Response(text, media_type="text/markdown", headers=HEADERS | saved)
 
 
 async def privacy(request: Request) -> Response:

@@ -112,6 +112,7 @@ function update(statistics) {
   article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
   show("state", stateOf(statistics));
   redraw();
+  if (!document.querySelector("#trial")) offerTrial();
 }
 
 const ENDED = new Set(["reached", "exhausted", "stopped"]);
@@ -125,8 +126,22 @@ async function askOnce() {
   }
 }
 
+const pauser = document.querySelector("#follow");
+let events = null;
+
+/** Updates can be paused: whoever reads slowly, or hears the page, is not interrupted. */
+function pauseOrResume() {
+  if (!events) return follow();
+  events.close();
+  events = null;
+  pauser.textContent = say("Resume updates");
+  show("link", say("Updates are paused."));
+}
+
 function follow() {
-  const events = new EventSource(article.dataset.events);
+  events = new EventSource(article.dataset.events);
+  pauser.textContent = say("Pause updates");
+  pauser.hidden = false;
   events.addEventListener("open", () =>
     show("link", say("Live: this page follows every check-in.")),
   );
@@ -135,22 +150,27 @@ function follow() {
     update(statistics);
     if (ENDED.has(statistics.state)) {
       events.close();
+      pauser.hidden = true;
       show("link", say("The task has ended."));
       article.querySelector("[data-while-open]")?.remove();
     }
   });
   events.addEventListener("error", () => {
+    if (!events) return;
     show("link", say("The connection is lost; trying again …"));
     // A browser gives up by itself when it is refused: too many listen, or something in front
     // answers in the server's place. Ask instead, and try again later.
     if (events.readyState === EventSource.CLOSED) {
       askOnce();
-      setTimeout(follow, AGAIN_MS);
+      setTimeout(() => events && follow(), AGAIN_MS);
     }
   });
 }
 
-if (article?.dataset.final === "no") follow();
+if (article?.dataset.final === "no") {
+  pauser.addEventListener("click", pauseOrResume);
+  follow();
+}
 
 // The picture of how the mechanism hides follows its sliders, also those that a browser restores.
 
@@ -166,10 +186,16 @@ if (form) {
     const exact = 10 ** Number(slider.value);
     return "whole" in slider.dataset ? Math.round(exact) : Number(exact.toPrecision(2));
   };
+  const inWords = (slider, shown) => {
+    if ("whole" in slider.dataset) return shown;
+    const levels = JSON.parse(slider.dataset.levels);
+    return `${shown}: ${levels.find(([most]) => value(slider) <= most)[1]}`;
+  };
   const draw = async () => {
     for (const slider of sliders) {
       const shown = value(slider).toLocaleString(language, { maximumSignificantDigits: 4 });
-      slider.closest("label").querySelector("output").textContent = shown;
+      slider.closest(".slider").querySelector("output").textContent = shown;
+      slider.setAttribute("aria-valuetext", inWords(slider, shown));
     }
     const settings = sliders.map((slider) => `${slider.name}=${value(slider)}`);
     if (turns) settings.push(`again=${turns}`);
@@ -198,8 +224,9 @@ if (form) {
 
 // The place to try the model loads what it needs when it comes into view.
 
-const trial = document.querySelector("#trial");
-if (trial) {
+function watchTrial() {
+  const trial = document.querySelector("#trial");
+  if (!trial) return;
   const loading = () => import("./try.js");
   const seen = new IntersectionObserver((changes) => {
     if (!changes.some(({ isIntersecting }) => isIntersecting)) return;
@@ -210,6 +237,25 @@ if (trial) {
   trial.addEventListener("submit", async (event) => {
     event.preventDefault();
     const { predict } = await loading();
-    predict(trial, document.querySelector("#prediction"), newest);
+    predict(trial, document.querySelector("#prediction"));
   });
 }
+
+let offering = false;
+
+/** There is nothing to try before something is learnt: then the page has a form for it. */
+async function offerTrial() {
+  if (offering) return;
+  offering = true;
+  try {
+    const answer = await fetch(location.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (page.querySelector("#trial")) document.querySelector("#try").replaceWith(page.querySelector("#try"));
+    watchTrial();
+  } catch {
+    // The next check-in will tell.
+  }
+  offering = false;
+}
+
+watchTrial();

@@ -5,14 +5,14 @@ import { chance, significant } from "../web/figures.js";
 import { MODELS } from "../web/models/index.js";
 import { language, phraseOf, say } from "../web/page/say.js";
 import { Sensing, featuresOf } from "../web/sensing.js";
-import { isTypedIn, sourceOf } from "../web/sensors/index.js";
+import { isTypedIn, missing, sourceOf } from "../web/sensors/index.js";
 
+const SILENCE_MS = 3000; // without a reading: there is no sensor
 let stop = null; // ends the sensing that is under way
 
-/** With the model after so many check-ins, which are counted live. */
-export async function predict(form, output, checkins) {
+/** What the model of this moment makes of what is entered or sensed. */
+export async function predict(form, output) {
   if (stop) return stop();
-  if (!checkins) return output.replaceChildren(paragraph(say("It has learnt nothing yet.")));
   const sensor = form.dataset.sensor ? JSON.parse(form.dataset.sensor) : null;
   try {
     if (sensor && !isTypedIn(sensor)) await sense(form, output, sensor);
@@ -46,12 +46,19 @@ async function sense(form, output, sensor) {
   output.replaceChildren(paragraph(say("Reading …")));
   const button = form.querySelector("button");
   const before = button.textContent;
+  // A computer may have the browser's part of a sensor, and nothing behind it.
+  const patience = setTimeout(() => {
+    stop?.();
+    output.replaceChildren(paragraph(say(missing(source).phrase)));
+  }, SILENCE_MS + (1000 * sensor.window) / sensor.rate);
   const quiet = await source.start((time, reading) => {
+    clearTimeout(patience);
     for (const { x } of sensing.push(time, reading, 0)) output.replaceChildren(...answer(learnt, x));
   }, sensor);
   button.textContent = say("Stop");
   stop = () => {
     stop = null;
+    clearTimeout(patience);
     quiet();
     button.textContent = before;
   };

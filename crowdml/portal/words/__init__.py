@@ -15,6 +15,7 @@ from crowdml.portal.words.language import (
     say_html,
     speaking,
 )
+from crowdml.portal.words.owner_language import lang_of
 from crowdml.portal.words.performance import Facts, Performance, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
 from crowdml.portal.words.plain import count, local, percent, state
@@ -34,6 +35,7 @@ __all__ = [
     "in_language",
     "is_quick",
     "label_shares",
+    "lang_of",
     "local",
     "make_example",
     "percent",

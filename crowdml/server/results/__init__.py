@@ -2,7 +2,7 @@
 
 from crowdml.server.results import reports
 from crowdml.server.results.card import model_card
-from crowdml.server.results.export import learnt_model
+from crowdml.server.results.export import has_learnt, learnt_model
 from crowdml.server.results.reports import statistics, view
 
-__all__ = ["learnt_model", "model_card", "reports", "statistics", "view"]
+__all__ = ["has_learnt", "learnt_model", "model_card", "reports", "statistics", "view"]

@@ -9,13 +9,18 @@ from crowdml.protocol import rejected
 from crowdml.server.log import Published
 
 
+def has_learnt(now: Published) -> bool:
+    """Whether any check-in has changed the model that people use."""
+    w0 = now.task.w0
+    return not np.array_equal(now.learnt, np.zeros_like(now.learnt) if w0 is None else w0)
+
+
 def learnt_model(now: Published) -> LearntModel:
     """Return weights K×D, intercepts K, and what is needed to use them; reject an empty task."""
     model, w = now.task.terms.make_model(), now.learnt
     if not isinstance(model, LinearModel):
         raise TypeError(f"only linear models can be exported, found {type(model).__name__}")
-    w0 = now.task.w0
-    if np.array_equal(w, np.zeros_like(w) if w0 is None else w0):
+    if not has_learnt(now):
         words = Phrase(
             "{task} has learnt nothing yet: of its {n} check-ins none has changed the model. "
             "Try again when there are more.",

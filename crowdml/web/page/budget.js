@@ -7,8 +7,6 @@ import { say } from "./say.js";
 
 /** @import { Device, Loss } from "../index.js" */
 
-const MORE = 10;
-
 export class Budget {
   #device;
   #edited = false;
@@ -83,7 +81,7 @@ export class Budget {
   async #raised() {
     const { terms } = this.#device;
     const made = terms.checkinsWithin((await this.#device.ledger()).epsilonSpent);
-    return Math.min(Math.max(this.#allowed, made) + MORE, this.#most);
+    return Math.min(Math.max(this.#allowed, made) + 1, this.#most);
   }
 
   /** @param {number} used ε so far. */
@@ -91,10 +89,10 @@ export class Budget {
     if (!this.#edited) input("limit").valueAsNumber = this.#allowed;
     this.#renderCost();
     const raised = await this.#raised();
-    const more = raised - this.#allowed;
-    any("raise").hidden = more < 1;
-    put("raise", more === 1 ? say("Allow 1 more check-in") : say("Allow {n} more check-ins", { n: more }));
-    put("more-cost", more < 1 ? "" : `${this.#price(used, raised)} ${this.#effort(more)}`);
+    const more = raised > this.#allowed;
+    any("raise").hidden = !more;
+    put("raise", say("Allow 1 more check-in"));
+    put("more-cost", more ? `${this.#price(used, raised)} ${this.#effort(1)}` : "");
   }
 
   /** What the number in the field would cost. */

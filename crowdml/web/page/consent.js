@@ -1,7 +1,7 @@
 /** Consent: nothing is pinned but the very text on the page. */
 
 import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from "../index.js";
-import { isTypedIn, sourceOf } from "../sensors/index.js";
+import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
 import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
 import { say } from "./say.js";
@@ -14,7 +14,7 @@ export async function consent(task) {
   any("start-said").hidden = !start;
   if (start) put("start-said", say(startPhrase(start)));
   const sensor = terms.features.sensor ?? { kind: "" };
-  const source = isTypedIn(sensor) ? undefined : sourceOf(sensor.kind);
+  const source = isTypedIn(sensor) ? undefined : await present(sensor.kind);
   const agree = element("agree", HTMLButtonElement);
   const checkins = field("checkins");
   const usual = terms.promise().checkins;
@@ -29,6 +29,7 @@ export async function consent(task) {
   const code = new URLSearchParams(location.hash.slice(1)).get("invite");
   if (invite && code) invite.value = code;
   agree.disabled = false;
+  put("loading", "");
   return new Promise((resolve) => {
     any("consent-form").addEventListener("submit", async (event) => {
       event.preventDefault();
@@ -54,13 +55,34 @@ export async function consent(task) {
   });
 }
 
+/**
+ * Whoever cannot collect is not asked to agree. A phone has its sensors; a computer may lack them, so
+ * it is looked at first.
+ *
+ * @param {string} kind
+ */
+async function present(kind) {
+  const here = any("no-sensor");
+  try {
+    const source = sourceOf(kind);
+    const computer = !matchMedia("(any-pointer: coarse)").matches;
+    if (computer && source.present && !(await source.present())) throw missing(source);
+    return source;
+  } catch (error) {
+    here.hidden = false;
+    throw error;
+  }
+}
+
 /** @type {(terms: Terms, checkins: number) => void} */
 function showLoss(terms, checkins) {
   const promise = terms.promise(checkins);
   if (promise.exact) return;
   showLevel("lose-level", promise);
   put("checkins-epsilon", `ε = ${epsilon(promise.epsilon)}`);
+  putAll("leaves-short", promise.leavesInShort);
   putAll("leaves-said", promise.whatLeaves);
+  putAll("lose-short", promise.lostInShort);
   putAll("lose-said", promise.whatIsLost);
   const seconds = secondsOf(terms);
   if (seconds && document.getElementById("time-in-all")) {

@@ -117,4 +117,5 @@ export function time(seconds) {
 export function complain(error) {
   put("trouble", say(phraseOf(error)));
   any("trouble").hidden = false;
+  put("loading", "");
 }

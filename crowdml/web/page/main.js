@@ -91,6 +91,7 @@ async function takePart(device, fresh) {
     clearInterval(timer);
     await part.close();
     part.reader.forget();
+    panel.forget();
     put("bye-note", say(device.said));
     show("bye");
   }

@@ -1,5 +1,6 @@
 /** The controls: labels or a form, pause and resume, the state line. */
 
+import { Choice } from "./choice.js";
 import { any, element, input, make, put } from "./elements.js";
 import { say } from "./say.js";
 import { keepOn } from "./screen.js";
@@ -9,8 +10,7 @@ import { outlook, statusOf } from "./status.js";
 
 export class Panel {
   #part;
-  /** @type {HTMLButtonElement[]} */
-  #labels = [];
+  #choice;
   /** @type {HTMLInputElement[]} */
   #fields = [];
   #nSamples = 0;
@@ -18,6 +18,7 @@ export class Panel {
   /** @param {Participation} part */
   constructor(part) {
     this.#part = part;
+    this.#choice = new Choice(part.device, (y) => this.#answer(y));
     this.#makeAnswer();
     if (part.typedIn) this.#makeForm();
     any("signal").hidden = part.typedIn;
@@ -30,19 +31,18 @@ export class Panel {
 
   render() {
     const part = this.#part;
-    for (const [k, button] of this.#labels.entries()) {
-      button.setAttribute("aria-pressed", String(part.label === k));
-      button.disabled = part.limited;
-    }
+    this.#choice.render(part.label, part.limited);
     input("target").disabled = part.limited;
     put("run", part.running ? say("Pause") : say("Resume"));
     any("run").className = part.running ? "second" : "";
     any("run").hidden = part.typedIn || part.limited;
-    const tone = part.waiting ? "medium" : part.reader.sensing && part.label !== null ? "good" : "quiet";
-    any("status").dataset["tone"] = tone;
     any("limit-reached").hidden = !part.limited;
     this.#light();
     this.tick();
+  }
+
+  forget() {
+    this.#choice.forget();
   }
 
   /** Once a second: what a screen reader need not read out. */
@@ -50,6 +50,8 @@ export class Panel {
     const part = this.#part;
     put("wait", outlook(part, this.#nSamples));
     put("status", statusOf(part));
+    const collects = part.reader.sensing && !part.reader.silent && part.label !== null;
+    any("status").dataset["tone"] = part.waiting ? "medium" : collects ? "good" : "quiet";
     put("thinks", this.#thinks());
   }
 
@@ -81,37 +83,39 @@ export class Panel {
     put("screen", kept ? "" : dark);
   }
 
+  /** @param {number | null} y */
+  #answer(y) {
+    this.#part.answer(y);
+    this.render();
+  }
+
   #makeAnswer() {
-    const part = this.#part;
-    const { labels, description, unit } = part.device.terms.target;
-    const answer = (/** @type {number | null} */ y) => {
-      part.answer(y);
-      this.render();
-    };
+    const { labels, description, unit } = this.#part.device.terms.target;
     put("question", labels.length ? say("What is true now?") : say("What is the number now?"));
     put("question-hint", description);
     any("target-field").hidden = labels.length > 0;
     put("unit", unit);
-    this.#labels = labels.map((label, k) => {
-      const button = make("button", label);
-      button.type = "button";
-      button.addEventListener("click", () => answer(k));
-      return button;
-    });
-    any("labels").replaceChildren(...this.#labels);
     input("target").addEventListener("input", ({ target }) => {
       const y = /** @type {HTMLInputElement} */ (target).valueAsNumber;
-      answer(Number.isFinite(y) ? y : null);
+      this.#answer(Number.isFinite(y) ? y : null);
     });
   }
 
+  /** Readings first, then the answer, then the button: the focus moves on in this order. */
   #makeForm() {
     const part = this.#part;
     const form = element("manual", HTMLFormElement);
+    any("fields").after(any("answer"));
     this.#fields = part.sensor.fields.map(() => {
       const field = make("input");
       Object.assign(field, { type: "number", step: "any", required: true, inputMode: "decimal" });
+      field.enterKeyHint = "next";
       field.addEventListener("input", () => this.tick());
+      field.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter") return;
+        event.preventDefault();
+        this.#focusAfter(field);
+      });
       return field;
     });
     any("fields").replaceChildren(
@@ -122,7 +126,8 @@ export class Panel {
       const values = this.#values();
       if (!values) return;
       if (part.label === null) {
-        put("manual-note", say("Choose the answer above first."));
+        put("manual-note", say("Choose the answer, then add the sample."));
+        this.#focusAnswer();
         return;
       }
       const why = await part.enter(values, part.label);
@@ -134,7 +139,21 @@ export class Panel {
         input("target").value = "";
       }
       this.render();
+      if (!why) this.#fields[0]?.focus();
     });
+  }
+
+  /** @param {HTMLInputElement} field */
+  #focusAfter(field) {
+    const next = this.#fields[this.#fields.indexOf(field) + 1];
+    if (next) next.focus();
+    else this.#focusAnswer();
+  }
+
+  #focusAnswer() {
+    const buttons = this.#part.device.terms.target.labels.length > 0;
+    if (buttons) this.#choice.focus();
+    else input("target").focus();
   }
 
   #values() {

@@ -40,6 +40,11 @@ export function sourceOf(kind) {
   );
 }
 
+/** @param {Source} source Of which this device has none. */
+export function missing({ name }) {
+  return new SensorTrouble("This device has no {name}. Take part with a phone.", { name });
+}
+
 /**
  * Whether participants enter numbers, so that there are no readings.
  *

@@ -7,6 +7,7 @@ import { SensorTrouble, refusal } from "./trouble.js";
 
 export const name = phrase("motion sensor");
 export const unit = "m/s²";
+const PATIENCE = 1500;
 
 export function supported() {
   return "DeviceMotionEvent" in globalThis;
@@ -28,6 +29,22 @@ export async function ask() {
       sensor: name,
     });
   }
+}
+
+/** Whether motion is felt at all: computers have the event, and no sensor behind it. */
+export function present() {
+  return new Promise((resolve) => {
+    const end = (/** @type {boolean} */ found) => {
+      removeEventListener("devicemotion", listen);
+      clearTimeout(timer);
+      resolve(found);
+    };
+    const listen = (/** @type {DeviceMotionEvent} */ event) => {
+      if (event.accelerationIncludingGravity?.x != null) end(true);
+    };
+    const timer = setTimeout(end, PATIENCE, false);
+    addEventListener("devicemotion", listen);
+  });
 }
 
 /** @param {OnReading} onReading */

@@ -15,6 +15,11 @@ export function supported() {
   return Boolean(globalThis.navigator?.mediaDevices && globalThis.AudioContext);
 }
 
+export async function present() {
+  const devices = await navigator.mediaDevices.enumerateDevices();
+  return devices.some(({ kind }) => kind === "audioinput");
+}
+
 /** @type {Source["start"]} */
 export async function start(onReading, { rate }) {
   let stream;

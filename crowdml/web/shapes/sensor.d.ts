@@ -11,6 +11,8 @@ export interface Source {
   readonly unit: string | Phrase;
   readonly typedIn?: false;
   supported(): boolean;
+  /** Whether the sensor is there, as far as can be known without a permission. Nothing is kept. */
+  present?(): Promise<boolean>;
   /** Asks for permission; must be called in a tap. */
   ask?(): Promise<void>;
   /** Reads until the function that it promises is called. */

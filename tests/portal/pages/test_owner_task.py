@@ -451,7 +451,9 @@ def test_a_model_is_offered_in_every_format_with_its_card(owner: Browser) -> Non
         assert f'href="{address}"' in page
         assert "attachment" in owner.get(address).headers["content-disposition"]
     card = owner.get("/tasks/weights/card.md")
-    assert 'href="/tasks/weights/card.md"' in owner.get("/tasks/weights").body.decode()
+    assert 'href="/tasks/weights/card"' in owner.get("/tasks/weights").body.decode()
+    assert 'href="/tasks/weights/card.md"' in owner.get("/tasks/weights/card").body.decode()
+    assert "attachment" in card.headers["content-disposition"]
     assert (card.status, card.headers["content-type"]) == (200, "text/markdown; charset=utf-8")
     assert f"\n# {TASKS['weights'].title}\n" in card.body.decode()
 
@@ -460,6 +462,7 @@ def test_a_model_that_is_not_there_is_not_offered(owner: Browser) -> None:
     create(owner.portal.database, make_task("untaught"))
     while owner.get("/tasks/untaught").status == 404:
         pass
-    assert "card.md" not in owner.get("/tasks/untaught").body.decode()
+    assert "/card" not in owner.get("/tasks/untaught").body.decode()
+    assert owner.get("/tasks/untaught/card").status == 404
     assert "export?format=" not in owner.get("/owner/tasks/untaught").body.decode()
     assert owner.get("/tasks/untaught/card.md").status == 404

@@ -26,6 +26,7 @@ EXAMPLES = [
     make_task("noisy", **{"features__sensor.kind": "motion"}),
     make_task("bare", privacy__epsilon=float("inf"), **{"features__sensor.kind": "motion"}),
 ]
+MOST_WORDS = 220
 QUESTIONS = {
     "en": ["Who asks?", "Which sensors are read?", "What leaves the device?",
            "How long does it take?", "What can be learnt about me?", "How do I stop?"],
@@ -58,12 +59,13 @@ def test_six_answers(portal: Portal, task: Task) -> None:
     terms, about = task.terms, Description(task, task.terms.text)
     who, sensed, leaves, how_long, lost, stop = answers(portal, task)
     assert all(each in who for each in (terms.owner, terms.contact, terms.purpose))
-    assert terms.sensors in sensed
-    assert ", ".join(terms.target.labels) in sensed
-    promise = terms.promise
-    assert leaves == " ".join(map(str, promise.what_leaves))
     here = terms.features.sensor is not None
-    assert (f"about {about.time()} with this page open" if here else "your device") in how_long
+    assert ("This browser reads" if here else terms.sensors) in sensed
+    assert ", ".join(terms.target.labels[:8]) in sensed
+    promise = terms.promise
+    short = " ".join(map(str, promise.leaves_in_short))
+    assert leaves == f"{short} In full {' '.join(map(str, promise.what_leaves))}"
+    assert (f"About {about.time()} with the page open" if here else "your device") in how_long
     assert lost.startswith(f"{promise.level.pill} ε = {written_epsilon(promise.epsilon)} ")
     assert " ".join(map(str, promise.what_is_lost)) in lost
     assert ("Leave and erase everything" if here else "device leave") in stop
@@ -72,13 +74,13 @@ def test_six_answers(portal: Portal, task: Task) -> None:
 
 def test_the_example_takes_twenty_minutes(portal: Portal) -> None:
     how_long = answers(portal, EXAMPLES[0])[3]
-    assert "One check-in is about 20 minutes with this page open" in how_long
+    assert "About 20 minutes with the page open, once." in how_long
 
 
 def test_six_answers_in_german(portal: Portal) -> None:
     who, _, _, how_long, lost, stop = answers(portal, EXAMPLES[0], "de")
     assert EXAMPLES[0].terms.owner in who
-    assert "etwa 20 Minuten" in how_long
+    assert "Etwa 20 Minuten" in how_long
     assert "läge er schlimmstenfalls in 983 von 1.000 Fällen richtig" in lost
     assert "„Gehen und alles löschen“" in stop
 
@@ -96,3 +98,19 @@ def test_six_answers_in_german(portal: Portal) -> None:
 )
 def test_a_contact_that_leads_somewhere(contact: str, address: str) -> None:
     assert Description(make_task(__contact=contact), "").address == address
+
+
+@pytest.mark.parametrize("language", QUESTIONS)
+@pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: task.name)
+def test_a_minute_to_read(portal: Portal, task: Task, language: str) -> None:
+    """All words that are visible when the page has loaded, those of the owner among them."""
+    with portal.browser() as browser:
+        page = browser.get(f"/join/{task.name}", **{"accept-language": language}).body.decode()
+    (main,) = re.findall("<main.*?</main>", page, re.S)
+    for unseen in (
+        "<noscript>.*?</noscript>", "<dialog.*?</dialog>", '<p id="loading".*?</p>',
+        r"<section[^>]* hidden>.*?</section>", r"<(p|div|form)[^>]* hidden>.*?</\1>",
+        r"(?<=</summary>)((?!</details>).)*",
+    ):  # fmt: skip
+        main = re.sub(unseen, "", main, flags=re.S)
+    assert len(re.sub("<[^>]*>", "", main).split()) <= MOST_WORDS

@@ -1,0 +1,100 @@
+/** The answers to choose from: recent ones first, and a search where there are many. */
+
+import { any, input, make, put } from "./elements.js";
+import { say } from "./say.js";
+
+/** @import { Device } from "../index.js" */
+
+/** More than fit on a phone's screen. */
+const MANY = 12;
+/** Letters that a button has room for before its words wrap. */
+const ROOM = 14;
+/** Where a browser keeps which answers were given, the newest first. */
+const RECENT = "crowdml recent answers ";
+
+export class Choice {
+  #key;
+  #labels;
+  /** @type {HTMLButtonElement[]} By label. */
+  #buttons;
+
+  /**
+   * @param {Device} device
+   * @param {(label: number) => void} chosen
+   */
+  constructor(device, chosen) {
+    this.#key = RECENT + device.identity.device;
+    this.#labels = device.terms.target.labels;
+    this.#buttons = this.#labels.map((label, k) => {
+      const button = make("button", make("span", label));
+      button.type = "button";
+      button.addEventListener("click", () => this.#choose(k, chosen));
+      return button;
+    });
+    any("labels").style.setProperty("--longest", String(longest(this.#labels)));
+    any("find-label").hidden = this.#labels.length <= MANY;
+    input("label-search").addEventListener("input", () => this.#find());
+    this.#arrange();
+  }
+
+  /** @type {(label: number | null, disabled: boolean) => void} */
+  render(label, disabled) {
+    for (const [k, button] of this.#buttons.entries()) {
+      button.setAttribute("aria-pressed", String(label === k));
+      button.disabled = disabled;
+    }
+  }
+
+  focus() {
+    const first = any("labels").querySelector("button:not([hidden])");
+    if (first instanceof HTMLElement) first.focus();
+  }
+
+  /** Nothing stays in the browser. */
+  forget() {
+    localStorage.removeItem(this.#key);
+  }
+
+  /** @type {(label: number, chosen: (label: number) => void) => void} */
+  #choose(label, chosen) {
+    const recent = [label, ...this.#recent.filter((each) => each !== label)];
+    localStorage.setItem(this.#key, JSON.stringify(recent.slice(0, MANY)));
+    chosen(label);
+    // Buttons stay where they are under a thumb, unless the search has moved them anyway.
+    if (!input("label-search").value) return;
+    input("label-search").value = "";
+    this.#find();
+    this.#arrange();
+    this.#buttons[label]?.focus();
+  }
+
+  /** @returns {number[]} */
+  get #recent() {
+    return JSON.parse(localStorage.getItem(this.#key) ?? "[]");
+  }
+
+  #arrange() {
+    const all = [...this.#recent, ...this.#labels.keys()];
+    any("labels").replaceChildren(...[...new Set(all)].flatMap((k) => this.#buttons[k] ?? []));
+  }
+
+  #find() {
+    const wanted = input("label-search").value.trim().toLocaleLowerCase();
+    for (const [k, button] of this.#buttons.entries()) {
+      button.hidden = !this.#labels[k]?.toLocaleLowerCase().includes(wanted);
+    }
+    const n = this.#buttons.filter(({ hidden }) => !hidden).length;
+    put("found-labels", wanted ? say("{n} of {all} answers", { n, all: this.#labels.length }) : "");
+  }
+}
+
+/**
+ * The letters that a column must have room for: a whole label, if it is short, and any word.
+ *
+ * @param {readonly string[]} labels
+ */
+function longest(labels) {
+  const words = labels.flatMap((label) => label.split(/\s+/));
+  const whole = labels.map(({ length }) => Math.min(length, ROOM));
+  return Math.max(1, ...whole, ...words.map(({ length }) => length));
+}
