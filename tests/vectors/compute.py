@@ -92,7 +92,7 @@ NO_STATISTICS = Statistics(
     state=State.RUNNING, version=0, devices=0, active_devices=0, samples=None, error=None,
     labels=(), staleness_mean=0.0, staleness_max=0, checkins_per_minute=0.0,
     epsilon_per_sample=None, epsilon_per_checkin=None, epsilon_per_person=None, max_updates=9,
-    target_error=None,
+    target_error=None, error_text="", reports=0,
 )  # fmt: skip
 
 

@@ -200,7 +200,7 @@ if (form) {
 
 const trial = document.querySelector("#trial");
 if (trial) {
-  const loading = () => import("./try.js");
+  const loading = () => import("../web/page/trial.js");
   const seen = new IntersectionObserver((changes) => {
     if (!changes.some(({ isIntersecting }) => isIntersecting)) return;
     seen.disconnect();
