@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from crowdml.phrase import Phrase
-from crowdml.protocol import Estimate, Statistics
-
-UNCERTAIN = 0.5
-"""A margin that hides the answer."""
+from crowdml.protocol import Estimate, Statistics, known, share_range
 
 
 class PastError(NamedTuple):
@@ -52,11 +49,14 @@ def _yours(mine: Sequence[int], now: Statistics) -> Phrase:
 
 
 def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phrase:
-    if now is None or now.margin >= UNCERTAIN:
+    if now is None or not known(now):
         return Phrase("How often the crowd’s model is wrong is not known.")
     then = max((each for each in errors if each.version <= first), default=None)
-    if then is None or then.margin >= UNCERTAIN:
-        return Phrase("Now {now} of the model’s predictions are wrong.", now=_range(now))
+    if then is None or not known(then):
+        return Phrase(
+            "Now {now} of the model’s predictions are wrong.",
+            now=share_range(now.value, now.margin),
+        )
     before, after = (math.floor(100 * each.value + 0.5) for each in (then, now))
     if abs(then.value - now.value) > then.margin + now.margin and before != after:
         return Phrase(
@@ -67,16 +67,6 @@ def _since(first: int, now: Estimate | None, errors: Sequence[PastError]) -> Phr
     return Phrase(
         "When you checked in, {then} of the model’s predictions were wrong, now {now} are. That is "
         "too close to tell whether it has become better.",
-        then=_range(then),
-        now=_range(now),
-    )
-
-
-def _range(error: Estimate | PastError) -> Phrase:
-    """Write the band in whole percent, rounded outwards."""
-    low, high = 100 * (error.value - error.margin), 100 * (error.value + error.margin)
-    return Phrase(
-        "between {low} and {high}\N{NO-BREAK SPACE}%",
-        low=max(math.floor(low), 0),
-        high=min(math.ceil(high), 100),
+        then=share_range(then.value, then.margin),
+        now=share_range(now.value, now.margin),
     )

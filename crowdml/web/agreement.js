@@ -2,6 +2,7 @@
 
 import { decodeBytes, decodeParameters } from "./codec.js";
 import { InvalidInput, NotPrivate, Rejected, TermsChanged } from "./errors.js";
+import { tally } from "./for_you.js";
 import { Minibatch } from "./minibatch.js";
 import { phrase } from "./phrase.js";
 import { placeOf } from "./place.js";
@@ -109,7 +110,8 @@ export class Agreement {
     const { payload, truth } = this.#mechanism.makePayload(minibatch, event, place, chance);
     const message = { id: chance.token(), version, terms: this.termsSha256, ...payload };
     const body = new TextEncoder().encode(JSON.stringify(message));
-    return { checkin: { id: message.id, body }, event, truth };
+    const counted = tally(this.#model, exported ?? w, x, y);
+    return { checkin: { id: message.id, body }, event, truth, tally: counted };
   }
 }
 

@@ -13,7 +13,7 @@ import { phrase } from "./phrase.js";
 import { DeviceStore } from "./store.js";
 import { HttpTransport, serverRoot } from "./transport.js";
 
-/** @import { Identity, Options, JoinOptions, Readings } from "./types.js" */
+/** @import { Identity, Kept, Options, JoinOptions, Readings } from "./types.js" */
 
 export { GIVE_UP_ON, KEEP_AFTER } from "./exchange.js";
 
@@ -99,6 +99,15 @@ export class Device extends Exchange {
   /** Every check-in, in order: what was payload, what was hidden, what was answered. */
   history() {
     return this.store.history();
+  }
+
+  /**
+   * What is kept of the task for when there is no network, with what is added now.
+   *
+   * @param {Kept} [more]
+   */
+  kept(more) {
+    return this.store.kept(more);
   }
 
   /** Samples in the buffer. */

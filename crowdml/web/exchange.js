@@ -151,9 +151,9 @@ export class Exchange extends Membership {
     }
     this.#step("booked");
     try {
-      const { status } = await this.transport.checkin(this.identity.token, checkin.body);
+      const { status, version } = await this.transport.checkin(this.identity.token, checkin.body);
       this.#step("sent");
-      await this.store.answered(checkin, status);
+      await this.store.answered(checkin, status, version);
     } catch (error) {
       if (error instanceof Rejected && error.kind === "repeated-number") {
         await this.store.repeated(checkin, `refused: ${error.kind}`, COPY_END);

@@ -49,7 +49,7 @@ export function shown(value) {
 const NEVER = 1e-5;
 
 /** A margin that hides the answer. */
-const UNCERTAIN = 0.5;
+export const UNCERTAIN = 0.5;
 
 /** @import { Estimate, Phrase } from "./types.js" */
 
@@ -71,7 +71,7 @@ export function chance(share) {
  *
  * @param {Estimate} estimate
  */
-function shareRange({ value, margin }) {
+export function shareRange({ value, margin }) {
   const possible = (/** @type {number} */ end) => Math.min(Math.max(end, 0), 1);
   const [low, high] = [possible(value - margin), possible(value + margin)];
   const decimals = high - low >= 0.02 ? 0 : high - low >= 0.002 ? 1 : 2;

@@ -1,12 +1,14 @@
 /** The browser device: learn together, with exact local differential privacy. */
 
 export { Agreement } from "./agreement.js";
+export { publicResults, whatBecame } from "./became.js";
 export { Chance } from "./chance.js";
 export { makeFeatures } from "./columns.js";
 export { Device, GIVE_UP_ON } from "./device.js";
 export { limitsOf, readTerms } from "./enrolment.js";
 export * from "./errors.js";
 export { boundFeatures, checkTarget, targetOf } from "./features.js";
+export { course, forYou } from "./for_you.js";
 export { Ledger, lossOf, wholeLossOf } from "./ledger.js";
 export { Loss } from "./loss.js";
 export { MECHANISMS, eventKindOf } from "./mechanisms/index.js";

@@ -37,6 +37,11 @@ export class Ledger {
     this.events = events;
   }
 
+  /** @param {readonly {event: CheckinEvent}[]} lines */
+  static of(lines) {
+    return new Ledger(lines.map((line) => line.event));
+  }
+
   /** The largest ε that any one sample has lost. */
   get epsilonPerSample() {
     return this.events.reduce((most, event) => Math.max(most, lossOf(event).total), 0);

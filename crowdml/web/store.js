@@ -9,7 +9,7 @@ import { asked, openDatabase, transact } from "./database.js";
 import { Ledger } from "./ledger.js";
 import { DeviceRecord } from "./record.js";
 
-/** @import { CheckinEvent, End, Identity, LedgerLine, WrittenCheckin, Sanitize, Sent } from "./types.js" */
+/** @import { End, Identity, Kept, LedgerLine, WrittenCheckin, Sanitize, Sent } from "./types.js" */
 
 const SCHEMA = Object.entries({
   identity: {},
@@ -21,6 +21,7 @@ const SCHEMA = Object.entries({
 });
 const ALL = SCHEMA.map(([name]) => name);
 const ME = "me";
+const RESULTS = "results";
 const COPY = "copy";
 
 export class DeviceStore {
@@ -80,6 +81,7 @@ export class DeviceStore {
     await this.#transaction(names, "readwrite", async ({ identity, buffer, outbox, sent }) => {
       await Promise.all([buffer, outbox, sent].map((store) => asked(store.clear())));
       await asked(identity.put(me, ME));
+      await asked(identity.delete(RESULTS));
     });
   }
 
@@ -156,13 +158,13 @@ export class DeviceStore {
       ]);
       const x = samples.map((sample) => sample.x);
       const y = samples.map((sample) => sample.y);
-      const written = write(x, y, ledgerOf(events), known);
+      const written = write(x, y, Ledger.of(events), known);
       if (!written) return undefined;
-      const { checkin, event, truth } = written;
+      const { checkin, event, truth, tally } = written;
       await Promise.all([
         asked(outbox.add(checkin)),
         asked(ledger.add({ checkin: checkin.id, event })),
-        asked(sent.add({ id: checkin.id, time: Date.now(), body: checkin.body })),
+        asked(sent.add({ id: checkin.id, time: Date.now(), body: checkin.body, tally })),
         asked(buffer.delete(IDBKeyRange.upperBound(keys.at(-1)))),
       ]);
       this.#truths.set(checkin.id, truth);
@@ -247,21 +249,31 @@ export class DeviceStore {
   /**
    * The server's word on a check-in: it never needs to be sent again.
    *
-   * @type {(checkin: WrittenCheckin, answer: string) => Promise<void>}
+   * @type {(checkin: WrittenCheckin, answer: string, version?: number) => Promise<void>}
    */
-  answered(checkin, answer) {
-    return this.#transaction(["outbox", "answers"], "readwrite", async ({ outbox, answers }) => {
+  answered(checkin, answer, version) {
+    const names = /** @type {const} */ (["outbox", "answers", "sent"]);
+    return this.#transaction(names, "readwrite", async ({ outbox, answers, sent }) => {
       await asked(outbox.delete(checkin.id));
       const known = await asked(answers.getKey(checkin.id));
       if (known === undefined) await asked(answers.add(answer, checkin.id));
+      const record = await asked(sent.get(checkin.id));
+      if (record && version !== undefined) await asked(sent.put({ ...record, version }));
+    });
+  }
+
+  /** @type {(more?: Kept) => Promise<Kept>} */
+  kept(more) {
+    return this.#transaction(["identity"], more ? "readwrite" : "readonly", async ({ identity }) => {
+      const kept = { ...(await asked(identity.get(RESULTS))), ...more };
+      if (more) await asked(identity.put(kept, RESULTS));
+      return kept;
     });
   }
 
   /** @returns {Promise<Ledger>} */
   ledger() {
-    return this.#transaction(["ledger"], "readonly", async ({ ledger }) =>
-      ledgerOf(await asked(ledger.getAll())),
-    );
+    return this.#lines().then(Ledger.of);
   }
 
   /** @returns {Promise<Sent[]>} Every check-in of the ledger, in order. */
@@ -285,9 +297,4 @@ export class DeviceStore {
   #transaction(names, mode, action) {
     return transact(this.#db, names, mode, action);
   }
-}
-
-/** @param {readonly {event: CheckinEvent}[]} lines */
-function ledgerOf(lines) {
-  return new Ledger(lines.map((line) => line.event));
 }

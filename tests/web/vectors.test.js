@@ -24,12 +24,15 @@ import {
   Minibatch,
   Sensing,
   Terms,
+  course,
+  forYou,
   limitsOf,
   lossOf,
   makeFeatures,
   placeOf,
   phrase,
   termsHash,
+  whatBecame,
   wholeLossOf,
   write,
 } from "../../crowdml/web/index.js";
@@ -45,7 +48,7 @@ import { GivenChance, asNumber, vectors } from "./vectors.js";
 
 /** @type {Record<string, (input: any, output: any) => void | Promise<void>>} */
 const CHECKS = { adversaries, agreements, checkouts, choice, codebooks, features, figures, gradients, grid, labels, ledger, letters, noisy,
-  numbers, promise, quantisation, roles, rounding, sensing, sensitivity,
+  numbers, promise, quantisation, results, roles, rounding, sensing, sensitivity,
   successors, terms, zcdp }; // prettier-ignore
 
 for (const [name, check] of Object.entries(CHECKS)) {
@@ -100,6 +103,20 @@ function grid({ clip, largest, n, strength }, output) {
 /** @param {any} input @param {any} output */
 function sensitivity({ clip, n, grid, rounding }, output) {
   assert.equal(sensitivitySteps(clip, n, grid, rounding), output.steps);
+}
+
+/** @param {any} input @param {any} output */
+function results(input, output) {
+  const counts = input.tallies.map((/** @type {number[]} */ [right, samples]) => ({ right, samples }));
+  const said = forYou(counts, input.tolerance);
+  assert.equal(said && write(said), output.for_you);
+  assert.deepEqual(course(counts), output.course);
+  const named = (/** @type {number[] | null} */ row) => row && { value: row.at(-2), margin: row.at(-1) };
+  const errors = input.errors.map((/** @type {number[]} */ row) => ({ version: row[0], ...named(row) }));
+  const { state, version } = input;
+  const final = state === "reached";
+  const now = { state, version, final, error: /** @type {any} */ (named(input.error)), errors };
+  assert.deepEqual(whatBecame(input.mine, now).map((each) => write(each)), output.became);
 }
 
 /** @param {any} input @param {any} output */

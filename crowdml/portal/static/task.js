@@ -227,7 +227,7 @@ if (form) {
 function watchTrial() {
   const trial = document.querySelector("#trial");
   if (!trial) return;
-  const loading = () => import("./try.js");
+  const loading = () => import("../web/page/trial.js");
   const seen = new IntersectionObserver((changes) => {
     if (!changes.some(({ isIntersecting }) => isIntersecting)) return;
     seen.disconnect();

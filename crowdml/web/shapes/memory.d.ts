@@ -52,11 +52,44 @@ export interface Approval {
   nSamples: number;
 }
 
+/** Of the samples of one check-in, how many the crowd's model was right about. */
+export interface RightCount {
+  right: number;
+  samples: number;
+}
+
 /** A check-in, what it tells, and the truth behind it, which stays on the device. */
 export interface Written {
   checkin: WrittenCheckin;
   event: CheckinEvent;
   truth: object;
+  /** For the participant alone. */
+  tally?: RightCount;
+}
+
+/** The error of the crowd's model after `version` check-ins, as it was estimated then. */
+export interface PastError {
+  version: number;
+  value: number;
+  margin: number;
+}
+
+/** What anybody may read of a task. */
+export interface PublicResults {
+  state: string;
+  /** Whether the task has ended. */
+  final: boolean;
+  version: number;
+  devices: number;
+  error: { value: number; margin: number } | null;
+  errors: readonly PastError[];
+}
+
+/** What the device keeps of a task for when there is no network; leaving erases it. */
+export interface Kept {
+  results?: PublicResults;
+  /** The learnt model, as the server exports it. */
+  model?: string;
 }
 
 /** Writes a check-in of the samples that were approved, with the parameters of this version. */
@@ -88,6 +121,10 @@ export interface Sent {
   body: Uint8Array<ArrayBuffer>;
   /** What is hidden, while the session lasts in which it was sent. It never leaves the device. */
   truth: object | null;
+  /** Of its samples, how many the crowd's model was right about. It never leaves the device. */
+  tally?: RightCount;
+  /** Which check-in of the task it is, once the server has answered. */
+  version?: number;
   /** `waiting`, `applied`, `duplicate`, `copy` or `refused: KIND`. */
   answer: string;
 }
