@@ -513,7 +513,7 @@ def label_of(terms: Terms, cell: Any) -> int:
         known = ", ".join(terms.labels[:10]) + ", …" * (terms.C > 10)
         as_text = " Labels are matched as text." * is_number(cell)
         raise ValueError(f"expected one of {known} as the label, found {cell!r}.{as_text}")
-    return terms.labels.index(name)
+    return int(terms.labels.index(name))
 
 
 def is_number(cell: Any) -> bool:

@@ -50,15 +50,15 @@ PER_DEVICE = Annotated[
 ]
 
 
-def open_store(database: str) -> "closing[Store]":
-    """The server's database, for as long as a `with` lasts."""
+def open_store(database: str, create: bool = False) -> "closing[Store]":
+    """The server's database, for as long as a `with` lasts; it must exist, or may be created."""
     with needs("server"):
         from crowdml.server import Store
     # Modules are not garbage. Without this, Python looks for garbage among them when the command
     # ends, which takes a quarter of the time of a short command. Once is enough for a process.
     if not gc.get_freeze_count():
         gc.freeze()
-    return closing(Store(database))
+    return closing(Store(database, create))
 
 
 def read_text(file: Path, what: str) -> str:

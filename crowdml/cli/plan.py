@@ -132,8 +132,8 @@ def plan(
     if not task.terms.private:
         why = task.terms.promise.sentences["not_private"]
         say(f"WARNING: this task is NOT PRIVATE. {why}", err=True)
-    if task.liars is not None:
-        say(f"WARNING: {task.liars}", err=True)
+    for warning in filter(None, (task.liars, task.too_many_checkins)):
+        say(f"WARNING: {warning}", err=True)
     if write:
         changed = set_fields(text, _recommended(advice, task, devices))
         _task(changed, devices, file)

@@ -38,7 +38,7 @@ def create(
 
     text = read_text(file, "task")
     task = Task.from_toml(text, *own_words(), start=read_named_start(text, file))
-    with open_store(database) as store:
+    with open_store(database, create=True) as store:
         row = store.create_task(task)
     say(f"created {task.name}; its terms have the hash {terms_hash(row.terms)}")
     say(*about_start(task))
@@ -48,8 +48,8 @@ def create(
             f"WARNING: this task is NOT PRIVATE. {promise.sentences['not_private']} Devices must "
             "say that they accept it."
         )
-    if task.liars is not None:
-        say(f"WARNING: {task.liars}")
+    for warning in filter(None, (task.liars, task.too_many_checkins)):
+        say(f"WARNING: {warning}")
     if "readings" in promise.sentences:
         say(f"{promise.sentences['readings']} To lower it, raise features.sensor.every.")
     if task.terms.features.sensor is None:

@@ -30,6 +30,10 @@ WRECKED = 0.1
 """An error on the activity data, of which 0.02 is good, at which a model is of no use."""
 
 
+FAINT = 0.1
+"""An ε of one check-in below which its answer is nearly a toss of a coin."""
+
+
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hold a valid task, as the server stores it."""
 
@@ -77,6 +81,23 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             usual=USUAL_MECHANISM,
             usual_honest=usual[0],
             usual_lied=usual[1],
+        )
+
+    @property
+    def too_many_checkins(self) -> Phrase | None:
+        """What an owner should know who divides ε by so many check-ins that each says nothing."""
+        checkins, each = self.terms.collection.checkins, self.terms.loss.total
+        if self.terms.mechanism().unit is not Unit.CHECKIN or not checkins or each >= FAINT:
+            return None
+        epsilon = each * checkins
+        return Phrase(
+            "A person's ε = {epsilon} is divided by {checkins} check-ins, which leaves {each} for "
+            "each; below {least} a check-in says almost nothing, so ask for at most {most}.",
+            epsilon=epsilon,
+            checkins=checkins,
+            each=each,
+            least=FAINT,
+            most=max(1, math.floor(epsilon / FAINT * (1 + 1e-9))),
         )
 
     @property

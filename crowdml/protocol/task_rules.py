@@ -11,6 +11,7 @@ from crowdml.protocol.review import rule
 from crowdml.protocol.rules import model_mistakes
 from crowdml.protocol.task_file import EPSILON, OptimizerSpec
 from crowdml.protocol.terms import ModelName, ModelTerms, make_model
+from crowdml.protocol.text_rules import TEXT_RULES
 from crowdml.protocol.wording import listed
 
 REMOVE = Phrase("Remove it.")
@@ -83,4 +84,5 @@ TASK_RULES = (
     _options_have_a_use,
     _a_plan_needs_an_end,
     _finite_epsilon_is_some_noise,
+    *TEXT_RULES,
 )

@@ -20,7 +20,7 @@ def matches(folder: Path, password: str, name: str = "ana") -> bool:
         return password_matches(store.accounts.password(name), password)
 
 
-def test_the_life_of_an_owner(crowdml: Command, quick: Here) -> None:
+def test_the_life_of_an_owner(crowdml: Command, quick: Here, empty: str) -> None:
     assert "crowdml owner add NAME" in quick("owner", "list").said()
     assert quick("owner", "list", "--json").json() == {"owners": []}
     added = crowdml("owner", "add", "ana", "--password-file", "-", typed=f"{PASSWORD}\nmore\n")
@@ -36,19 +36,19 @@ def test_the_life_of_an_owner(crowdml: Command, quick: Here) -> None:
     assert "no owner 'ana'" in quick("owner", "remove", "ana").error()
 
 
-def test_a_new_password_ends_sessions(quick: Here, tmp_path: Path) -> None:
+def test_a_new_password_ends_sessions(quick: Here, empty: str, tmp_path: Path) -> None:
     quick("owner", "add", "ana", "--password-file", "-", typed=PASSWORD).said()
-    with closing(Store(f"sqlite:///{tmp_path / 'crowdml.db'}")) as store:
+    with closing(Store(empty)) as store:
         token = store.accounts.open_session("ana")
     changed = quick("owner", "add", "ana", "--password-file", "-", typed=f"{PASSWORD}!\n")
     assert changed.said() == "changed the password of ana\n"
     assert matches(tmp_path, f"{PASSWORD}!")
     assert not matches(tmp_path, PASSWORD)
-    with closing(Store(f"sqlite:///{tmp_path / 'crowdml.db'}")) as store:
+    with closing(Store(empty)) as store:
         assert store.accounts.session(token) is None
 
 
-def test_clear_errors(quick: Here, tmp_path: Path) -> None:
+def test_clear_errors(quick: Here, empty: str, tmp_path: Path) -> None:
     add = ("owner", "add", "ana", "--password-file")
     assert "10 to 1000 characters, found 5" in quick(*add, "-", typed="short\n").error()
     assert "found 0" in quick(*add, "-", typed="").error()
@@ -67,7 +67,9 @@ def test_clear_errors(quick: Here, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("second", [PASSWORD, "something else"])
-def test_on_a_terminal_it_asks_twice_and_shows_nothing(crowdml: Command, second: str) -> None:
+def test_on_a_terminal_it_asks_twice_and_shows_nothing(
+    crowdml: Command, empty: str, second: str
+) -> None:
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(crowdml.folder)

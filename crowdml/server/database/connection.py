@@ -43,6 +43,7 @@ class Database(ABC):
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
+        self.name = engine.url.render_as_string(hide_password=True)
         self._connection = engine.connect()
 
     def close(self) -> None:

@@ -1,5 +1,7 @@
 """Open a database by its URL, and bring its tables up to date."""
 
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -13,10 +15,19 @@ from crowdml.server.database.sqlite import Sqlite
 MIGRATIONS = Path(__file__).with_name("migrations")
 VERSIONS = sorted(file.name[:4] for file in MIGRATIONS.glob("versions/*.py"))
 FIRST, HEAD = VERSIONS[0], VERSIONS[-1]
+NAME_IT = (
+    "Name the right one with --database or CROWDML_DATABASE; `crowdml serve` and `crowdml task "
+    "create` make a new one."
+)
 
 
-def open_database(url: str) -> Database:
-    """Open the database; raise `CrowdmlError` with the reason if it cannot be used."""
+def open_database(url: str, create: bool = True) -> Database:
+    """Open the database; raise `CrowdmlError` with the reason if it cannot be used.
+
+    Args:
+        create: Whether to make a database that does not exist or is empty; otherwise a mistyped
+            name is an error.
+    """
     scheme = url.partition(":")[0].partition("+")[0]
     # Without a file the database would be in memory, invisible to other processes.
     if scheme not in ("sqlite", "postgresql") or url.rstrip("/") == "sqlite:":
@@ -25,8 +36,10 @@ def open_database(url: str) -> Database:
             f"postgresql://user@host/crowdml, found {url!r}."
         )
     try:
+        if scheme == "sqlite":
+            _require_own(Path(sa.make_url(url).database or ""), create)
         database = Sqlite(url) if scheme == "sqlite" else PostgreSql(url)
-        _migrate(database)
+        _migrate(database, create)
     except ModuleNotFoundError as error:
         raise CrowdmlError(
             "PostgreSQL needs psycopg: pip install 'crowdml[postgresql]'."
@@ -41,21 +54,38 @@ def open_database(url: str) -> Database:
     return database
 
 
-def _migrate(database: Database) -> None:
+def _require_own(file: Path, create: bool) -> None:
+    """Raise `CrowdmlError` for a file of another program, before anything in it is changed."""
+    if not file.exists():
+        if not create and file.absolute().parent.is_dir():
+            raise CrowdmlError(f"there is no database {file}. {NAME_IT}")
+        return
+    address = f"{file.absolute().as_uri()}?mode=rw"
+    # Whatever cannot be read here is reported when the database is opened.
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
+        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+        if names and "alembic_version" not in names:
+            what = "a device's file" if "buffer" in names else "the file of another program"
+            raise CrowdmlError(f"{file} must be a server's database, found {what}. {NAME_IT}")
+
+
+def _migrate(database: Database, create: bool) -> None:
     with database.reading() as connection:
         found = _version_in(connection)
+        if found is None and not create:
+            raise CrowdmlError(f"the database {database.name} has no tables yet. {NAME_IT}")
         if found == HEAD:
             return
         if found is not None and found > HEAD:
             raise CrowdmlError(
-                f"the database must be of a version up to {HEAD}, found {found}, which a newer "
-                "crowdml has made. Install that, or restore the backup from before it."
+                f"the database {database.name} must be of a version up to {HEAD}, found {found}, "
+                "which a newer crowdml has made. Install that, or restore an older backup."
             )
         if found is not None and found < FIRST:
             raise CrowdmlError(
-                f"the database must be of a version from {FIRST} on, found {found}, which an "
-                "earlier crowdml has made. Export its models with that (`crowdml task export`), "
-                "and start with an empty database."
+                f"the database {database.name} must be of a version from {FIRST} on, found "
+                f"{found}, which an earlier crowdml has made. Export its models with that "
+                "(`crowdml task export`), and start with an empty database."
             )
     # Alembic is rarely needed, and loading it takes longer than reading a task.
     from alembic import command

@@ -47,8 +47,8 @@ class Store:
     Every method is one transaction: when it returns, what it wrote is on disk.
     """
 
-    def __init__(self, url: str) -> None:
-        self._database = open_database(url)
+    def __init__(self, url: str, create: bool = True) -> None:
+        self._database = open_database(url, create)
         self.accounts = Accounts(self._database)
         self.drafts = Drafts(self._database)
         self.nodes = Nodes(self._database)

@@ -75,7 +75,7 @@ def restore(database: str, file: Path) -> Contents:
 
 def _read(database: str, tables: Path) -> Contents:
     with (
-        closing(open_database(database)) as source,
+        closing(open_database(database, create=False)) as source,
         source.snapshot() as rows,
         closing(open_database(f"sqlite:///{tables}")) as target,
         target.writing() as connection,

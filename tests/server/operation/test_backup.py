@@ -109,8 +109,11 @@ def test_another_archive_is_refused(tmp_path: Path) -> None:
 def test_nothing_is_not_worth_a_backup(tmp_path: Path) -> None:
     """A mistyped path must not replace last night's backup by an empty one."""
     (tmp_path / "backup").write_text("last night's")
+    with pytest.raises(CrowdmlError, match="there is no database"):
+        back_up(url(tmp_path), tmp_path / "backup")
+    Store(url(tmp_path)).close()
     with pytest.raises(InvalidInput, match="must hold a task, found none"):
-        back_up(url(tmp_path / "empty"), tmp_path / "backup")
+        back_up(url(tmp_path), tmp_path / "backup")
     assert (tmp_path / "backup").read_text() == "last night's"
 
 
