@@ -41,7 +41,9 @@ PULL = 4.0
 """With so many samples in mind of which half are wrong, no error is taken for 0 or 1."""
 
 
-def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | None:
+def error_now(
+    rows: Array, version: int, noise_variance: float, expected: bool = False
+) -> Estimate | None:
     """Estimate the error of the exported model at this version, with a 95 % band.
 
     A report about an earlier version v describes a model whose error has changed since by an
@@ -59,6 +61,8 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
             were added up in it.
         version: t.
         noise_variance: Of the noise in the errors of one report.
+        expected: Whether the reports are made up without chance, so that they do not tell how far
+            the error walks.
 
     References: G. Matheron, Economic Geology 58 (1963); E. B. Wilson, JASA 22 (1927); F. E.
     Satterthwaite, Biometrics Bulletin 2 (1946).
@@ -80,7 +84,7 @@ def error_now(rows: Array, version: int, noise_variance: float) -> Estimate | No
     _, spread, rest, quantile = _weighted(s, None, device, n, noise, alike, 0.25)
     if quantile * math.sqrt(rest + spread / 4) >= MOST:
         return None
-    a, spread, rest, quantile = _weighted(s, y, device, n, noise, alike, pq)
+    a, spread, rest, quantile = _weighted(s, None if expected else y, device, n, noise, alike, pq)
     return _band(float(a @ y), spread, rest, quantile)
 
 

@@ -82,6 +82,10 @@ def test_many_reports_tell_how_much_the_error_jumps() -> None:
     )
     assert still < 0.012
     assert moving > 0.035
+    made_up = rows(version, device, 20 * flat, 20.0)
+    found = error_now(made_up, 10_000, 0.0, expected=True)
+    assert found is not None
+    assert found.margin > 2 * still, "reports without chance tell nothing of jumps"
 
 
 def test_what_is_added_up_says_the_same() -> None:

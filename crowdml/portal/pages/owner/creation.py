@@ -230,7 +230,7 @@ def advice(task: Task) -> str | None:
     rows = np.zeros((len(reports), 5))
     rows[:, 0], rows[:, 1] = reports * (task.t_max / len(reports)), reports
     rows[:, 2:] = predictions * each / 2, predictions * each, each
-    found = error_now(rows, task.t_max, mechanism.error_variance)
+    found = error_now(rows, task.t_max, mechanism.error_variance, expected=True)
     if found is None or found.margin >= 0.3:
         return say("In the end its error will hardly be known: too few predictions are counted.")
     return say(
