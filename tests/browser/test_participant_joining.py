@@ -1,5 +1,7 @@
 """Joining from a phone: what is read, what is agreed to, and what is refused."""
 
+import re
+
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -111,8 +113,15 @@ def test_an_invite(browse: Browse, server: Portal, watch: Watch) -> None:
     participant = Participant(page, server, "club").open()
     page.get_by_label("Invite code").fill("wrong")
     participant.tap("Agree and take part")
+    field = page.get_by_label("Invite code")
     expect(page.get_by_role("alert")).to_contain_text("invite")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_accessible_description(re.compile("this task needs a valid invite", re.I))
+    expect(field).to_be_focused()
     inspect(page, "invite")
+    field.press("End")
+    field.press("x")
+    expect(page.get_by_role("alert")).to_have_count(0)
     participant.open("/").open(f"/join/club#invite={code}")
     expect(page.get_by_label("Invite code")).to_have_value(code)
     participant.agree()

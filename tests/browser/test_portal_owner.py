@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 import time
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Page, expect
 
@@ -99,9 +101,10 @@ def test_an_owner_from_first_to_last(
     expect(steps).to_contain_text("Running")
     examine(page)
     delete(page, portal)
-    german = browse(portal, "phone-light", locale="de-AT")
+    german = browse(portal, "phone-light", locale="de-AT", timezone_id="Asia/Tokyo")
     carry(german, portal, cookie["value"])
     read_german(german)
+    expect_local_times(german)
     page.get_by_role("button", name="Sign out ada").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     assert page.context.cookies() == []
@@ -141,8 +144,21 @@ def create_task(page: Page, watch: Watch) -> None:
     page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
     examine(page)
+    go_back_and_forward(page)
     page.get_by_role("button", name="Create this task").click()
     expect(page.locator(".notice")).to_contain_text("The task is created")
+
+
+def go_back_and_forward(page: Page) -> None:
+    """Whatever a browser does on its way, the form has what was last sent."""
+    for step in (page.go_back, page.go_forward, page.reload):
+        step()
+        for label, value in {
+            "Title": TASK.title, "How to reach you": TASK.terms.contact, "Labels": "few\nmany",
+        }.items():  # fmt: skip
+            expect(page.get_by_label(label, exact=True)).to_have_value(value)
+        expect(page.get_by_label("Who may join")).to_have_value("invite")
+    expect(page.get_by_role("heading", level=3).first).to_have_text(TASK.title)
 
 
 def ask_what_the_crowd_will_reach(page: Page) -> None:
@@ -233,6 +249,14 @@ def read_german(page: Page) -> None:
         assert barriers(page) == []
 
 
+def expect_local_times(page: Page) -> None:
+    at = page.locator("time").first
+    exact = datetime.fromisoformat(str(at.get_attribute("datetime")))
+    there = exact.astimezone(ZoneInfo("Asia/Tokyo"))
+    expect(at).to_have_text(f"{there:%d.%m.%Y, %H:%M}")
+    expect(at).to_have_attribute("title", f"{exact:%Y-%m-%d %H:%M} UTC")
+
+
 def expect_reload(page: Page, link: str) -> None:
     """Another process has created a task: the server takes it in within a second."""
     end = time.monotonic() + PATIENCE
@@ -244,6 +268,9 @@ def expect_reload(page: Page, link: str) -> None:
 def invite_and_revoke(page: Page, portal: Portal) -> None:
     page.get_by_role("button", name="Make an invite").click()
     code = page.locator(".invite").inner_text()
+    page.reload()
+    expect(page.locator(".invite")).to_have_text(code)
+    expect(page.get_by_text("1 device may still join")).to_be_visible()
     expect(page.get_by_alt_text("QR code of the link below")).to_be_visible()
     examine(page)
     invited = page.context.new_page()
@@ -263,10 +290,13 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
         expect(page.locator('[data-live="state"]')).to_have_text("Running")
         page.goto("/owner/tasks/steps")
         devices = page.locator('section[aria-labelledby="devices"] tbody')
+        expect(devices).to_be_hidden()
+        page.locator("summary", has_text=re.compile("^1 device$")).click()
         expect(devices.locator("> tr > td:not(.name)").first).to_have_text("active")
         devices.locator("summary").click()
         page.get_by_role("button", name="Revoke this device").click()
         expect(page.locator(".notice")).to_contain_text("The device is excluded.")
+        page.locator("summary", has_text=re.compile("^1 device$")).click()
         expect(devices.locator("> tr > td:not(.name)").first).to_have_text("revoked")
         refused = wire.call("POST", "/v1/tasks/steps/checkins", directed(task, device), token)
         assert refused.status == 403

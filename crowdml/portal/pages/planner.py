@@ -66,6 +66,15 @@ class Planner:
         self._command, self._seconds, self._most_waiting = command, seconds, most_waiting
         self._forecasts: OrderedDict[tuple[str, Hardships], asyncio.Task[Forecast]] = OrderedDict()
         self._one_at_a_time = asyncio.Lock()
+        self.known: OrderedDict[str, Forecast] = OrderedDict()
+
+    def remember(self, task: str, text: str, hardships: Hardships) -> None:
+        """Keep what was simulated for a task that is created now, for its owner's page."""
+        found = self._forecasts.get((text, hardships))
+        if found and found.done() and not found.cancelled():
+            self.known[task] = found.result()
+            if len(self.known) > MOST:
+                self.known.popitem(last=False)
 
     async def plan(
         self,

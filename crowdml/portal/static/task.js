@@ -108,6 +108,7 @@ function update(statistics) {
   if (statistics.samples !== null) show("samples", number(statistics.samples));
   show("error", say(errorSaid(statistics.error)));
   show("reports", number(statistics.reports));
+  show("checkins", number(statistics.version));
   article.querySelector("progress").value = statistics.version;
   article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
   show("state", stateOf(statistics));

@@ -15,6 +15,7 @@ from crowdml.portal.words.language import (
     say_html,
     speaking,
 )
+from crowdml.portal.words.outlook import Outlook, advice
 from crowdml.portal.words.owner_language import lang_of
 from crowdml.portal.words.performance import Facts, Performance, guess_of, what_is_wrong
 from crowdml.portal.words.pilot_draft import PilotDraft, PilotPlan
@@ -25,9 +26,11 @@ __all__ = [
     "Example",
     "Expectation",
     "Facts",
+    "Outlook",
     "Performance",
     "PilotDraft",
     "PilotPlan",
+    "advice",
     "catalogue",
     "count",
     "current_language",

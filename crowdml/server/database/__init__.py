@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from crowdml.server.database.entry import LogEntry, this_minute
     from crowdml.server.database.invites import invite_required
     from crowdml.server.database.joins import DAY, JoinRow
-    from crowdml.server.database.log import NOTHING, CheckinMark, DeviceTotals, Log, marks_of
+    from crowdml.server.database.log import (
+        DEVICE_ORDERS,
+        NOTHING,
+        CheckinMark,
+        DeviceTotals,
+        Log,
+        marks_of,
+    )
     from crowdml.server.database.nodes import NodeRow, Sample
     from crowdml.server.database.opening import open_database
     from crowdml.server.database.owner_settings import OwnerSettings
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMAND_LINE",
     "DAY",
+    "DEVICE_ORDERS",
     "LONGEST",
     "NOTHING",
     "SESSION_SECONDS",

@@ -17,6 +17,9 @@ from crowdml.server.database.joins import JoinRow, Joins
 from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.database.shares import NEWEST
 
+DEVICE_ORDERS = ("joined", "newest", "most")
+"""As they joined; by their newest check-in; by how many check-ins they sent."""
+
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
 
@@ -199,15 +202,42 @@ class Log:
                 found |= dict.fromkeys(marks_of(*key), seq)
         return found
 
-    def by_device(self, first: int, last: int) -> dict[int, DeviceTotals]:
+    def by_device(self, numbers: Collection[int]) -> dict[int, DeviceTotals]:
         """Return what the devices with these numbers did; devices that did nothing are left out."""
         c, f = schema.checkins.c, sa.func
         staleness = f.avg(sa.cast(c.seq - 1 - c.version, sa.Double))
         query = sa.select(c.device, f.count(), f.sum(c.samples), staleness, f.max(c.at))
-        query = query.where(c.task == self._task, c.device.between(first, last))
+        query = query.where(c.task == self._task, c.device.in_(numbers))
         with self._database.reading() as connection:
             rows = connection.execute(query.group_by(c.device))
             return {device: DeviceTotals(*totals) for device, *totals in rows}
+
+    def count_devices(self, part: str, status: str) -> int:
+        """How many devices there are with this part in their names and in this status, if any."""
+        query = sa.select(sa.func.count()).where(self._which(part, status))
+        with self._database.reading() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def devices(
+        self, part: str, status: str, order: str, first: int, most: int
+    ) -> list[tuple[int, str, str]]:
+        """The numbers, names and statuses of some of these devices, in one of `DEVICE_ORDERS`."""
+        d, c = schema.devices.c, schema.checkins.c
+        query = sa.select(d.number, d.name, d.status).where(self._which(part, status))
+        if order != DEVICE_ORDERS[0]:
+            key = sa.func.max(c.at) if order == "newest" else sa.func.count()
+            done = sa.select(c.device, key.label("key")).where(c.task == self._task)
+            totals = done.group_by(c.device).subquery()
+            query = query.outerjoin(totals, totals.c.device == d.number)
+            query = query.order_by(sa.func.coalesce(totals.c.key, -1).desc())
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(d.number).offset(first).limit(most))
+            return [(number, name, status) for number, name, status in rows]
+
+    def _which(self, part: str, status: str) -> "sa.ColumnElement[bool]":
+        d = schema.devices.c
+        wanted = (d.task == self._task) & d.name.contains(part, autoescape=True)
+        return wanted & (d.status == status) if status else wanted
 
     # Snapshots
 

@@ -1,7 +1,7 @@
 """Describe a task for people and programs.
 
-Views and statistics read the published value, in any thread; `devices` reads the log, in the
-store's thread.
+Views and statistics read the published value, in any thread; `crowded_joins` reads the database, in
+the store's thread.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from crowdml.protocol import Statistics, TaskView
-from crowdml.server.database import DeviceRow, DeviceTotals, Store
+from crowdml.server.database import Store
 from crowdml.server.log import Learner
 
 NEWEST_JOINS = 50
@@ -53,10 +53,3 @@ def view(learner: Learner) -> TaskView:
 def statistics(learner: Learner) -> Statistics:
     """Return the statistics of the last commit, at this moment."""
     return learner.published.statistics(learner.devices, time.time())
-
-
-def devices(store: Store, task: int, first: int, most: int) -> list[tuple[DeviceRow, DeviceTotals]]:
-    """List the devices with the numbers from `first` on, with what they did."""
-    found = store.devices(task, first, most)
-    totals = store.log(task).by_device(first, first + most)
-    return [(device, totals.get(device.number, DeviceTotals())) for device in found]

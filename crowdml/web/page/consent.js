@@ -1,6 +1,7 @@
 /** Consent: nothing is pinned but the very text on the page. */
 
 import { Device, Terms, TermsChanged, limitsOf, startPhrase, termsHash } from "../index.js";
+import { Rejected } from "../errors.js";
 import { isTypedIn, missing, sourceOf } from "../sensors/index.js";
 import { secondsOf } from "./effort.js";
 import { any, complain, element, epsilon, put, putAll, showLevel, time } from "./elements.js";
@@ -28,6 +29,7 @@ export async function consent(task) {
   // A code that was typed in before this ran stays.
   const code = new URLSearchParams(location.hash.slice(1)).get("invite");
   if (invite && code) invite.value = code;
+  invite?.addEventListener("input", () => markInvite(invite, ""));
   agree.disabled = false;
   put("loading", "");
   return new Promise((resolve) => {
@@ -48,6 +50,11 @@ export async function consent(task) {
         resolve(device);
       } catch (error) {
         agree.disabled = false;
+        if (invite && error instanceof Rejected && error.kind === "invite-required") {
+          markInvite(invite, say(error.phrase));
+          invite.focus();
+          return;
+        }
         const changed = error instanceof TermsChanged;
         complain(changed ? say("The terms have changed. Load this page again to see them.") : error);
       }
@@ -88,6 +95,19 @@ function showLoss(terms, checkins) {
   if (seconds && document.getElementById("time-in-all")) {
     put("time-in-all", time(seconds * checkins));
   }
+}
+
+/**
+ * Say beside the invite code what is wrong with it; nothing if it is being changed.
+ *
+ * @type {(invite: HTMLInputElement, wrong: string) => void}
+ */
+function markInvite(invite, wrong) {
+  put("invite-wrong", wrong);
+  any("invite-wrong").hidden = !wrong;
+  invite.setAttribute("aria-invalid", String(Boolean(wrong)));
+  if (wrong) invite.setAttribute("aria-describedby", "invite-wrong");
+  else invite.removeAttribute("aria-describedby");
 }
 
 /** @type {(id: string) => HTMLInputElement | null} */

@@ -1,10 +1,14 @@
 """What an owner is told before a task exists."""
 
+import re
 from typing import Any
 
+import msgspec
 import pytest
 
-from crowdml.portal.pages.owner.creation import advice
+from crowdml.portal.words import Facts, Outlook, advice, speaking
+from crowdml.protocol import Estimate, State, Statistics, Task
+from crowdml.server.log import Course
 from tests.servers import make_task
 
 
@@ -24,3 +28,63 @@ def test_how_well_the_error_will_be_known(changes: dict[str, Any], said: str) ->
 def test_an_error_that_is_not_measured() -> None:
     silent = make_task(privacy__mechanism="direction", collection__evaluators=0.0)
     assert advice(silent) is None
+
+
+DAY = 86400
+NOW = 1_000 * DAY
+
+
+def outlook(
+    task: Task, by_minute: dict[int, int], error: Estimate | None = None, **changes: Any
+) -> Outlook:
+    version = sum(by_minute.values())
+    now = Statistics(
+        State.RUNNING, version, 9, 9, None, error, (), 0.0, 0, 0.0, 1.0, 1.0, 1.0, 1000, None, "", 0
+    )
+    now = msgspec.structs.replace(now, **changes)
+    return Outlook(Facts(task, now, Course((), by_minute)), 1000, NOW)
+
+
+DIRECTED = make_task(privacy__mechanism="direction", privacy__epsilon=4.0, stop__updates=1000)
+
+
+@pytest.mark.parametrize(
+    ("by_minute", "changes", "said"),
+    [
+        ({NOW - 3 * DAY: 100, NOW - DAY: 100}, {}, "About 12 more days at this pace."),
+        ({NOW - DAY: 900}, {}, "About 3 more hours at this pace."),
+        ({NOW - 3600: 500}, {}, "About 60 more minutes at this pace."),
+        ({NOW - 8 * DAY: 500}, {}, "No check-in came in the last seven days."),
+        ({NOW - DAY: 900}, {"state": State.PAUSED}, ""),
+        ({}, {}, ""),
+    ],
+)
+def test_the_pace(by_minute: dict[int, int], changes: dict[str, Any], said: str) -> None:
+    assert outlook(DIRECTED, by_minute, **changes).pace == said
+
+
+def test_the_pace_in_german() -> None:
+    with speaking("de"):
+        said = outlook(DIRECTED, {NOW - 3 * DAY: 100, NOW - DAY: 100}).pace
+    assert said == "Bei diesem Tempo noch etwa 12 Tage."
+
+
+def test_what_is_uncertain_and_what_would_help() -> None:
+    vague = " ".join(outlook(DIRECTED, {NOW - DAY: 100}, Estimate(0.4, 0.25)).sentences)
+    assert "between 15 and 65\u00a0% are wrong" in vague
+    found = re.search(r"(\d+) check-ins more would help: then .* ± (\d+)\u00a0%", vague)
+    assert found
+    assert 0 < int(found[1]) <= 900
+    assert 10 <= int(found[2]) <= 20
+    assert "Which answers are frequent is uncertain" in vague
+    strict = make_task(privacy__mechanism="direction", privacy__epsilon=0.05, stop__updates=1000)
+    hopeless = " ".join(outlook(strict, {NOW - DAY: 100}).sentences)
+    assert "will stay uncertain until the end. In the next task, a larger ε" in hopeless
+    noisy = make_task(privacy__epsilon=0.1, stop__updates=1000)
+    assert "more samples in a check-in" in " ".join(outlook(noisy, {NOW - DAY: 100}).sentences)
+    silent = make_task(privacy__mechanism="direction", collection__evaluators=0.0)
+    assert outlook(silent, {NOW - DAY: 5}).sentences[0].startswith("Its error is not measured")
+    waiting = " ".join(outlook(DIRECTED, {NOW - DAY: 5}, devices=20).sentences)
+    assert "11 of 20 devices have joined and not checked in yet." in waiting
+    good = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05)).sentences
+    assert not any("would help" in sentence for sentence in good)

@@ -344,17 +344,33 @@ def test_a_revoked_device_is_out_at_once(portal: Portal, owner: Browser) -> None
         assert token not in page.body.decode()
 
 
-def test_devices_come_a_hundred_at_a_time(owner: Browser) -> None:
-    for _ in range(103):
-        enrol(owner.wire, "many")
-    first = owner.get("/owner/tasks/many")
-    assert first.body.count(b"<summary title=") == 100
-    assert 'href="/owner/tasks/many?from=100#devices"' in first.body.decode()
-    rest = owner.get("/owner/tasks/many?from=100")
-    assert rest.body.count(b"<summary title=") == 3
-    assert "101 to 103 of 103" in text_of(rest)
-    for odd in ("-5", "x", "9" * 30, "500"):
-        assert owner.get(f"/owner/tasks/many?from={odd}").status == 200
+def test_devices_are_folded_searched_sorted_and_paged(portal: Portal, owner: Browser) -> None:
+    tokens = [enrol(owner.wire, "many") for _ in range(23)]
+    for number, checkins in ((7, 2), (11, 1)):
+        for n in range(checkins):
+            assert send(owner, "many", tokens[number], n).status == 200
+    with portal.store() as store:
+        names = [device.name for device in store.devices(store.task("many").id)]
+        store.set_device_status(names[3], "left")
+
+    def shown(query: str) -> list[str]:
+        page = owner.get(f"/owner/tasks/many{query}").body.decode()
+        assert page.index('id="model"') < page.index('id="log"') < page.index('id="devices"')
+        fold = page[page.index('id="devices"') :]
+        assert fold.partition("<details")[2].startswith(" open") == bool(query)
+        return re.findall(r'<summary title="(\w+)">', fold)
+
+    assert shown("") == shown("?page=1") == names[:10]
+    assert shown("?page=3") == shown("?page=99") == names[20:]
+    assert shown("?order=most")[:3] == [names[7], names[11], names[0]]
+    assert shown("?order=newest&page=3")[0] == names[20]
+    assert set(shown("?order=newest")[:2]) == {names[7], names[11]}
+    assert shown("?status=left") == [names[3]]
+    assert shown(f"?device={names[5][:12].upper()}") == [names[5]]
+    assert shown("?device=%25") == shown("?device=x&status=left") == []
+    assert shown("?page=-5&order=x&status=x") == names[:10]
+    last = owner.get("/owner/tasks/many?order=most&page=2").body.decode()
+    assert "?device=&amp;status=&amp;order=most&amp;page=3#devices" in last
 
 
 DEEDS: dict[str, dict[str, str]] = {

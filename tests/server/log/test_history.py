@@ -15,7 +15,6 @@ from crowdml.server import Store
 from crowdml.server.log.fold import Fold
 from crowdml.server.log.history import MOST_MINUTES, MOST_POINTS, History, Point, wants_error
 from crowdml.server.log.learner import Learner
-from crowdml.server.results.reports import devices
 from tests.server.learning import enlist, entry, replayed
 from tests.servers import make_directed, make_task
 
@@ -93,8 +92,8 @@ def test_a_restart_changes_nothing(tmp_path: Path, make: Callable[..., Task]) ->
         assert resumed.published.course.points[-1].version == 1301
         assert resumed.published.course.errors[:-1] == plain.history.errors
         assert resumed.published.course.by_minute == plain.history.minutes.by_minute
-        for device, did in devices(store, row.id, 1, 10):
-            own = [line for line in lines if line.device == device.number]
+        for device, did in log.by_device(range(3)).items():
+            own = [line for line in lines if line.device == device]
             samples = [line.samples for line in own if line.samples is not None]
             late = sum(line.staleness for line in own)
             newest = max(line.at for line in own)
@@ -107,8 +106,7 @@ def test_a_task_without_check_ins_has_no_course(tmp_path: Path) -> None:
         store.enrol(row.id, None, False)
         learner = Learner(row, store.log(row.id), snapshot_every=10)
         assert learner.published.course.points == ()
-        ((_, did),) = devices(store, row.id, 0, 10)
-        assert did == (0, 0, 0.0, None)
+        assert store.log(row.id).by_device([0]) == {}
 
 
 @pytest.mark.parametrize("damage", ["another format", "not an archive", "cut off"])

@@ -13,7 +13,7 @@ from crowdml.privacy import DirectionMechanism
 from crowdml.protocol import Estimate, Task
 from crowdml.server import Store
 from crowdml.server.log.decision import Arrival
-from crowdml.server.results.reports import devices, statistics
+from crowdml.server.results.reports import statistics
 from tests.checkins import DirectedCheckin, NoisyCheckin
 from tests.server.answering import responding
 from tests.server.learning import arrivals, changed, ingest_now, new_learner, reopened
@@ -79,7 +79,7 @@ def test_samples_that_nobody_tells_are_not_known(store: Store) -> None:
     learner.ingest(arrivals(task, 3))
     assert statistics(learner).samples is None
     assert statistics(reopened(store, task)).samples is None
-    for _, did in devices(store, learner.id, 0, 10):
+    for did in store.log(learner.id).by_device(range(10)).values():
         assert (did.checkins, did.samples) == (1, None)
 
 

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Set
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.errors import InvalidTask, Mistake
-from crowdml.learning import error_now
 from crowdml.phrase import Phrase
 from crowdml.portal.pages.context import portal_of, service_of
 from crowdml.portal.pages.description import Description
@@ -22,8 +20,8 @@ from crowdml.portal.pages.owner.posted import Posted, read_upload
 from crowdml.portal.pages.owner.session import for_owner, on_post
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.pages.planner import Forecast
-from crowdml.portal.words import percent, say
-from crowdml.privacy import PRIVATE_UP_TO, Unit
+from crowdml.portal.words import advice
+from crowdml.privacy import PRIVATE_UP_TO
 from crowdml.protocol import (
     MECHANISMS,
     MISSING,
@@ -37,9 +35,6 @@ from crowdml.protocol import (
 
 SETTINGS = re.compile(r"([\w-]+) (\d{1,9}) (\d{1,9}) (\d{1,9})", re.ASCII)
 """A plan's mechanism, batch, check-ins of each device, and devices."""
-
-MOST_REPORTS = 2000
-"""With more reports than rows, a row stands for several."""
 
 FILE, CONSENT = "toml", "not_private"
 LABELS = {key: field.label for key, field in FIELDS.items()} | {
@@ -85,8 +80,9 @@ async def submit(request: Request, posted: Posted) -> Response:
     try:
         posted = with_findings(_with_plan(posted), await kept(request, name))
         if do == "create":
-            _, task = _read(request, posted, Pilot.of(posted))
+            text, task = _read(request, posted, Pilot.of(posted))
             await service_of(request).steer(lambda store: store.create_task(task, by=by))
+            portal_of(request).planner.remember(task.name, text, Hardships.of(posted))
             await drop(request, name)
             return redirect(request, f"/owner/tasks/{task.name}?done=created")
     except InvalidTask:
@@ -208,31 +204,3 @@ def _by_file(mistakes: Iterable[Mistake]) -> dict[str, list[str]]:
         key, name = (CONSENT, None) if mistake.field == CONSENT else (FILE, mistake.field)
         wrong.setdefault(key, []).append(sentence(mistake, name))
     return wrong
-
-
-def advice(task: Task) -> str | None:
-    """How well its error will be known in the end; None if it is not measured.
-
-    That much is certain: it follows from public numbers. Whether a crowd learns depends on its
-    data as well.
-    """
-    terms, mechanism = task.terms, task.terms.mechanism()
-    if mechanism.unit is Unit.CHECKIN:
-        measured, predictions = round(terms.collection.evaluators * task.t_max), 1
-    else:
-        n = terms.collection.batch
-        measured, predictions = task.t_max, int(terms.collection.heldout * n) or n
-    if not measured:
-        return None
-    # Half of the predictions wrong, each report of another device, at evenly spread versions.
-    reports = np.arange(min(measured, MOST_REPORTS))
-    each = measured / len(reports)
-    rows = np.zeros((len(reports), 5))
-    rows[:, 0], rows[:, 1] = reports * (task.t_max / len(reports)), reports
-    rows[:, 2:] = predictions * each / 2, predictions * each, each
-    found = error_now(rows, task.t_max, mechanism.error_variance, expected=True)
-    if found is None or found.margin >= 0.3:
-        return say("In the end its error will hardly be known: too few predictions are counted.")
-    return say(
-        "In the end its error will be known to within ± {margin}.", margin=percent(found.margin)
-    )

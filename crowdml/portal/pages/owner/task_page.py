@@ -8,16 +8,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.learnt import FORMATS
-from crowdml.portal.pages.context import learner_of, service_of
+from crowdml.portal.pages.context import learner_of, portal_of, service_of
+from crowdml.portal.pages.owner.device_listing import DeviceListing
 from crowdml.portal.pages.owner.drafting import new_draft_name
 from crowdml.portal.pages.owner.fields import FIELDS
 from crowdml.portal.pages.page import render
-from crowdml.portal.pages.tasks import join_href, join_link
+from crowdml.portal.pages.tasks import facts_of, join_href, join_link
+from crowdml.portal.pictures import CHARTS
+from crowdml.portal.words import Outlook
 from crowdml.protocol import EDITABLE, Task
 from crowdml.server.results import reports
 
-PER_PAGE = 100
 NEWEST = 50
+FEW = 10
+"""Rows of the log that are not folded away."""
 
 
 class Invite(NamedTuple):
@@ -53,11 +57,11 @@ async def task_page(
         said: `done`, `wrong`, `stopping`, `deleting`, `uses_wrong` in words; `invite`.
     """
     learner, service = learner_of(request), service_of(request)
-    first = whole(request.query_params.get("from", "0"), 10**12) or 0
-    statistics = reports.statistics(learner)
+    facts = facts_of(request)
+    statistics = facts.statistics
     devices, actions, invited, crowded = await service.in_reader(
         lambda store: (
-            reports.devices(store, learner.id, first, PER_PAGE + 1),
+            DeviceListing.of(store, learner.id, request.query_params),
             store.accounts.actions(learner.task.name, NEWEST),
             store.invites.count(learner.id),
             reports.crowded_joins(store, learner.id),
@@ -71,13 +75,15 @@ async def task_page(
         learner=learner,
         task=learner.task,
         stats=statistics,
-        devices=devices[:PER_PAGE],
-        first=first,
-        before=max(first - PER_PAGE, 0) if first else None,
-        after=devices[PER_PAGE][0].number if len(devices) > PER_PAGE else None,
+        facts=facts,
+        outlook=Outlook.of(facts),
+        forecast=portal_of(request).planner.known.get(learner.task.name),
+        error_chart=CHARTS["error"],
+        devices=devices,
         invited=invited,
         crowded=crowded,
         actions=actions,
+        few=FEW,
         exports=list(FORMATS) if learner.published.version else [],
         link=join_link(request),
         href=join_href(request),

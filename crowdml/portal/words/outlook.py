@@ -1,0 +1,167 @@
+"""How a task goes on, in words: its pace, what is uncertain, and what would help."""
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdml.learning import error_now
+from crowdml.portal.words.language import say
+from crowdml.portal.words.performance import Facts, Performance, guess_of
+from crowdml.portal.words.plain import count, counted, known, percent
+from crowdml.privacy import Unit
+from crowdml.protocol import State, Task
+
+MOST_REPORTS = 2000
+"""With more reports than rows, a row stands for several."""
+
+WEEK = 7 * 86400
+VAGUE, CLEAR = 0.3, 0.1
+"""Margins of an error: one that says hardly anything, and one that most owners are content with."""
+
+BETTER = 0.8
+"""What is promised as a help makes the margin smaller by a fifth at least."""
+
+NEVER_ENDS = 5 * 365 * 86400
+"""Seconds that nobody waits."""
+
+
+def expected_margin(task: Task, checkins: int) -> float | None:
+    """How well the error will be known after so many check-ins; None if hardly at all.
+
+    That much is certain: it follows from public numbers. Half of the predictions are taken to be
+    wrong, and each report to be of another device.
+    """
+    terms, mechanism = task.terms, task.terms.mechanism()
+    if mechanism.unit is Unit.CHECKIN:
+        measured, predictions = round(terms.collection.evaluators * checkins), 1
+    else:
+        n = terms.collection.batch
+        measured, predictions = checkins, int(terms.collection.heldout * n) or n
+    if not measured:
+        return None
+    reports = np.arange(min(measured, MOST_REPORTS))
+    each = measured / len(reports)
+    rows = np.zeros((len(reports), 5))
+    rows[:, 0], rows[:, 1] = reports * (checkins / len(reports)), reports
+    rows[:, 2:] = predictions * each / 2, predictions * each, each
+    found = error_now(rows, checkins, mechanism.error_variance, expected=True)
+    return None if found is None or found.margin >= VAGUE else found.margin
+
+
+def advice(task: Task) -> str | None:
+    """How well its error will be known in the end; None if it is not measured."""
+    if not task.terms.mechanism().evaluates:
+        return None
+    margin = expected_margin(task, task.t_max)
+    if margin is None:
+        return say("In the end its error will hardly be known: too few predictions are counted.")
+    return say("In the end its error will be known to within ± {margin}.", margin=percent(margin))
+
+
+class Outlook(NamedTuple):
+    """What an owner should know while a task runs.
+
+    Args:
+        facts: The task as it is now.
+        end: The number of check-ins at which it ends.
+        now: Seconds since 1970.
+    """
+
+    facts: Facts
+    end: int
+    now: float
+
+    @classmethod
+    def of(cls, facts: Facts) -> "Outlook":
+        return cls(facts, facts.statistics.max_updates, time.time())
+
+    @property
+    def pace(self) -> str:
+        """When it ends, if check-ins come as they did in the last week; empty if it has ended."""
+        now = self.facts.statistics
+        if now.state is not State.RUNNING or not now.version:
+            return ""
+        recent = {m: n for m, n in self.facts.course.by_minute.items() if m > self.now - WEEK}
+        if not recent:
+            return say("No check-in came in the last seven days.")
+        rate = sum(recent.values()) / max(self.now - min(recent), 60.0)
+        return _more((self.end - now.version) / rate)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is uncertain, and what would help."""
+        return [*self._about_error(), *self._about_answers(), *self._about_devices()]
+
+    def _about_error(self) -> Iterator[str]:
+        task, now = self.facts.task, self.facts.statistics
+        if not task.terms.mechanism().evaluates:
+            yield say("Its error is not measured: in this task no check-in evaluates.")
+            return
+        yield Performance(self.facts).sentence
+        margin = now.error.margin if now.error and known(now.error) else 1.0
+        if now.state.final or margin <= CLEAR:
+            return
+        at_end = expected_margin(task, self.end)
+        if at_end is not None and at_end < BETTER * margin:
+            wanted = max(CLEAR, at_end)
+            needed = self._checkins_for(wanted)
+            yield say(
+                "How often exactly is uncertain. {checkins} more would help: then it will be known "
+                "to within ± {margin}.",
+                checkins=counted(needed - now.version, "check-in"),
+                margin=percent(wanted),
+            )
+            return
+        yield say("How often exactly will stay uncertain until the end.")
+        if task.terms.kind.unit is Unit.CHECKIN:
+            yield say(
+                "In the next task, a larger ε or a larger share of check-ins that only send right "
+                "or wrong would help."
+            )
+        else:
+            yield say("In the next task, a larger ε or more samples in a check-in would help.")
+
+    def _checkins_for(self, margin: float) -> int:
+        """After how many check-ins, up to the end, the error should be known this well."""
+        version = self.facts.statistics.version
+        for checkins in np.geomspace(version + 1, self.end, 12).astype(int).tolist():
+            expected = expected_margin(self.facts.task, checkins)
+            if checkins > version and expected is not None and expected <= margin:
+                return int(checkins)
+        return self.end
+
+    def _about_answers(self) -> Iterator[str]:
+        task, now = self.facts.task, self.facts.statistics
+        if not task.terms.n_classes or not task.terms.mechanism().counts or not now.version:
+            return
+        guess = guess_of(task, now)
+        if guess is not None and not guess.error.margin:
+            yield say("Which answers are frequent is uncertain: few check-ins have counted them.")
+
+    def _about_devices(self) -> Iterator[str]:
+        now = self.facts.statistics
+        waiting = now.devices - now.active_devices
+        if not now.state.final and waiting > now.active_devices:
+            yield say(
+                "{n} of {all} devices have joined and not checked in yet. Their people may need "
+                "more time, or a reminder.",
+                n=count(waiting),
+                all=count(now.devices),
+            )
+
+
+def _more(seconds: float) -> str:
+    """
+    >>> _more(12 * 86400), _more(5400), _more(10), _more(1e12)  # doctest: +NORMALIZE_WHITESPACE
+    ('About 12 more days at this pace.', 'About 90 more minutes at this pace.',
+     'About 2 more minutes at this pace.', 'At this pace it will take more than five years.')
+    """
+    if seconds > NEVER_ENDS:
+        return say("At this pace it will take more than five years.")
+    if seconds < 2 * 3600:
+        return say("About {n} more minutes at this pace.", n=max(2, round(seconds / 60)))
+    if seconds < 2 * 86400:
+        return say("About {n} more hours at this pace.", n=round(seconds / 3600))
+    return say("About {n} more days at this pace.", n=round(seconds / 86400))
