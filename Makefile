@@ -42,7 +42,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests wait for servers and browsers half of the time, so each core gets three workers.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count())')
 PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
-SYSTEM := chromium firefox mosquitto nginx postgresql
+SYSTEM := certutil chromium firefox mosquitto nginx postgresql
 
 # The checks run beside the tests. The output of a check is shown when the check ends.
 test:
@@ -200,7 +200,7 @@ $(NODE_READY): package.json
 	@touch $@
 
 # What the tests need from the system: Debian's and Ubuntu's packages, unless it is there already.
-.PHONY: system venv-package node buildah caddy compose chromium firefox mosquitto nginx postgresql
+.PHONY: system venv-package node buildah caddy certutil compose chromium firefox mosquitto nginx postgresql
 
 system: $(SYSTEM)
 
@@ -221,6 +221,11 @@ chromium:
 		|| { $(APT) chromium fonts-dejavu-core; }
 	@( $(CHROMIUM_IS_THERE); exit 1 ) >/dev/null 2>&1 \
 		|| { echo "the tests need Chromium; install it, or set CHROMIUM=/path/to/it"; exit 1; }
+
+# Tells Chromium which authorities to trust; without it the tests of certificates are left out.
+certutil:
+	@command -v certutil >/dev/null || { $(APT) libnss3-tools; } >/dev/null 2>&1 \
+		|| echo "no certutil to be had; go on without it"
 
 # Ubuntu's firefox is a stub for a snap; without Firefox its one test is left out.
 firefox:

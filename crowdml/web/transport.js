@@ -135,9 +135,10 @@ export class HttpTransport {
       return { status: response.status, headers: response.headers, body: await read(response) };
     } catch (error) {
       if (error instanceof CrowdmlError) throw error;
+      // Browsers tell a page no more than that a request has failed.
       const why = stop.signal.aborted
         ? phrase("no answer in {seconds} s", { seconds: this.#timeout })
-        : String(error);
+        : phrase("the network has failed, or your browser does not trust its certificate");
       throw new Unreachable("cannot reach the server: {why}.", { why }, { cause: error });
     } finally {
       clearTimeout(timer);

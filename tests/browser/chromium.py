@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -65,12 +66,17 @@ def find_chromium() -> str:
 
 
 @contextmanager
-def launched() -> Iterator[Browser]:
-    """A Chromium of one's own. What is expected of a page may take as long as on a busy machine."""
+def launched(home: Path | None = None) -> Iterator[Browser]:
+    """A Chromium of one's own. What is expected of a page may take as long as on a busy machine.
+
+    Args:
+        home: The folder of a user who has authorities of their own.
+    """
     path = find_chromium()
     expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        own: dict[str, str | float | bool] = {**os.environ, **({"HOME": str(home)} if home else {})}
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS, env=own)
         yield browser
         browser.close()
 

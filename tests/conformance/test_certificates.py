@@ -1,7 +1,5 @@
 """A certificate that is wrong, or becomes wrong: one sentence, and nothing is sent or lost."""
 
-import hashlib
-import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 
 from crowdml.device import Device
 from crowdml.errors import Untrusted
-from tests.authority import certify
+from tests.conformance.certificates import Certificates
 from tests.conformance.in_one_file import OneFileDevice
 from tests.conformance.in_python import PythonDevice
 from tests.conformance.scene import BATCH, Scene, Stage
@@ -26,34 +24,6 @@ WRONG = {
 """What OpenSSL says of each."""
 
 WRONG_DATES = ("expired", "not yet valid")
-
-
-class Certificates:
-    """A server's certificates, and the one that it shows now."""
-
-    def __init__(self, folder: Path) -> None:
-        options = {"good": ("localhost", 1.0, -2.0), "unknown": ("localhost", 1.0, -2.0)}
-        options |= {"expired": ("localhost", -1.0, -2.0), "not yet valid": ("localhost", 2.0, 1.0)}
-        options |= {"of another host": ("other.example", 1.0, -2.0)}
-        self.contexts: dict[str, ssl.SSLContext] = {}
-        trusted = ""
-        for name, given in options.items():
-            root, pair = certify(folder / name, *given)
-            trusted += root.read_text() if name != "unknown" else ""
-            self.contexts[name] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.contexts[name].load_cert_chain(*pair.split(","))
-        self.authorities = folder / "authorities.pem"
-        self.authorities.write_text(trusted)
-        self.now = "good"
-        self._folder = folder
-
-    def fingerprint(self, name: str = "good") -> str:
-        chain = (self._folder / name / "chain.pem").read_text()
-        leaf = chain[: chain.index("-----END CERTIFICATE-----") + 26]
-        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(leaf)).hexdigest()
-
-    def shown(self) -> ssl.SSLContext:
-        return self.contexts[self.now]
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,9 @@ function collecting(part) {
 function waiting({ taskPaused }) {
   if (taskPaused) return say("The task is paused by its owner. Your samples are kept here.");
   return navigator.onLine
-    ? say("The server cannot be reached, or is busy. Your samples are kept and sent later.")
+    ? say(
+        "The server cannot be reached or is busy, or your browser does not trust its certificate. Your samples are kept and sent later.",
+      )
     : say("Waiting for the network. Your samples are kept and sent later.");
 }
 
