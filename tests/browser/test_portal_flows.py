@@ -111,9 +111,10 @@ def test_a_task_that_is_not_private_claims_nothing(
 def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     promise = "ε = 4, for everything that you send to this task."
     desktop.goto("/tasks/person")
-    expect(desktop.get_by_text(promise)).to_be_hidden()
+    full = desktop.locator("#lose-said").get_by_text(promise)
+    expect(full).to_be_hidden()
     desktop.get_by_text("In full").last.click()
-    expect(desktop.get_by_text(promise)).to_be_visible()
+    expect(full).to_be_visible()
     expect(desktop.locator(".intro > .row .level")).to_have_text(
         re.compile(r"Moderate privacy\s+ε = 4")
     )

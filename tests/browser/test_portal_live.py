@@ -32,10 +32,17 @@ def test_a_crowd_checks_in_while_someone_looks_on(
         crowd.check_in(10)
         shows(page, devices=10, checkins=10)
         live(page, "state", "Running")
+        page.get_by_role("button", name="Pause updates").click()
+        live(page, "link", "Updates are paused.")
+        crowd.check_in(1)
+        live(page, "version", "10")
+        page.get_by_role("button", name="Resume updates").click()
+        live(page, "link", "Live: this page follows every check-in.")
+        shows(page, devices=10, checkins=11)
         restart(portal, page, watch)
     with portal.connected() as wire:
         crowd.wire = wire
-        crowd.check_in(5)
+        crowd.check_in(4)
         shows(page, devices=10, checkins=15)
         live(page, "error", re.compile(r"^−?[\d,]+\s%\s±\s\d+$"))
         with portal.store() as store:
