@@ -19,7 +19,7 @@ REQUESTS, SECONDS = 15, 3
 BANDWIDTH, ROUND_TRIP = 400_000, 0.15
 """Bits a second, and seconds: a phone at the edge of a network."""
 
-FORTY = ["Rindfleischetikettierungsgesetz", "on a bus", *(f"place {k}" for k in range(38))]
+FORTY = ["Straßenbahnhaltestelle", "on a bus", *(f"place {k}" for k in range(38))]
 BROKEN = """() => [...document.querySelectorAll("#labels button span")].filter((span) => {
     const words = span.textContent.split(" ").length;
     const lines = new Set([...span.getClientRects()].map(({ top }) => Math.round(top))).size;

@@ -132,7 +132,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     assert "noise" not in text.lower()
     desktop.goto("/tasks/person/join")
     assert "noise" not in desktop.locator("main").inner_text().lower()
-    expect(desktop.get_by_text("One check-in, and no more.")).to_be_visible()
+    expect(desktop.get_by_text("for a check-in. One check-in, and no more.")).to_be_visible()
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')
     expect(card.locator(".level")).to_contain_text("ε = 4")

@@ -122,7 +122,7 @@ def test_the_picture_follows_its_sliders(
         with page.expect_response(re.compile(re.escape(query))) as answered:
             slider.fill(value)
         assert answered.value.status == 200
-        said = page.locator("label", has=slider).locator("output")
+        said = page.locator(".slider", has=slider).locator("output")
         expect(said).to_have_text(str(10 ** int(value)))
         expect(picture).to_have_attribute("src", f"/tasks/{task}/hiding.svg{query}")
         shown = picture.evaluate("(image) => image.currentSrc")
