@@ -3,8 +3,13 @@
 
     python3 device.py join https://HOST/join/TASK    read the terms, agree to them, join
     python3 device.py run --source samples.csv       a sample a line: its columns, then its label
+    python3 device.py label Walking                  what a running device reads now; or --none
     python3 device.py ledger                         all that was ever told, and what it cost
     python3 device.py leave                          end it, and erase the samples
+
+On an Android phone with Termux the phone itself is the device, all day:
+
+    termux-sensor -s accel -d 50 | python3 device.py run --source - --format termux --label Walking
 
 Where the task names its columns, the first line of a CSV names them, too; the label's is "y" or
 "label", or else the last. Lines of JSON have them by key.
@@ -26,6 +31,7 @@ if __name__ == "__main__":  # first of all: the imports below take a moment, and
             _signal.signal(_number, lambda number, frame: _exit(128 + number))
 
 import argparse
+import cmath
 import csv
 import difflib
 import hashlib
@@ -33,15 +39,18 @@ import http.client
 import json
 import math
 import os
+import queue
 import re
 import secrets
 import sqlite3
 import ssl
 import struct
 import sys
+import threading
 import time
 from base64 import b64decode
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from decimal import ROUND_HALF_UP, Context
 from fractions import Fraction
@@ -194,6 +203,7 @@ class Terms(SimpleNamespace):
         self.owner, self.contact, self.purpose = (terms[name] for name in WHO)
         features, self.labels = terms["features"], terms["target"]["labels"]
         self.D, columns = features["count"], {name: features[name] for name in COLUMNS}
+        self.sensor = features["sensor"]
         vars(self).update(columns)
         self.columns = self.names or [str(j + 1) for j in range(self.D)]
         self.C, self.K = len(self.labels), max(len(self.labels), 1)
@@ -563,6 +573,136 @@ def read_lines(
                 yield n, line, layout, place
     if n < taken:
         raise changed
+
+
+# A sensor's readings, as termux-sensor prints them, and samples from them
+
+WORDS = {"motion": "accel", "light": "light"}  # in a vendor's name of the sensor
+WORSE = ("linear", "uncal", "wake")  # in the names of its variants
+GAP_SECONDS, GAP_TICKS = 1.0, 5  # readings further apart than either are in no window together
+FLOOR = 2.0**-40  # a bin below this share of the largest reading, for each reading, is rounding
+LONGEST_OBJECT, MOST_WAITING = 2**20, 100_000
+FULL_PAUSE = 60.0  # seconds until the next attempt to check in, while readings come
+
+
+def termux_objects(lines: Iterable[str]) -> Iterator[str]:
+    """Cut lines into JSON objects that begin and end at the start of a line; skip other text."""
+    found: list[str] = []
+    for line in lines:
+        found = [line] if line.startswith("{") else [*found, line] if found else []
+        alone = len(found) == 1 and line.rstrip().endswith("}")
+        if found and (line.startswith("}") or alone):
+            yield "".join(found)
+            found = []
+        elif sum(map(len, found)) > LONGEST_OBJECT:
+            found = []
+
+
+def termux_reading(text: str, kind: str) -> float | None:
+    """Return the reading of an object, the length of a vector for motion; None if it has none."""
+    document = read_json(text)
+    if type(document) is not dict or any(
+        type(entry) is not dict or type(entry.get("values")) is not list
+        for entry in document.values()
+    ):
+        raise ValueError('expected {"NAME": {"values": [numbers]}}')
+    fitting = [name for name in document if WORDS[kind] in name.lower()]
+    if not fitting and len(document) == 1:
+        fitting = list(document)
+    if not fitting:
+        return None
+    name = min(fitting, key=lambda name: sum(word in name.lower() for word in WORSE))
+    values = document[name]["values"][: 3 if kind == "motion" else 1]
+    if not values or not all(type(value) in (int, float) for value in values):
+        raise ValueError(f"expected numbers, found {values}")
+    reading = math.sqrt(sum(value * value for value in values)) if kind == "motion" else values[0]
+    if not math.isfinite(reading):
+        raise ValueError(f"expected finite numbers, found {values}")
+    return float(reading)
+
+
+class Sensing:
+    """Feeds on readings and labels, and says when a sample is due: as the terms describe it.
+
+    Ticks come `rate` times a second from the first reading on. A tick takes the newest reading at
+    its time. A gap, or a new label, starts a new window.
+    """
+
+    def __init__(self, terms: Terms, every: float) -> None:
+        self.terms, self.sensor = terms, terms.sensor
+        self.rate, self.every = self.sensor["rate"], max(self.sensor["every"], every)
+        self.window: deque[float] = deque(maxlen=self.sensor["window"])
+        self.start, self.ticks, self.reading, self.newest = 0.0, 0, 0.0, -math.inf
+        self.label: str | None = None
+        self.last_time, self.last_label = -math.inf, None
+
+    def push(self, now: float, reading: float, label: str | None) -> Iterator[Sample]:
+        """Take in a reading; None for the label where it is not known. Samples come out."""
+        if not now > self.newest:
+            return
+        if now - self.newest > max(GAP_SECONDS, GAP_TICKS / self.rate):
+            self.window.clear()
+            self.start, self.ticks = now, 0
+        while (tick := self.start + self.ticks / self.rate) < now:
+            self.ticks += 1
+            self.window.append(self.reading)
+            due = len(self.window) == self.window.maxlen and tick - self.last_time >= self.every
+            changed = self.sensor["trigger"] == "always" or self.label != self.last_label
+            if self.label is not None and due and changed:
+                self.last_time, self.last_label = tick, self.label
+                yield self.sample(list(self.window), self.label)
+        if label != self.label:
+            self.window.clear()
+        self.newest, self.reading, self.label = now, reading, label
+
+    def sample(self, window: list[float], label: str) -> Sample:
+        """Return x and y of one window."""
+        y = float(self.terms.labels.index(label) if self.terms.C else label)
+        return features(self.terms, list(features_of(self.sensor, self.terms.D, window))), y
+
+
+def features_of(sensor: dict[str, Any], count: int, window: list[float]) -> list[float]:
+    """Return the features of one window of readings."""
+    n, scale = len(window), sensor["scale"]
+    if sensor["transform"] == "summary":
+        mean = math.fsum(window) / n
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in window) / n)
+        return [value / scale for value in (mean, deviation, min(window), max(window))]
+    least = n * FLOOR * max(map(abs, window))
+    bins = [abs(value) for value in fourier([complex(value) for value in window])[:count]]
+    bins = [value if value >= least else 0.0 for value in bins]
+    bins[0] *= sensor["first_bin"]
+    divisor = sum(bins) if sensor["transform"] == "spectrum" else scale
+    return [value / divisor for value in bins] if divisor > 0 else bins
+
+
+def fourier(values: list[complex]) -> list[complex]:
+    """Return the discrete Fourier transform, by halves as long as their number is even."""
+    n = len(values)
+    turns = [cmath.exp(-2j * math.pi * k / n) for k in range(n)]
+    if n % 2:
+        return [sum(v * turns[j * k % n] for j, v in enumerate(values)) for k in range(n)]
+    even, odd = fourier(values[::2]), fourier(values[1::2])
+    return [even[k % (n // 2)] + turns[k] * odd[k % (n // 2)] for k in range(n)]
+
+
+def arrivals(lines: Iterable[str], clock: Callable[[], float]) -> Iterator[tuple[float, str]]:
+    """Return objects with the time at which they came, read in a thread of their own.
+
+    So a time is right even while the device checks in.
+    """
+    waiting: queue.Queue[tuple[float, str] | None] = queue.Queue(MOST_WAITING)
+
+    def read() -> None:
+        try:
+            for found in termux_objects(lines):
+                waiting.put((clock(), found))
+        finally:
+            waiting.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while found := waiting.get():
+        yield found
 
 
 # The promise: crowdml/protocol/sentences.py has the same sentences, and a test compares them
@@ -1007,6 +1147,63 @@ class Device:
             return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
+    def set_label(self, label: str | None) -> str:
+        """Set the label of what is read now; None to collect nothing. Return what to say."""
+        labels = self.terms.labels
+        if label is not None:
+            same = [name for name in labels if name.casefold() == label.strip().casefold()]
+            if labels and label not in labels and len(same) != 1:
+                raise Problem(f"a label must be one of {', '.join(labels)}, found {label!r}.")
+            if not labels and not is_number(label):
+                raise Problem(f"the answer must be a number, found {label!r}.")
+            label = label if label in labels or not labels else same[0]
+        with self.memory.change(self.name) as state:
+            state["label"] = label
+        if label is None:
+            return "no label is set: nothing is collected until `label NAME`."
+        return f"what is read now counts as {label}."
+
+    def sense(
+        self, lines: Iterable[str], every: float, clock: Callable[[], float] = time.monotonic
+    ) -> str:
+        """Take samples from what termux-sensor prints, until it ends or no more are wanted."""
+        sensor, known, later, origin = self.terms.sensor, None, 0.0, None
+        if not sensor or sensor["kind"] not in WORDS:
+            raise Problem("--format termux needs a task that reads motion or light.")
+        sensing, label, n_skipped = Sensing(self.terms, every), None, 0
+        for now, text in arrivals(lines, clock):
+            if self.done():
+                break
+            version = self.memory.one("PRAGMA data_version")
+            if version != known:  # another process has written: a new label, maybe
+                known, label = version, self.memory.read(self.name).get("label")
+            try:
+                reading = termux_reading(text, sensor["kind"])
+                samples: list[Sample] = []
+                if reading is not None:
+                    origin = now if origin is None else origin
+                    samples = list(sensing.push(now - origin, reading, label))
+            except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+                n_skipped += 1
+                if n_skipped <= 5:
+                    print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)
+                continue
+            for sample in samples:
+                with self.memory.change(self.name):
+                    keep = "INSERT INTO buffer SELECT ? WHERE (SELECT count(*) FROM buffer) < ?"
+                    self.memory.db.execute(keep, (json.dumps(sample), self.terms.buffer))
+            if samples and time.monotonic() >= later:
+                try:
+                    self.check_in(0.0)
+                except Problem as problem:
+                    if problem.kind in GIVE_UP_ON | PERSON:
+                        raise
+                    later = time.monotonic() + max(FULL_PAUSE, problem.retry_after)
+                    print(visible(f"{problem} Trying again later."), file=sys.stderr)
+        if self.done():
+            return ALL_MADE
+        return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
+
     def done(self) -> bool:
         """Whether all check-ins are made, by our count or the server's, and none waits."""
         state = self.memory.read(self.name)
@@ -1152,8 +1349,10 @@ class Device:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Take part in a crowdml task.")
-    parser.add_argument("command", choices=["join", "run", "ledger", "leave"])
-    parser.add_argument("link", nargs="?", default="", help="join: https://HOST/join/TASK")
+    parser.add_argument("command", choices=["join", "run", "label", "ledger", "leave"])
+    parser.add_argument(
+        "link", nargs="?", default="", help="join: https://HOST/join/TASK; label: its name"
+    )
     parser.add_argument("--fingerprint", default="", help="join: SHA-256 of its certificate")
     parser.add_argument("--invite", default="", help="join: a code, if the task asks for one")
     parser.add_argument("--yes", action="store_true", help="join: agree without being asked")
@@ -1161,6 +1360,12 @@ def main() -> int:
         "--accept-no-privacy", action="store_true", help=f"join: with ε above {PRIVATE_UP_TO} too"
     )
     parser.add_argument("--source", default="-", help="run: a CSV file, or - for standard input")
+    parser.add_argument("--format", choices=["termux"], help="run: readings, not samples")
+    parser.add_argument("--label", help="run: what is read at first, with --format")
+    parser.add_argument("--none", action="store_true", help="label: collect nothing")
+    parser.add_argument(
+        "--every", type=float, default=0.0, help="run: seconds from one sample to the next, at least"
+    )
     parser.add_argument("--wait", type=float, default=300.0, help="run: seconds to try again")
     parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
     args = parser.parse_args()
@@ -1186,7 +1391,20 @@ def main() -> int:
                 print(f"Over time, from no sample to all: {''.join(bars)}")
         else:
             device = Device(memory)
-            print(device.leave() if args.command == "leave" else device.run(args.source, args.wait))
+            if args.command == "leave":
+                print(device.leave())
+            elif args.command == "label":
+                if bool(args.link) == args.none:
+                    raise Problem("name a label, or say --none.")
+                print(device.set_label(args.link or None))
+            elif args.format:
+                if args.source != "-":
+                    raise Problem("--format termux needs --source -.")
+                if args.label:
+                    print(device.set_label(args.label))
+                print(device.sense(sys.stdin, args.every))
+            else:
+                print(device.run(args.source, args.wait))
     except (
         Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error, csv.Error
     ) as error:  # fmt: skip

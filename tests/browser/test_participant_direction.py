@@ -40,7 +40,7 @@ def test_one_number_in_all(browse: Browse, server: Portal) -> None:
         "it sends only your answer to one sample. The answer sent is the true one 96 times in 100"
     )
     expect(page.locator("#leaves-said")).to_contain_text(sends)
-    expect(page.get_by_text("It sends one check-in, and no more.")).to_be_visible()
+    expect(page.locator("#leaves-said")).to_contain_text("It sends one check-in, and no more.")
     expect(page.get_by_label("Stop after this many check-ins")).to_be_hidden()
     _says_nothing_of_noise(page.locator("main"))
     inspect(page, "direction-consent")

@@ -9,11 +9,27 @@ from tests.browser.chromium import Watch
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, inspect, phone_task, running
 from tests.browser.portals import Portal
+from tests.browser.test_portal_weight import Scale
 from tests.web.pages import add_tasks
 
 pytestmark = pytest.mark.xdist_group("phones")
 
 EVERY, BATCH = 60, 40
+REQUESTS, SECONDS = 15, 3
+BANDWIDTH, ROUND_TRIP = 400_000, 0.15
+"""Bits a second, and seconds: a phone at the edge of a network."""
+
+FORTY = ["Straßenbahnhaltestelle", "on a bus", *(f"place {k}" for k in range(38))]
+BROKEN = """() => [...document.querySelectorAll("#labels button span")].filter((span) => {
+    const words = span.textContent.split(" ").length;
+    const lines = new Set([...span.getClientRects()].map(({ top }) => Math.round(top))).size;
+    return lines > words || span.scrollWidth > span.parentElement.clientWidth;
+}).map((span) => span.textContent)"""
+SHIFT = """() => {
+    globalThis.shift = 0;
+    const add = (list) => list.getEntries().forEach(({ value }) => (globalThis.shift += value));
+    new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+}"""
 SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
     .filter((each) => each.checkVisibility() && getComputedStyle(each).display !== "inline")
     .filter((each) => !each.matches(".skip"))
@@ -33,6 +49,7 @@ def server(phones: Portal) -> Portal:
         phone_task("slow", **slow),
         phone_task("changes", **slow, features__sensor__trigger="label-change"),
         phone_task("german", enrolment__mode="invite"),
+        phone_task("many", **slow, target__labels=FORTY),
     ]
     return add_tasks(phones, *tasks)
 
@@ -48,8 +65,10 @@ def test_four_taps_from_the_list_to_the_first_sample(browse: Browse, server: Por
         ("button", "Agree and take part"),
         ("button", "Walking"),
     ):
+        button = page.get_by_role(role, name=name, exact=True)  # type: ignore[arg-type]
+        expect(button).to_be_enabled()
         assert page.evaluate(SMALL) == []
-        page.get_by_role(role, name=name, exact=True).tap()  # type: ignore[arg-type]
+        button.tap()
     expect(page.locator("#samples")).to_have_text(f"1 of {BATCH}")
     assert participant.collected() == 1
 
@@ -125,6 +144,65 @@ def test_a_tap_on_an_answer_resumes_and_a_reload_recalls(browse: Browse, server:
     assert seconds - 30 < later <= seconds, "the sample before the reload counts"
     assert participant.collected() == 1
     inspect(page, "outlook")
+
+
+def test_consent_on_a_slow_network(browse: Browse, server: Portal) -> None:
+    """How long it takes is computed from what is loaded: a busy machine would measure itself."""
+    page = browse(server, "phone-light", locale="de-DE")
+    scale, asked = Scale(page), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    with page.expect_response("**/web/joined.js*"):
+        page.goto("/join/slow", wait_until="commit")
+        expect(page.locator("#loading")).to_have_text("Das Programm wird geladen …")
+    expect(page.locator("#agree")).to_be_enabled()
+    expect(page.locator("#loading")).to_be_hidden()
+    page.evaluate(SHIFT)
+    page.wait_for_load_state("networkidle")
+    assert len(asked) <= REQUESTS, asked
+    # A page, then what it names: three round trips, with that of the connection.
+    assert 8 * scale.bytes / BANDWIDTH + 3 * ROUND_TRIP <= SECONDS
+    assert page.evaluate("shift") <= 0.01
+
+
+def test_forty_answers(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "many")
+    assert page.evaluate(BROKEN) == []
+    buttons = page.locator("#labels button").filter(visible=True)
+    expect(buttons).to_have_count(40)
+    page.get_by_label("Search the answers").fill("BUS")
+    expect(buttons).to_have_text(["on a bus"])
+    expect(page.locator("#found-labels")).to_have_text("1 of 40 answers")
+    participant.tap("on a bus")
+    participant.says("Collecting: on a bus.")
+    expect(buttons).to_have_count(40)
+    expect(buttons.first).to_have_text("on a bus")
+    expect(buttons.first).to_be_focused()
+    participant.tap("place 7")
+    expect(buttons.first).to_have_text("on a bus")  # nothing moves under a thumb
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate(BROKEN) == []
+    page.reload()
+    expect(buttons.nth(1)).to_have_text("on a bus")
+    expect(buttons.first).to_have_text("place 7")
+    participant.tap("Leave and erase everything")
+    participant.tap("Leave and erase")
+    participant.view("bye")
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_three_answers_need_no_search(browse: Browse, server: Portal) -> None:
+    page = browse(server, "phone-light")
+    participant = running(page, server, "slow", "Walking")
+    expect(page.get_by_label("Search the answers")).to_be_hidden()
+    pressed = participant.button("Walking")
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+    tick = "(button) => getComputedStyle(button.firstElementChild, '::before').content"
+    assert "✓" in pressed.evaluate(tick), "beside the word"
+    page.emulate_media(forced_colors="active")
+    paints = [each.evaluate("(button) => getComputedStyle(button).backgroundColor")
+              for each in (pressed, participant.button("Still"))]  # fmt: skip
+    assert paints[0] != paints[1], "whoever sets the colours sees it, too"
 
 
 def _outlook(page: Page) -> tuple[int, int]:

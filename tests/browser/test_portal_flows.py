@@ -111,9 +111,10 @@ def test_a_task_that_is_not_private_claims_nothing(
 def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     promise = "ε = 4, for everything that you send to this task."
     desktop.goto("/tasks/person")
-    expect(desktop.get_by_text(promise)).to_be_hidden()
+    full = desktop.locator("#lose-said").get_by_text(promise)
+    expect(full).to_be_hidden()
     desktop.get_by_text("In full").last.click()
-    expect(desktop.get_by_text(promise)).to_be_visible()
+    expect(full).to_be_visible()
     expect(desktop.locator(".intro > .row .level")).to_have_text(
         re.compile(r"Moderate privacy\s+ε = 4")
     )
@@ -131,7 +132,7 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     assert "noise" not in text.lower()
     desktop.goto("/tasks/person/join")
     assert "noise" not in desktop.locator("main").inner_text().lower()
-    expect(desktop.get_by_text("One check-in, and no more.")).to_be_visible()
+    expect(desktop.get_by_text("for a check-in. One check-in, and no more.")).to_be_visible()
     desktop.goto("/")
     card = desktop.locator('[data-task="person"]')
     expect(card.locator(".level")).to_contain_text("ε = 4")

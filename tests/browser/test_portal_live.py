@@ -32,10 +32,17 @@ def test_a_crowd_checks_in_while_someone_looks_on(
         crowd.check_in(10)
         shows(page, devices=10, checkins=10)
         live(page, "state", "Running")
+        page.get_by_role("button", name="Pause updates").click()
+        live(page, "link", "Updates are paused.")
+        crowd.check_in(1)
+        live(page, "version", "10")
+        page.get_by_role("button", name="Resume updates").click()
+        live(page, "link", "Live: this page follows every check-in.")
+        shows(page, devices=10, checkins=11)
         restart(portal, page, watch)
     with portal.connected() as wire:
         crowd.wire = wire
-        crowd.check_in(5)
+        crowd.check_in(4)
         shows(page, devices=10, checkins=15)
         live(page, "error", re.compile(r"^between \d+ and \d+\s% wrong$"))
         with portal.store() as store:
@@ -115,7 +122,7 @@ def test_the_picture_follows_its_sliders(
         with page.expect_response(re.compile(re.escape(query))) as answered:
             slider.fill(value)
         assert answered.value.status == 200
-        said = page.locator("label", has=slider).locator("output")
+        said = page.locator(".slider", has=slider).locator("output")
         expect(said).to_have_text(str(10 ** int(value)))
         expect(picture).to_have_attribute("src", f"/tasks/{task}/hiding.svg{query}")
         shown = picture.evaluate("(image) => image.currentSrc")

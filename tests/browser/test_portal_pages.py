@@ -1,7 +1,7 @@
 """Every public page, as people with different screens and senses meet it."""
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Watch
 from tests.browser.looking import barriers, fits, show_all
@@ -30,8 +30,10 @@ PAGES = {
 }
 """What each page is called, its address, and its title."""
 
-MAIN = ("tasks", "task", "join", "privacy")
-"""Pages share their colours, so these stand for all in the light."""
+LARGE = "document.documentElement.style.fontSize = '200%'"
+FRAMELESS = """() => [...document.querySelectorAll(".state, .level, .warning, .notice, button")]
+    .filter((each) => each.checkVisibility() && getComputedStyle(each).borderStyle === "none")
+    .map((each) => each.className)"""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -51,5 +53,18 @@ def test_on_every_screen(phone: Page, watch: Watch, name: str) -> None:
     phone.set_viewport_size({"width": 1280, "height": 900})
     phone.emulate_media(color_scheme="light")
     assert fits(phone)
-    if name in MAIN:
-        assert barriers(phone) == []
+    in_german(phone, path)
+
+
+def in_german(page: Page, path: str) -> None:
+    """The same page in German, in the light; with large letters; in the reader's own colours."""
+    page.goto("about:blank")
+    page.set_extra_http_headers({"accept-language": "de"})
+    page.goto(path)
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    assert barriers(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate(LARGE)
+    assert fits(page)
+    page.emulate_media(forced_colors="active")
+    assert page.evaluate(FRAMELESS) == []

@@ -113,7 +113,7 @@ function update(statistics) {
   article.querySelector('[data-live="state"]').className = `state state-${statistics.state}`;
   show("state", stateOf(statistics));
   redraw();
-  if (!document.querySelector("#trial")) offerTrial();
+  if (document.querySelector("#try:not(:has(#trial))")) offerTrial();
 }
 
 const ENDED = new Set(["reached", "exhausted", "stopped"]);

@@ -83,7 +83,8 @@ async function refresh(signal) {
     Object.entries(tags).map(async ([path, tag]) => {
       const kept = await known?.match(path);
       if (kept && (await has(kept, tag))) return null;
-      const file = await ask(path, signal);
+      // As pages address it: what the browser has loaded for the page is not loaded again.
+      const file = await ask(`${path}?${tag.slice(1, 9)}`, signal);
       return (await has(file.clone(), tag)) ? { path, file } : Promise.reject(new Error(path));
     }),
   );
