@@ -35,6 +35,7 @@ SECTIONS = {
         "docs/tasks.md",
         "docs/portal.md",
         "docs/phone.md",
+        "docs/apps.md",
         "docs/home.md",
         "docs/models.md",
         "docs/simulate.md",

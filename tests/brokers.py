@@ -16,7 +16,7 @@ from typing import Any
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
-from crowdml.server.operation.certificate import self_signed
+from crowdml.certificate import self_signed
 from tests.servers import PATIENCE, free_port
 
 __all__ = ["PASSWORD", "TOPIC", "Mosquitto", "broker_in", "eventually"]

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.demo import free_port
-from crowdml.server.operation.certificate import certificate_fingerprint, self_signed
 from tests.cli.command import soon
 from tests.docs.pages import blocks, page
 

@@ -3,7 +3,6 @@
 import shlex
 from contextlib import closing
 from itertools import count
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,16 +10,24 @@ import typer
 from crowdml.cli import device_move as moving
 from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, limits_in
+from crowdml.cli.device_label import label
 from crowdml.cli.device_ledger import ledger, told_before
+from crowdml.cli.device_live import read_source_of_app, run_app
 from crowdml.cli.device_result import result
 from crowdml.cli.device_run import run_topic
 from crowdml.cli.options import (
+    CA,
     CSV,
+    DISCOVERY,
+    EVERY,
     FINGERPRINT,
+    FORMAT,
     INSECURE_HTTP,
     LABEL,
     PER_DEVICE,
     PER_SAMPLE,
+    READINGS,
+    SOURCE,
     source_name,
 )
 from crowdml.cli.output import say, say_what_is_logged
@@ -103,25 +110,12 @@ def join(
 
 @app.command()
 def run(
-    source: Annotated[
-        str,
-        typer.Option(
-            envvar="CROWDML_SOURCE",
-            help="A CSV or JSON-lines file, - for stdin, or mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC.",
-        ),
-    ],
+    source: SOURCE,
     file: FILE = None,
     jitter: Annotated[float, ranged("seconds", "Random seconds to wait before a check-in.")] = 0.0,
     wait: Annotated[float, ranged("seconds", "Seconds to keep retrying at the end.")] = 60.0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a bad sample.")] = False,
-    readings: Annotated[
-        bool,
-        typer.Option(
-            "--readings",
-            help="The source has sensor readings (time, reading or x, y, z, label), from which "
-            "the features are computed as the task describes.",
-        ),
-    ] = False,
+    readings: READINGS = False,
     again: Annotated[
         bool,
         typer.Option(
@@ -132,26 +126,23 @@ def run(
     ] = False,
     csv: CSV = None,
     label: LABEL = None,
-    discovery: Annotated[
-        bool,
-        typer.Option(
-            "--discovery", help="Show the device, never a sample, in Home Assistant, over MQTT."
-        ),
-    ] = False,
-    ca: Annotated[
-        Path | None, typer.Option(help="Certificates to trust for mqtts://, not the system's.")
-    ] = None,
+    discovery: DISCOVERY = False,
+    ca: CA = None,
+    format: FORMAT = None,
+    every: EVERY = None,
 ) -> None:
     """Feed samples to the device and let it check in. A file goes on where the last run ended, a
-    topic is read until Ctrl-C or the end of the task."""
+    live source is read until Ctrl-C or the end of the task."""
     say_what_is_logged()
     address = read_address(source) if is_address(source) else None
     dialect = read_dialect(csv) if csv else None
     for_files = {"--again": again, "--csv": csv, "--readings": readings, "--strict": strict}
     for_topics = {"--ca": ca, "--discovery": discovery}
-    for option, given in (for_files if address else for_topics).items():
+    unfit = (for_files if address or format else {}) | ({} if address else for_topics)
+    for option, given in (unfit | {"--every": every and not (readings or format)}).items():
         if given:
             raise typer.BadParameter(f"{option} is not for this kind of source; leave it out.")
+    app_at = read_source_of_app(source, format)
     numbers = count(1)
 
     def on_skip(error: InvalidSample) -> None:
@@ -162,7 +153,9 @@ def run(
         say(f"{address or source_name(source)}: {note}", err=True)
 
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
-        if address:
+        if app_at:
+            fed = run_app(device, find(file), app_at, label, every, ca, discovery, wait, on_skip)
+        elif address:
             fed = run_topic(device, address, ca, discovery, label, on_skip, on_note)
         else:
             fed = feed(
@@ -174,6 +167,7 @@ def run(
                 wait=wait,
                 csv=dialect,
                 label=label,
+                every=every,
                 on_skip=on_skip,
                 on_note=on_note,
             )
@@ -181,7 +175,7 @@ def run(
             say(f"… and {fed.skipped - SHOWN} more", err=True)
         where = f" --file {shlex.quote(str(file))}" if file else ""
         _report(fed, device, str(address or source), where, readings)
-        if fed.found_nothing and not address:
+        if fed.found_nothing and not address and not app_at:
             raise InvalidInput(
                 f"{source_name(source)} must have at least one valid sample, found none"
                 + (f", and {fed.skipped} that are not" if fed.skipped else "")
@@ -294,5 +288,5 @@ def leave(
     say("left" + ("" if keep else f"; {path} is erased"))
 
 
-for command in (ledger, result, moving.move, moving.repin):
+for command in (label, ledger, result, moving.move, moving.repin):
     app.command()(command)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crowdml.cli.extras import needs
 from crowdml.device import Device, Fed
-from crowdml.device.sources import TopicAddress
+from crowdml.device.sources import Intake, TopicAddress
 from crowdml.errors import InvalidSample
 
 
@@ -20,6 +20,7 @@ def run_topic(
     label: str | None,
     on_skip: Callable[[InvalidSample], None],
     on_note: Callable[[str], None],
+    intake: Intake | None = None,
 ) -> Fed:
     """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
     with needs("mqtt"):
@@ -27,7 +28,7 @@ def run_topic(
     client = client_of(device, address.topic)
     home = Discovery(client, device.identity.task) if discovery else None
     broker = Broker(address, client, authorities, home.availability if home else None)
-    with _asked_to_stop() as stop:
+    with asked_to_stop() as stop:
         return listen(
             device,
             broker,
@@ -35,13 +36,14 @@ def run_topic(
             discovery=home,
             stopped=stop.is_set,
             label=label,
+            intake=intake,
             on_skip=on_skip,
             on_note=on_note,
         )
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[threading.Event]:
+def asked_to_stop() -> Iterator[threading.Event]:
     """Set by the first signal, so that a message is never left half done; a second one kills."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -28,6 +28,22 @@ INSECURE_HTTP = Annotated[
 FINGERPRINT = Annotated[
     str | None, typer.Option(help="SHA-256 of the server's self-signed certificate.")
 ]
+SOURCE = Annotated[
+    str,
+    typer.Option(
+        envvar="CROWDML_SOURCE",
+        help="A CSV or JSON-lines file, - for stdin, or mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC. "
+        "With --format also http://HOST:PORT to listen on, or phyphox://HOST:PORT.",
+    ),
+]
+READINGS = Annotated[
+    bool,
+    typer.Option(
+        "--readings",
+        help="The source has sensor readings (time, reading or x, y, z, label), from which "
+        "the features are computed as the task describes.",
+    ),
+]
 CSV = Annotated[
     str | None,
     typer.Option(
@@ -39,7 +55,31 @@ LABEL = Annotated[
     str | None,
     typer.Option(
         help="The column of the answer, where columns have names; usually y, label, target or "
-        "answer."
+        "answer. With --format: the answer at the start, as by `crowdml device label`."
+    ),
+]
+DISCOVERY = Annotated[
+    bool,
+    typer.Option(
+        "--discovery", help="Show the device, never a sample, in Home Assistant, over MQTT."
+    ),
+]
+CA = Annotated[
+    Path | None, typer.Option(help="Certificates to trust for mqtts://, not the system's.")
+]
+FORMAT = Annotated[
+    str | None,
+    typer.Option(
+        help="The app whose messages the source has, from which the features are computed as the "
+        "task describes: owntracks, phyphox, sensor-logger, statestream or termux."
+    ),
+]
+EVERY = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="With --format or --readings: seconds from one sample to the next, at least. What "
+        "the task asks for counts if it is more.",
     ),
 ]
 PER_SAMPLE = Annotated[

@@ -8,6 +8,7 @@ from crowdml.device.device import Device
 from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms
 from crowdml.device.for_you import RightCount, bars, course, for_you
 from crowdml.device.identity import Identity
+from crowdml.device.label import set_label
 from crowdml.device.link import read_link
 from crowdml.device.loading import load_model
 from crowdml.device.outcome import Outcome
@@ -51,6 +52,7 @@ __all__ = [
     "read_link",
     "read_source",
     "read_terms",
+    "set_label",
     "trust_only",
     "what_became",
     "write_checkin",

@@ -28,6 +28,7 @@ from crowdml.device.identity import Identity
 from crowdml.device.record import Record
 from crowdml.device.results import CheckinResults
 from crowdml.device.schema import SCHEMA
+from crowdml.device.streams import Streams
 from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinEvent, Ledger
 from crowdml.protocol import check_name, read_event
@@ -53,13 +54,14 @@ class WrittenCheckin:
 class Position:
     """How far a source was taken: so many lines or messages, and the hash to know them by.
 
-    A mark, where there is one, tells a sample from those that were taken under another name.
+    A mark tells a sample from those taken under another name; a stream is a live source's memory.
     """
 
     path: str
     lines: int
     sha256: str
     mark: SampleMark | None = None
+    stream: bytes | None = None
 
 
 class StoreSummary(NamedTuple):
@@ -82,6 +84,7 @@ class DeviceStore:
         self._db = PrivateDatabase(file, SCHEMA, "device file")
         self._record = Record(self._db, self.account)
         self.results = CheckinResults(self._db)
+        self.streams = Streams(self._db)
         self._version = self._external_version()
         self._charged = 0
         self._ledger = Ledger()
@@ -101,7 +104,7 @@ class DeviceStore:
     def keep_ledger(self, identity: Identity) -> None:
         """Forget all but the ledger and this: samples, what waits, results, and where they were."""
         with self._db.transaction(durable=True):
-            for table in ("buffer", "outbox", "results", "sources"):
+            for table in ("buffer", "current_label", "outbox", "results", "sources", "streams"):
                 self._db.execute(f"DELETE FROM {table}")
             self._write(identity)
         self._db.forget()
@@ -173,8 +176,11 @@ class DeviceStore:
 
     def _take(self, position: Position) -> bool:
         """Whether the sample is known to be new."""
-        place = (position.path, position.lines, position.sha256)
-        self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
+        if position.stream is None:
+            place = (position.path, position.lines, position.sha256)
+            self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", place)
+        else:
+            self.streams.write(position.path, position.stream)
         if position.mark is None:
             return False
         new = self.account.take(position.mark.mark)

@@ -51,3 +51,17 @@ def _hint(value: object, labels: Sequence[str]) -> str:
         if not isinstance(value, bool):
             return " Give the name of a label, not its number."
     return ""
+
+
+def label_of(text: str, labels: Sequence[str]) -> str | float | None:
+    """Return the answer that a person has written, in any case; None for an empty text.
+
+    >>> label_of(" walking ", ["Still", "Walking"]), label_of("", ["Still", "Walking"])
+    ('Walking', None)
+    """
+    text = text.strip()
+    if not text:
+        return None
+    same = [label for label in labels if label.strip().casefold() == text.casefold()]
+    exact = text if text in labels or len(same) != 1 else same[0]
+    return answer_of(exact, labels)

@@ -415,7 +415,7 @@ def test_a_recording_without_its_option(quick: Here, server: Process, line: str)
 def test_sources_that_are_none(joined: Here) -> None:
     missing = joined("device", "run", "--source", "nothing.csv").error()
     assert missing.startswith("cannot read the source 'nothing.csv'")
-    other = joined("device", "run", "--source", "https://host/topic").error()
+    other = joined("device", "run", "--source", "ftp://host/topic").error()
     assert "must be a file or -" in other
     nowhere = joined("device", "run", "--source", "mqtt://ann:secret@host").error()
     assert nowhere.startswith("a topic's address must be mqtt://[user:password@]HOST[:PORT]/TOPIC")
@@ -430,12 +430,47 @@ def test_sources_that_are_none(joined: Here) -> None:
         ("mqtt://host/topic", ["--strict"]),
         ("-", ["--discovery"]),
         ("-", ["--ca", "file"]),
+        ("-", ["--every", "60"]),
     ],
 )
 def test_options_of_another_kind_of_source(joined: Here, source: str, option: list[str]) -> None:
     ran = joined("device", "run", "--source", source, *option)
     assert ran.code == 2
     assert f"{option[0]} is not for this kind of source" in ran.err
+
+
+# Sensor apps; see also tests/device/sources/test_apps.py
+
+
+@pytest.mark.parametrize(
+    ("source", "format", "sentence"),
+    [
+        ("http://0.0.0.0:8000", [], "http:// needs --format"),
+        ("-", ["--format", "morse"], "--format must be one of owntracks, phyphox"),
+        ("samples.csv", ["--format", "termux"], "--format termux needs --source -"),
+        ("-", ["--format", "phyphox"], "needs --source phyphox://HOST:8080"),
+    ],
+)
+def test_apps_and_sources_that_do_not_go_together(
+    joined: Here, source: str, format: list[str], sentence: str
+) -> None:
+    ran = joined("device", "run", "--source", source, *format)
+    assert ran.code == 2
+    assert sentence in ran.err
+
+
+def test_labels_of_a_running_device(owner: Here, server: Process) -> None:
+    """Set by a command, or at the start; shown to whoever asks; and erased with the device."""
+    assert owner("device", "join", f"{server.url}/join/sensed", "--yes", "--file", "s").code == 0
+    label = ("device", "label", "--file", "s")
+    assert owner(*label).said().startswith("no label is set: nothing is collected")
+    assert owner(*label, "WALK").said() == "what is read now counts as walk\n"
+    assert "y must be one of still, walk, run" in owner(*label, "fly").error()
+    assert owner(*label, "run", "--none").code == 2
+    run = ("device", "run", "--file", "s", "--source", "-", "--format", "termux")
+    ran = Command(owner.folder)(*run, "--label", "run", typed='{}\n{"Light": {"values": [3]}}\n')
+    assert ran.said().startswith("what is read now counts as run\n0 samples kept")
+    assert owner(*label, "--none").said().startswith("no label is set")
 
 
 # Topics; see also tests/device/sources/test_listening.py and the killed devices of integration

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.checks.transports import check_transport
 from crowdml.device import Device, HttpTransport, Outcome
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 from crowdml.protocol import Enrol
-from crowdml.server.operation.certificate import certificate_fingerprint, self_signed
 from tests.servers import PATIENCE, Start, free_port, make_task
 
 X = [0.1, 0.2, 0.3, 0.4]

@@ -1,5 +1,6 @@
 """Units and containers: they parse, and what they name exists."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ from tests.packaging.image import base, caddyfiles, secrets
 
 SYSTEMD, DOCKER = ROOT / "examples" / "systemd", ROOT / "examples" / "docker"
 UNITS = sorted(SYSTEMD.glob("*.service"))
-PROGRAM = "/opt/crowdml/bin/crowdml"
+PROGRAMS = ("/opt/crowdml/bin/crowdml", "%h/.local/crowdml/bin/crowdml")
+TERMUX = ROOT / "examples" / "termux" / "crowdml"
 
 
 def setting(unit: Path, name: str) -> str:
@@ -35,7 +37,7 @@ def exists(words: list[str]) -> bool:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: str(unit.name))
 def test_what_a_unit_starts(unit: Path) -> None:
     program, *words = setting(unit, "ExecStart").split()
-    assert program == PROGRAM
+    assert program in PROGRAMS
     assert exists(words)
 
 
@@ -43,9 +45,11 @@ def test_what_a_unit_starts(unit: Path) -> None:
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd here")
 def test_systemd_reads_a_unit(unit: Path, tmp_path: Path) -> None:
     here = tmp_path / unit.name
-    here.write_text(unit.read_text().replace(PROGRAM, "/bin/true"))
-    run = ["systemd-analyze", "verify", "--man=no", str(here)]
-    verified = subprocess.run(run, capture_output=True, text=True)
+    here.write_text(unit.read_text().replace(setting(unit, "ExecStart").split()[0], "/bin/true"))
+    manager = [] if "[Service]\nUser=" in unit.read_text() else ["--user"]
+    run = ["systemd-analyze", *manager, "verify", "--man=no", str(here)]
+    environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    verified = subprocess.run(run, capture_output=True, text=True, env=environment)
     # Units of this machine's own are none of ours.
     assert unit.name not in verified.stderr
     assert verified.returncode == 0, verified.stderr
@@ -58,6 +62,27 @@ def test_systemd_knows_every_way_a_device_stops() -> None:
     named = {outcome.name: code for outcome, code in CODES.items()}
     assert prevent == {1, 2, named["ENDED"], named["LIMIT"], named["TERMS"]}
     assert fine == {named["ENDED"], named["WAITING"], named["PAUSED"]}
+
+
+def test_a_phone_goes_on_until_the_task_is_over(tmp_path: Path) -> None:
+    """The script for Termux:Boot, in bash's strict mode, with stand-ins for Termux's commands."""
+    stand_ins = {
+        "termux-wake-lock": "echo locked",
+        "termux-wake-unlock": "echo unlocked",
+        "termux-sensor": 'echo "sensor $*"',
+        "python3": 'cat; n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; exit "$((n * 3))"',
+    }
+    for name, text in stand_ins.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path), "CROWDML_PAUSE": "0"}
+    run = ["bash", str(TERMUX)]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["locked", "unlocked"]
+    assert (tmp_path / "n").read_text() == "2\n", "0 goes on, 3 is the end"
+    assert "sensor -s accel -d 50" in (tmp_path / "crowdml.log").read_text()
+    assert "set -euo pipefail" in TERMUX.read_text()
 
 
 def test_the_image_is_made_of_what_is_there() -> None:

@@ -1,18 +1,40 @@
-"""Where samples come from: files, standard input, recorded readings; and, in `mqtt`, topics.
+"""Where samples come from: files, standard input, sensor apps; and, in `mqtt`, topics.
 
 A source hands samples to a device and remembers its place, so that no sample is taken twice.
 """
 
-from crowdml.device.sources.address import TopicAddress, is_address, read_address
+from crowdml.device.sources.address import (
+    ListenAddress,
+    PhoneAddress,
+    TopicAddress,
+    is_address,
+    read_address,
+    read_listen_address,
+    read_phone_address,
+)
 from crowdml.device.sources.feed import Fed, feed
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import SampleForm
+from crowdml.device.sources.formats import FORMATS
 from crowdml.device.sources.inputs import read_inputs
+from crowdml.device.sources.intake import Intake
+from crowdml.device.sources.listener import Listener
+from crowdml.device.sources.live import LiveSource, run_live
+from crowdml.device.sources.phyphox import PhyphoxPhone
+from crowdml.device.sources.pipe import Pipe
 from crowdml.device.sources.recording import read_recording
 from crowdml.device.sources.sensing import features_of
 
 __all__ = [
+    "FORMATS",
     "Fed",
+    "Intake",
+    "ListenAddress",
+    "Listener",
+    "LiveSource",
+    "PhoneAddress",
+    "PhyphoxPhone",
+    "Pipe",
     "SampleForm",
     "SourcePlace",
     "TopicAddress",
@@ -21,6 +43,9 @@ __all__ = [
     "is_address",
     "read_address",
     "read_inputs",
+    "read_listen_address",
+    "read_phone_address",
     "read_recording",
     "read_source",
+    "run_live",
 ]

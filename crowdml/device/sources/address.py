@@ -1,4 +1,4 @@
-"""The address of a topic, taken apart: mqtt://[user:password@]HOST[:PORT]/TOPIC."""
+"""Addresses of live sources, taken apart: topics, ports to listen on, phones to ask."""
 
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -43,20 +43,86 @@ def read_address(source: str) -> TopicAddress:
     >>> print(address)
     mqtt://ann:…@broker.example:1883/home/room
     """
+    scheme, host, port, user, password, topic = _parts(
+        source, "a topic's address", "mqtt://[user:password@]HOST[:PORT]/TOPIC", True
+    )
+    return TopicAddress(scheme, host, port or PORTS[scheme], unquote(topic), user, password)
+
+
+@dataclass(frozen=True)
+class ListenAddress:
+    """Where to listen, and what a sender must know: a path, or a user and a password."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = field(default="", repr=False)
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def secure(self) -> bool:
+        return self.scheme == "https"
+
+    @property
+    def guarded(self) -> bool:
+        return bool(self.path or self.password)
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in ("localhost", "127.0.0.1", "::1")
+
+
+def read_listen_address(source: str) -> ListenAddress:
+    """The parts of http[s]://[user:password@]HOST:PORT[/PATH].
+
+    >>> address = read_listen_address("http://0.0.0.0:8000/secret")
+    >>> address.host, address.port, address.path
+    ('0.0.0.0', 8000, 'secret')
+    """
+    expected = "http://[user:password@]HOST:PORT[/PATH]"
+    scheme, host, port, user, password, path = _parts(source, "a port's address", expected)
+    if port is None or (user and not password):
+        raise InvalidInput(f"a port's address must be {expected}, found no port, or no password.")
+    return ListenAddress(scheme, host, port, path.strip("/"), user, password)
+
+
+@dataclass(frozen=True)
+class PhoneAddress:
+    """A phone on which phyphox allows remote access."""
+
+    host: str
+    port: int
+
+
+def read_phone_address(source: str) -> PhoneAddress:
+    """The parts of phyphox://HOST[:PORT].
+
+    >>> read_phone_address("phyphox://192.168.1.7")
+    PhoneAddress(host='192.168.1.7', port=8080)
+    """
+    _, host, port, *_ = _parts(source, "a phone's address", "phyphox://HOST[:PORT]")
+    return PhoneAddress(host, port or 8080)
+
+
+def _parts(
+    source: str, what: str, expected: str, with_path: bool = False
+) -> tuple[str, str, int | None, str | None, str | None, str]:
+    """Scheme, host, port, user, password, and all that follows the first /."""
     scheme, _, rest = source.partition("://")
-    place, _, topic = rest.partition("/")
+    place, _, path = rest.partition("/")
     try:
         parts = urlsplit(f"//{place}")
         host, port = parts.hostname, parts.port
     except ValueError:
         host = port = None
-    # 0 is no port either, but would be taken for a missing one.
-    if not host or not topic or port == 0 or place.endswith("@"):
+    # 0 is no port to connect to, but would be taken for a missing one.
+    if not host or port == 0 or place.endswith("@") or (with_path and not path):
         # Without what may be a password.
-        found = f"{scheme}://{place.rpartition('@')[2]}/{topic}"
+        found = f"{scheme}://{place.rpartition('@')[2]}/{path}"
         raise InvalidInput(
-            "a topic's address must be mqtt://[user:password@]HOST[:PORT]/TOPIC, found "
-            f"{found!r}. A @, : or / in a password is written %40, %3A, %2F."
+            f"{what} must be {expected}, found {found!r}. A @, : or / in a password is written "
+            "%40, %3A, %2F."
         )
     user, password = (value and unquote(value) for value in (parts.username, parts.password))
-    return TopicAddress(scheme, host, port or PORTS[scheme], unquote(topic), user, password)
+    return scheme, host, port, user, password, path

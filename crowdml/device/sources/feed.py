@@ -53,6 +53,7 @@ def feed(
     wait: float = 60.0,
     csv: CsvDialect | None = None,
     label: str | None = None,
+    every: float | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> Fed:
@@ -66,6 +67,8 @@ def feed(
         wait: Seconds to keep retrying when the device is full, and at the end.
         csv: How a CSV file is written, where its first line does not show it.
         label: The column or key of the answer, where the task names its columns.
+        every: Seconds from one sample to the next, where readings are given, if more than the
+            task has.
         on_skip: Called with what was wrong with a skipped sample.
         on_note: Called with how the source is read, where that is not the usual way.
     """
@@ -74,7 +77,7 @@ def feed(
     fed, before = Fed(place.start), device.n_answered
     labels = device.terms.target.labels
     samples = (
-        read_recording(source, device.terms.features, labels, place)
+        read_recording(source, device.terms.features, labels, place, every)
         if readings
         else read_source(
             source, labels, place, SampleForm.of(device.terms.features, csv, label, on_note)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crowdml.device.sources.files import SourcePlace, opened
 from crowdml.device.sources.form import Sample
-from crowdml.device.sources.sensing import Sensing
+from crowdml.device.sources.sensing import Sensing, rarer
 from crowdml.device.values import answer_of
 from crowdml.errors import InvalidInput, InvalidSample
 from crowdml.protocol import Features
@@ -13,16 +13,24 @@ from crowdml.tables import is_number, quoted, rows, separators
 
 
 def read_recording(
-    source: str, features: Features, labels: Sequence[str], place: SourcePlace | None = None
+    source: str,
+    features: Features,
+    labels: Sequence[str],
+    place: SourcePlace | None = None,
+    every: float | None = None,
 ) -> Iterator[Sample | InvalidSample]:
     """Samples from a recording in a file or on standard input (`-`)."""
     place = place or SourcePlace(source)
     with opened(source, place) as lines:
-        yield from read_readings(lines, features, labels, place.start + 1)
+        yield from read_readings(lines, features, labels, place.start + 1, every)
 
 
 def read_readings(
-    lines: Iterable[str], features: Features, labels: Sequence[str] = (), start: int = 1
+    lines: Iterable[str],
+    features: Features,
+    labels: Sequence[str] = (),
+    start: int = 1,
+    every: float | None = None,
 ) -> Iterator[Sample | InvalidSample]:
     """One reading a line: seconds, the reading, the label or target; a first line of names is
     skipped. Three readings are the parts of a vector, whose length is taken. An empty label means
@@ -40,7 +48,7 @@ def read_readings(
             "readings need a task with [features.sensor] that has readings, found none. "
             "Give the features themselves."
         )
-    sensing = Sensing(sensor, features.count)
+    sensing = Sensing(rarer(sensor, every), features.count)
     newest = -math.inf
     for number, row in rows(lines, start, plain=True):
         if isinstance(row, InvalidSample):

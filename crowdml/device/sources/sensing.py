@@ -4,6 +4,7 @@ import math
 from collections import deque
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +24,19 @@ class Taken(NamedTuple):
     y: str | float
 
 
+class SensingMemory(msgspec.Struct, array_like=True, frozen=True):
+    """What `Sensing` knows: with it, another process goes on as if nothing had happened."""
+
+    window: tuple[float, ...] = ()
+    start: float = math.nan
+    ticks: int = 0
+    reading: float = math.nan
+    label: str | float | None = None
+    newest: float = -math.inf
+    last_time: float = -math.inf
+    last_label: str | float | None = None
+
+
 class Sensing:
     """Feeds on readings and labels in the order of time, and says when a sample is due.
 
@@ -36,17 +50,28 @@ class Sensing:
     [[0.5, 1.0, 0.0], [1.5, 0.6666666666666666, 0.3333333333333333]]
     """
 
-    def __init__(self, sensor: Sensor, count: int) -> None:
+    def __init__(self, sensor: Sensor, count: int, memory: SensingMemory | None = None) -> None:
+        memory = memory or SensingMemory()
         self._sensor = sensor
         self._count = count
-        self._window: deque[float] = deque(maxlen=sensor.window)
-        self._start = math.nan
-        self._ticks = 0
-        self._reading = math.nan
-        self._label: str | float | None = None
-        self._newest = -math.inf
-        self._last_time = -math.inf
-        self._last_label: str | float | None = None
+        self._window = deque(memory.window, maxlen=sensor.window)
+        self._start, self._ticks = memory.start, memory.ticks
+        self._reading, self._label = memory.reading, memory.label
+        self._newest = memory.newest
+        self._last_time, self._last_label = memory.last_time, memory.last_label
+
+    @property
+    def memory(self) -> SensingMemory:
+        return SensingMemory(
+            tuple(self._window),
+            self._start,
+            self._ticks,
+            self._reading,
+            self._label,
+            self._newest,
+            self._last_time,
+            self._last_label,
+        )
 
     def push(self, time: float, reading: float, label: str | float | None) -> list[Taken]:
         """Take in a reading; None for the label where it is not known. Samples come out.
@@ -78,6 +103,11 @@ class Sensing:
         self._last_time, self._last_label = time, label
         window = np.array(self._window)
         return [Taken(time, window, features_of(sensor, self._count, window), label)]
+
+
+def rarer(sensor: Sensor, every: float | None) -> Sensor:
+    """The same sensor, with at least this many seconds between samples; never with fewer."""
+    return msgspec.structs.replace(sensor, every=max(sensor.every, every or 0.0))
 
 
 def features_of(sensor: Sensor, count: int, window: npt.ArrayLike) -> Array:

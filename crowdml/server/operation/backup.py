@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from crowdml.certificate import CERTIFICATE, KEY
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server.database import Database, open_database, schema
-from crowdml.server.operation.certificate import CERTIFICATE, KEY
 from crowdml.server.settings import Settings
 
 TABLES = "crowdml.db"

@@ -13,14 +13,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from starlette.applications import Starlette
 
-from crowdml.errors import CrowdmlError, InvalidInput
-from crowdml.server.database import Store
-from crowdml.server.http import Front, create_app, is_loopback
-from crowdml.server.operation.certificate import (
+from crowdml.certificate import (
     certificate_fingerprint,
     is_self_signed,
     self_signed,
 )
+from crowdml.errors import CrowdmlError, InvalidInput
+from crowdml.server.database import Store
+from crowdml.server.http import Front, create_app, is_loopback
 from crowdml.server.operation.connections import Connections
 from crowdml.server.operation.logs import Announce, announcer, start_logging
 from crowdml.server.operation.workers import run_workers

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from crowdml.certificate import CERTIFICATE, KEY, self_signed
 from crowdml.errors import CrowdmlError, InvalidInput
 from crowdml.server import Store
 from crowdml.server.operation.backup import TABLES, Contents, back_up, restore
-from crowdml.server.operation.certificate import CERTIFICATE, KEY, self_signed
 from tests.full_disk import full_disk
 from tests.servers import create, make_task
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from crowdml.certificate import certificate_fingerprint, self_signed
 from crowdml.errors import InvalidInput
 from crowdml.server import Address, Settings
-from crowdml.server.operation.certificate import certificate_fingerprint, self_signed
 from crowdml.server.throttle import Throttle
 from tests.servers import PATIENCE, Process, Start, make_task
 

@@ -50,6 +50,7 @@ class TopicMessage(NamedTuple):
     number: int
     repeated: bool
     payload: bytes
+    topic: str = ""
 
     @property
     def sha256(self) -> str:
@@ -185,7 +186,9 @@ class Broker:
     def _on_message(self, client: Any, data: Any, message: mqtt.MQTTMessage) -> None:
         repeated = message.dup or self._first
         self._first = self._first and not message.mid
-        self.inbox.append(TopicMessage(message.mid, repeated, bytes(message.payload)))
+        self.inbox.append(
+            TopicMessage(message.mid, repeated, bytes(message.payload), message.topic)
+        )
 
     def _on_disconnect(
         self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any

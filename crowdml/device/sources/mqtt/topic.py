@@ -7,6 +7,7 @@ from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.form import SampleForm
+from crowdml.device.sources.intake import Hint, Intake
 from crowdml.device.sources.mqtt.broker import Broker, TopicMessage
 from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.store import Position
@@ -17,6 +18,8 @@ PULSE = 0.5
 
 LARGEST = 2**24
 """Bytes of a message that are read as a sample: no message may use up the device's memory."""
+
+NOT_KEPT = "not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
 
 
 def client_of(device: Device, topic: str) -> str:
@@ -36,6 +39,7 @@ def listen(
     discovery: Discovery | None = None,
     stopped: Callable[[], bool] = lambda: False,
     label: str | None = None,
+    intake: Intake | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> Fed:
@@ -45,20 +49,32 @@ def listen(
         client: The name of the broker's session.
         discovery: What is told to the home about the device.
         label: The key of the answer, where the task names its columns.
+        intake: For messages of a sensor app, which are readings; otherwise they are samples.
         on_skip: Called with what was wrong with a skipped message.
         on_note: Called with keys that are ignored, once for each.
     """
-    form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
-    reader = _Reader(device, client, form, on_skip)
+    reader: _Reader | _AppReader
+    if intake:
+        reader = _AppReader(intake, on_skip)
+    else:
+        form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
+        reader = _Reader(device, client, form, on_skip)
     fed, before = reader.fed, device.n_answered
     while not (stopped() or device.ended):
         broker.poll(PULSE)
         while broker.inbox and reader.take(broker.inbox[0]):
             broker.acknowledge()
+            if intake:
+                fed.outcome = device.sync()
+        if intake:
+            intake.flush_if_quiet()
         fed.outcome = device.sync()
         if discovery:
             discovery.announce(broker, device, fed.outcome)
     broker.leave(for_good=bool(device.ended))
+    if intake:
+        intake.flush()
+        fed.outcome = device.sync()
     fed.answered = device.n_answered - before
     return fed
 
@@ -97,9 +113,7 @@ class _Reader:
         return message.repeated and last is not None and last.sha256 == message.sha256
 
     def _keep(self, message: TopicMessage) -> bool:
-        if len(message.payload) > LARGEST:
-            found = len(message.payload)
-            raise InvalidSample(f"a message may have {LARGEST:,} bytes, found {found:,}.")
+        check_size(message.payload)
         x, y = self._form.read_json(message.payload.decode(errors="replace"), self._labels)
         # A message of QoS 0 says nothing about the one before it, which may still come again.
         position = (
@@ -109,8 +123,35 @@ class _Reader:
         if outcome in (Outcome.FULL, Outcome.ENDED):
             if message.number:
                 return False
-            raise InvalidSample(
-                f"not kept, {outcome}, and with QoS 0 it cannot wait. Publish with 1."
-            )
+            raise InvalidSample(NOT_KEPT.format(outcome=outcome))
         self.fed.kept += 1
         return True
+
+
+class _AppReader:
+    """Takes messages of a sensor app; what was read before is known by its time."""
+
+    def __init__(self, intake: Intake, on_skip: Callable[[InvalidSample], None]) -> None:
+        self.fed = intake.fed
+        self._intake = intake
+        self._on_skip = on_skip
+
+    def take(self, message: TopicMessage) -> bool:
+        """Whether it is dealt with; one of QoS 1 waits at the broker while the buffer is full."""
+        try:
+            check_size(message.payload)
+            outcome = self._intake.take(message.payload, message.topic)
+            if outcome in (Outcome.FULL, Outcome.ENDED):
+                if message.number:
+                    return False
+                raise InvalidSample(NOT_KEPT.format(outcome=outcome))
+        except InvalidSample as error:
+            self.fed.skipped += not isinstance(error, Hint)
+            self._on_skip(InvalidSample(f"message {self.fed.lines + 1}: {error}"))
+        return True
+
+
+def check_size(payload: bytes) -> None:
+    """Raise if a message is too large to be read."""
+    if len(payload) > LARGEST:
+        raise InvalidSample(f"a message may have {LARGEST:,} bytes, found {len(payload):,}.")

@@ -1,0 +1,28 @@
+"""Set the label of what a device reads now."""
+
+from crowdml.device.agreement import Agreement
+from crowdml.device.store import DeviceStore
+from crowdml.device.streams import CurrentLabel
+from crowdml.device.values import label_of
+from crowdml.errors import DeviceError, InvalidSample
+
+
+def set_label(store: DeviceStore, label: str | None, at: int) -> str | None:
+    """Set the label from this time on, in nanoseconds; None to collect nothing.
+
+    Returns:
+        The label, as the task writes it.
+
+    Raises:
+        InvalidSample: The task has no such label.
+    """
+    identity = store.identity
+    if identity is None:
+        raise DeviceError(f"{store.file} has not joined a task. Join one first.")
+    labels = Agreement(identity).terms.target.labels
+    answer = label_of(label or "", labels)
+    if label is not None and answer is None:
+        raise InvalidSample("a label must not be empty. Say --none to collect nothing.")
+    name = None if answer is None else str(answer)
+    store.streams.label = CurrentLabel(name, at)
+    return name

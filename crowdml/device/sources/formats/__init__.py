@@ -1,0 +1,31 @@
+"""What sensor apps send: each format turns the bytes of a message into readings and labels."""
+
+from crowdml.device.sources.formats.batch import SECOND, Batch, Format, LabelEvent, SensorReading
+from crowdml.device.sources.formats.owntracks import OwnTracks
+from crowdml.device.sources.formats.phyphox import Phyphox
+from crowdml.device.sources.formats.sensor_logger import SensorLogger
+from crowdml.device.sources.formats.statestream import StateStream
+from crowdml.device.sources.formats.termux import JsonObjects, Termux
+
+FORMATS: dict[str, type[Format]] = {
+    "owntracks": OwnTracks,
+    "phyphox": Phyphox,
+    "sensor-logger": SensorLogger,
+    "statestream": StateStream,
+    "termux": Termux,
+}
+
+__all__ = [
+    "FORMATS",
+    "SECOND",
+    "Batch",
+    "Format",
+    "JsonObjects",
+    "LabelEvent",
+    "OwnTracks",
+    "Phyphox",
+    "SensorLogger",
+    "SensorReading",
+    "StateStream",
+    "Termux",
+]

@@ -1,0 +1,41 @@
+"""OwnTracks, for iOS and Android: the speed of a location, by MQTT or HTTP."""
+
+import math
+from typing import ClassVar
+
+from crowdml.device.sources.formats.batch import (
+    SECOND,
+    Batch,
+    SensorReading,
+    number_in,
+    read_document,
+)
+from crowdml.errors import InvalidSample
+
+LATEST = 2**32
+"""Seconds: the year 2106."""
+
+
+class OwnTracks:
+    """`{"_type": "location", "tst": seconds, "vel": km/h, …}`; no place is kept."""
+
+    kinds: ClassVar = frozenset({"speed"})
+    sources: ClassVar = frozenset({"http", "mqtt"})
+    lateness: ClassVar = 0.0
+    forgotten: ClassVar = True
+    advice: ClassVar = "In OwnTracks, use the mode Move, which reports often"
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def parse(self, body: bytes, arrival: int, topic: str = "") -> Batch:
+        document = read_document(body, '{"_type": "location", "tst": seconds, "vel": km/h}')
+        stream = f"owntracks:{topic}"
+        if document.get("_type") != "location":
+            return Batch(stream, [])
+        time, speed = number_in(document.get("tst")), number_in(document.get("vel"))
+        if not 0 <= time < LATEST:
+            raise InvalidSample(f"'tst' must be seconds since 1970, found {document.get('tst')!r}.")
+        if math.isnan(speed) or speed < 0:  # below 0 it is not known
+            return Batch(stream, [])
+        return Batch(stream, [SensorReading(round(time * SECOND), speed / 3.6)], origin=0)

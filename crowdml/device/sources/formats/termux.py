@@ -1,0 +1,90 @@
+"""termux-sensor, on an Android phone: indented JSON objects, one after the other, without times."""
+
+import math
+from collections.abc import Iterator
+from typing import ClassVar
+
+from crowdml.device.sources.formats.batch import (
+    Batch,
+    SensorReading,
+    length,
+    number_in,
+    read_document,
+)
+from crowdml.errors import InvalidSample
+
+EXPECTED = '{"NAME": {"values": [numbers]}}'
+WORDS = {"motion": "accel", "light": "light"}
+"""What a vendor's name of the sensor has in it."""
+
+WORSE = ("linear", "uncal", "wake")
+"""What the names of its variants have in them."""
+
+LARGEST = 2**20
+"""Characters of an object: plain text that never ends must not fill the memory."""
+
+
+class Termux:
+    """`{"LSM6DSO Accelerometer": {"values": [0.12, 9.7, 0.4]}}`, read on arrival."""
+
+    kinds: ClassVar = frozenset(WORDS)
+    sources: ClassVar = frozenset({"-"})
+    lateness: ClassVar = 0.0
+    forgotten: ClassVar = False
+    advice: ClassVar = "Name the sensor that the task reads in `termux-sensor -s`"
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def parse(self, body: bytes, arrival: int, topic: str = "") -> Batch:
+        document = read_document(body, EXPECTED)
+        found = {
+            name: entry["values"]
+            for name, entry in document.items()
+            if isinstance(entry, dict) and isinstance(entry.get("values"), list)
+        }
+        if len(found) < len(document):
+            raise InvalidSample(f"expected {EXPECTED}, found {body[:60].decode()!r}.")
+        name = self._choose(list(found))
+        if name is None:
+            return Batch("termux", [], foreign=tuple(found))
+        values = found[name]
+        value = length(values[:3]) if self._kind == "motion" else number_in((values or [None])[0])
+        if math.isnan(value):
+            raise InvalidSample(f"readings must be finite numbers, found {str(values)[:60]}.")
+        return Batch("termux", [SensorReading(arrival, value)])
+
+    def _choose(self, names: list[str]) -> str | None:
+        """Return the only sensor, or of several the plainest of the task's kind."""
+        fitting = [name for name in names if WORDS[self._kind] in name.lower()]
+        if not fitting and len(names) == 1:
+            return names[0]
+        return min(fitting, key=lambda name: sum(w in name.lower() for w in WORSE), default=None)
+
+
+class JsonObjects:
+    """Cuts lines into JSON objects that begin and end at the start of a line.
+
+    >>> objects = JsonObjects()
+    >>> [found for line in ["{}", "{", '  "a": 1', "}", "^C"] for found in objects.feed(line)]
+    ['{}', '{\\n  "a": 1\\n}']
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._size = 0
+
+    def feed(self, line: str) -> Iterator[str]:
+        """Take the next line in; an object comes out where one ends."""
+        line = line.rstrip("\r\n")
+        if line.startswith("{"):
+            self._lines, self._size = [], 0
+        elif not self._lines:
+            return  # plain text between objects
+        self._lines.append(line)
+        self._size += len(line)
+        if line.startswith("}") or (len(self._lines) == 1 and line.rstrip().endswith("}")):
+            yield "\n".join(self._lines)
+            self._lines = []
+        elif self._size > LARGEST:
+            self._lines = []

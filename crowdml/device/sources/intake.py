@@ -1,0 +1,243 @@
+"""From a sensor app's messages to samples on the device's disk."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+
+import msgspec
+
+from crowdml.device.account import Trail
+from crowdml.device.agreement import Agreement
+from crowdml.device.outcome import Outcome
+from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.formats import FORMATS, SECOND, Batch
+from crowdml.device.sources.sensing import Taken, rarer
+from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
+from crowdml.device.store import DeviceStore, Position, TakenBefore
+from crowdml.device.values import label_of
+from crowdml.errors import DeviceError, InvalidInput, InvalidSample
+from crowdml.protocol import Sensor, Terms
+
+MOST_STREAMS = 20
+MOST_HELD = 50_000
+"""Readings that wait while the buffer is full."""
+
+BARREN = 10
+"""Messages without a reading for the task, after which a person should know."""
+
+
+class Hint(InvalidSample):
+    """What the person with the app should know; the message's samples are kept all the same."""
+
+
+class Intake:
+    """Reads messages, and keeps samples, unfinished windows and labels in one transaction.
+
+    It uses the device's file apart from the `Device` that checks in, so a message need not wait
+    for a server that is slow. All methods may be called from any thread.
+
+    Args:
+        store: A connection of its own to the device's file.
+        format: One of `FORMATS`.
+        every: Seconds from one sample to the next, if more than the task has.
+        clock: The time in nanoseconds.
+        on_skip: Called with what was wrong with a message.
+    """
+
+    def __init__(
+        self,
+        store: DeviceStore,
+        format: str,
+        every: float | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        on_skip: Callable[[InvalidSample], None] = lambda error: None,
+    ) -> None:
+        self.fed = Fed(0)
+        self.clock = clock
+        self._store = store
+        self._on_skip = on_skip
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._agree()
+        sensor = _sensor(self._agreement.terms, format)
+        self.format = FORMATS[format](sensor.kind)
+        self._sensor = rarer(sensor, every)
+        self._streams: dict[str, Stream] = {}
+        self._barren = 0
+        self._changed = self.clock()
+
+    # Labels
+
+    @property
+    def label(self) -> str | None:
+        """The label that a person has set on this machine."""
+        current = self._store.streams.label
+        return current.label if current else None
+
+    def _read_label(self, text: str) -> Label:
+        return label_of(text, self._agreement.terms.target.labels)
+
+    # Messages
+
+    def take(self, body: bytes, topic: str = "", arrival: int | None = None) -> Outcome:
+        """Keep the samples that a message completes; FULL and ENDED leave the message untaken.
+
+        Raises:
+            Hint: The message is taken, and the person should know something.
+            InvalidSample: It is none; nothing was kept.
+        """
+        with self._lock:
+            now = self.clock() if arrival is None else arrival
+            batch = self.format.parse(body, now, topic)
+            ahead = max((reading.time for reading in batch.readings), default=0) + batch.offset
+            if ahead - now > SKEW:
+                raise InvalidSample(
+                    f"times must not be ahead of this machine's clock, found one that is "
+                    f"{(ahead - now) / SKEW:.1f} hours ahead. Set both clocks."
+                )
+            return self._take(batch)
+
+    def flush(self) -> None:
+        """Use all readings that wait for earlier ones: none are to be expected any more."""
+        with self._lock, suppress(InvalidInput):
+            self._agree()
+            for path, stream in self._streams.items():
+                if stream.n_held:
+                    self._drain(path, stream, everything=True)
+
+    def flush_if_quiet(self) -> None:
+        """Do so if no message has come for the time that readings wait."""
+        if self.clock() - self._changed > self.format.lateness * SECOND:
+            self.flush()
+
+    def wait_for_a_sample(self, seconds: float) -> None:
+        """Return when a sample is kept, or after this time."""
+        if self._news.wait(seconds):
+            self._news.clear()
+
+    def newest(self, stream: str) -> int | None:
+        """The time of the newest reading of a stream that was used."""
+        with self._lock:
+            found = self._stream(stream).memory.newest
+        return None if found < 0 else found
+
+    def _take(self, batch: Batch) -> Outcome:
+        self._agree()
+        if self._ended:
+            return Outcome.ENDED
+        stream = self._stream(batch.stream)
+        if stream.n_held > MOST_HELD and not self._drain(batch.stream, stream):
+            return Outcome.FULL
+        problems: list[InvalidSample] = []
+
+        def read_label(text: str) -> Label:
+            try:
+                return self._read_label(text)
+            except InvalidSample as error:
+                problems.append(error)
+                return None
+
+        stream.accept(batch, read_label, self._read_label(self.label or ""))
+        self._changed = self.clock()
+        self._drain(batch.stream, stream)
+        self.fed.lines += 1
+        self._barren = 0 if batch.readings else self._barren + bool(batch.foreign)
+        if self._barren == BARREN:
+            self._barren = 0
+            problems.append(
+                InvalidSample(
+                    f"nothing for this task came in the last {BARREN} messages, which have "
+                    f"{', '.join(batch.foreign)[:200]}. {self.format.advice}."
+                )
+            )
+        if problems:
+            raise Hint(str(problems[0]))
+        return Outcome.COLLECTED
+
+    def _stream(self, path: str) -> Stream:
+        stream = self._streams.get(path)
+        if stream is None:
+            if len(self._streams) >= MOST_STREAMS:
+                self._streams.pop(next(iter(self._streams)))
+            document = self._store.streams.read(path)
+            memory = None
+            with suppress(msgspec.DecodeError):  # of another version: begin anew
+                memory = document and msgspec.msgpack.decode(document, type=StreamMemory)
+            count = self._agreement.terms.features.count
+            stream = Stream(self._sensor, count, self.format.lateness, memory or None)
+            self._streams[path] = stream
+        current = self._store.streams.label
+        if current:
+            stream.command(current.at, self._read_label(current.label or ""))
+        return stream
+
+    # Samples
+
+    def _drain(self, path: str, stream: Stream, everything: bool = False) -> bool:
+        """Keep the samples that are due; False if there is no room for more."""
+        room, n_kept = self._has_room(), self.fed.kept
+        if room:
+            for taken in stream.drain(everything):
+                for sample in taken:
+                    self._keep(path, stream, sample)
+                room = self._has_room()
+                if not room:
+                    break
+        if self.format.forgotten or self.fed.kept > n_kept:
+            self._store.streams.write(path, msgspec.msgpack.encode(stream.memory))
+        return room
+
+    def _has_room(self) -> bool:
+        return self._store.n_samples < self._agreement.terms.collection.buffer
+
+    def _keep(self, path: str, stream: Stream, sample: Taken) -> None:
+        try:
+            x, y = self._agreement.features(sample.x.tolist()), self._agreement.target(sample.y)
+        except InvalidSample as error:
+            self.fed.skipped += 1
+            return self._on_skip(error)
+        known_by = f"{path}\n{sample.time!r}\n".encode() + sample.x.tobytes()
+        mark = self._trail.mark(sha256(known_by).hexdigest())
+        document = msgspec.msgpack.encode(stream.memory)
+        position = Position(path, 0, "", mark, document)
+        most = self._agreement.terms.collection.buffer
+        try:
+            kept = self._store.add(x, y, most, position, durable=self.format.forgotten)
+        except TakenBefore:
+            self.fed.taken += 1
+            return None
+        if kept is None:  # another process has filled the buffer in between
+            self.fed.skipped += 1
+            return self._on_skip(InvalidSample("not kept, as the buffer is full."))
+        self.fed.kept += 1
+        self._news.set()
+        return None
+
+    def _agree(self) -> None:
+        """Go by what the participant has agreed to by now; another process may have changed it."""
+        if not hasattr(self, "_agreement") or self._store.changed():
+            identity = self._store.identity
+            if identity is None:
+                raise DeviceError(f"{self._store.file} has not joined a task. Join one first.")
+            self._agreement = Agreement(identity)
+            self._ended = identity.ended
+            self._trail = Trail(self._store.account, identity.task)
+
+
+def _sensor(terms: Terms, format: str) -> Sensor:
+    """The task's sensor, if such an app has it."""
+    sensor = terms.features.sensor
+    if sensor is None or sensor.registered.typed_in:
+        raise InvalidInput(
+            "readings need a task with [features.sensor] that has readings, found none. "
+            "Give the features themselves."
+        )
+    if sensor.kind not in FORMATS[format].kinds:
+        have = sorted(name for name, kind in FORMATS.items() if sensor.kind in kind.kinds)
+        raise InvalidInput(
+            f"the task reads {sensor.kind}, which {format} does not have. "
+            f"Use one of {', '.join(have) or 'none'}, or a CSV file with --readings."
+        )
+    return sensor

@@ -1,0 +1,47 @@
+"""Run a live source until somebody stops it, and check in meanwhile."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from crowdml.device.device import Device
+from crowdml.device.sources.feed import Fed
+from crowdml.device.sources.intake import Intake
+
+PULSE = 0.5
+"""Seconds after which the device looks up when nothing comes."""
+
+
+class LiveSource(Protocol):
+    """Where the messages of a sensor app come from."""
+
+    def poll(self, seconds: float) -> bool:
+        """Hand what has come to the intake, and wait for this time at most; False at the end."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def run_live(
+    device: Device,
+    intake: Intake,
+    source: LiveSource,
+    stopped: Callable[[], bool] = lambda: False,
+    wait: float = 0.0,
+) -> Fed:
+    """Take messages and check in, until stopped, or until the source or the task has ended.
+
+    Args:
+        wait: Seconds to keep retrying a check-in once the source has ended.
+    """
+    fed, before, goes_on = intake.fed, device.n_answered, True
+    try:
+        while goes_on and not (stopped() or device.ended):
+            goes_on = source.poll(PULSE)
+            intake.flush_if_quiet()
+            fed.outcome = device.sync()
+    finally:
+        source.close()
+    intake.flush()
+    fed.outcome = device.sync() if goes_on else device.flush(wait)
+    fed.answered = device.n_answered - before
+    return fed

@@ -1,0 +1,69 @@
+"""Objects that another program writes to standard input, with the time at which each came."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable
+
+from crowdml.device.outcome import Outcome
+from crowdml.device.sources.formats import JsonObjects
+from crowdml.device.sources.intake import Intake
+from crowdml.errors import InvalidSample
+
+MOST_WAITING = 100_000
+"""Objects that wait while a check-in is sent: more than half an hour at 50 a second."""
+
+
+class Pipe:
+    """Reads lines in a thread, so that a time is right even while the device checks in.
+
+    Args:
+        lines: Where they come from.
+        on_skip: Called with what was wrong with an object.
+    """
+
+    def __init__(
+        self,
+        lines: Iterable[str],
+        intake: Intake,
+        on_skip: Callable[[InvalidSample], None] = lambda error: None,
+    ) -> None:
+        self._intake = intake
+        self._on_skip = on_skip
+        self._waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(MOST_WAITING)
+        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
+
+    def poll(self, seconds: float) -> bool:
+        n_kept = self._intake.fed.kept
+        try:
+            found = self._waiting.get(timeout=seconds)
+            while found:
+                self._take(*found)
+                if self._intake.fed.kept > n_kept:
+                    return True  # it may be time to check in
+                found = self._waiting.get_nowait()
+        except queue.Empty:
+            return True
+        return False
+
+    def close(self) -> None:
+        pass
+
+    def _read(self, lines: Iterable[str]) -> None:
+        objects = JsonObjects()
+        try:
+            for line in lines:
+                for found in objects.feed(line):
+                    self._waiting.put((self._intake.clock(), found))
+        except (ValueError, OSError):
+            pass  # closed, or not text: the end
+        finally:
+            self._waiting.put(None)
+
+    def _take(self, arrival: int, found: str) -> None:
+        try:
+            outcome = self._intake.take(found.encode(), arrival=arrival)
+            if outcome is Outcome.FULL:
+                raise InvalidSample("not kept, as the buffer is full, and a pipe cannot wait.")
+        except InvalidSample as error:
+            self._intake.fed.skipped += 1
+            self._on_skip(error)

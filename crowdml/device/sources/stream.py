@@ -1,0 +1,134 @@
+"""One phone's readings, in the order of time, with their labels: samples come out."""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from crowdml.device.sources.formats import SECOND, Batch
+from crowdml.device.sources.sensing import Sensing, SensingMemory, Taken
+from crowdml.protocol import Sensor
+
+LARGEST_OFFSET_ERROR = 2 * SECOND
+"""A clock that seems to have moved by more than this was stopped, or set, in between."""
+
+SKEW = 3600 * SECOND
+"""A clock that differs from this machine's by more than this does not show the time of day."""
+
+Label = str | float | None
+
+
+class StreamMemory(msgspec.Struct, array_like=True):
+    """What is known of a stream; a message and its part in this are committed together.
+
+    Args:
+        held: Readings by their time that wait for earlier ones.
+        labels: Labels by their time that wait for readings.
+        newest: The time of the newest reading that was used; older ones come too late.
+        horizon: The newest time of all.
+        labelled: Since when the label is what it is.
+        commanded: When the label was set by a command that was heeded here.
+    """
+
+    held: dict[int, float] = msgspec.field(default_factory=dict)
+    labels: dict[int, Label] = msgspec.field(default_factory=dict)
+    newest: int = -1
+    horizon: int = -1
+    origin: int | None = None
+    offset: int = 0
+    session: str = ""
+    label: Label = None
+    labelled: int = -1
+    commanded: int = -1
+    sensing: SensingMemory = msgspec.field(default_factory=SensingMemory)
+
+
+class Stream:
+    """Sorts readings that come late or twice, and labels them.
+
+    Args:
+        sensor, count: As for `Sensing`.
+        lateness: Seconds for which readings wait for earlier ones.
+        memory: What an earlier run knew.
+    """
+
+    def __init__(
+        self, sensor: Sensor, count: int, lateness: float, memory: StreamMemory | None = None
+    ) -> None:
+        self._sensor, self._count = sensor, count
+        self._lateness = round(lateness * SECOND)
+        self._memory = memory or StreamMemory()
+        self._sensing = Sensing(sensor, count, self._memory.sensing)
+
+    @property
+    def memory(self) -> StreamMemory:
+        self._memory.sensing = self._sensing.memory
+        return self._memory
+
+    @property
+    def n_held(self) -> int:
+        return len(self._memory.held)
+
+    def command(self, at: int, label: Label) -> None:
+        """Heed a label that was set on this machine; times of a clock that is far off mean now."""
+        memory = self._memory
+        if at <= memory.commanded:
+            return
+        first, memory.commanded = memory.commanded < 0 and memory.horizon < 0, at
+        time = at - memory.offset
+        if first:
+            memory.label, memory.labelled = label, -1
+        else:
+            self._set(time if time - memory.horizon < SKEW else memory.horizon + 1, label)
+
+    def accept(self, batch: Batch, read_label: Callable[[str], Label], usual: Label) -> None:
+        """Take in a message; `usual` is the label where a new session begins."""
+        memory = self._memory
+        times = [reading.time for reading in batch.readings]
+        if batch.whole and times and max(times) < memory.newest:
+            self._begin_anew(usual)
+            memory = self._memory
+        if times:
+            memory.origin = batch.origin if memory.origin is None else memory.origin
+            if abs(batch.offset - memory.offset) > LARGEST_OFFSET_ERROR:
+                memory.offset = batch.offset
+            if batch.session != memory.session and min(times) > memory.horizon:
+                if memory.session:
+                    self._set(min(times), usual)
+                memory.session = batch.session
+            memory.horizon = max(memory.horizon, *times)
+        for time, value in batch.readings:
+            if time > memory.newest:
+                memory.held.setdefault(time, value)
+        for event in batch.labels:
+            self._set(event.time, read_label(event.text))
+
+    def _begin_anew(self, usual: Label) -> None:
+        """The session's clock was set back to 0: a new window, but no sample earlier than usual."""
+        commanded = self._memory.commanded
+        self._memory = StreamMemory(label=usual, commanded=commanded)
+        self._sensing = Sensing(self._sensor, self._count)
+
+    def _set(self, time: int, label: Label) -> None:
+        """The label from this time on; one that comes late counts from now on, if none is newer."""
+        memory = self._memory
+        if time > memory.newest:
+            memory.labels[time] = label
+        elif time >= memory.labelled:
+            memory.label, memory.labelled = label, time
+
+    def drain(self, everything: bool = False) -> Iterator[list[Taken]]:
+        """Use the readings whose time has come; between two steps `memory` is up to date."""
+        memory = self._memory
+        limit = memory.horizon if everything else memory.horizon - self._lateness
+        due = sorted(time for time in memory.held if time <= limit)
+        labels = sorted(memory.labels)
+        for time in due:
+            while labels and labels[0] <= time:
+                memory.labelled = labels.pop(0)
+                memory.label = memory.labels.pop(memory.labelled)
+            if memory.origin is None:
+                memory.origin = time
+            memory.newest = time
+            value = memory.held.pop(time)
+            if taken := self._sensing.push((time - memory.origin) / SECOND, value, memory.label):
+                yield taken

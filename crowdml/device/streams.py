@@ -1,0 +1,56 @@
+"""Keep what live sources need in the device's file: unfinished windows, and the current label."""
+
+from typing import NamedTuple
+
+from crowdml.device.database import PrivateDatabase
+
+# Files of earlier programs do not have them yet.
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS streams (
+    path TEXT PRIMARY KEY, document BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE IF NOT EXISTS current_label (
+    one INTEGER PRIMARY KEY CHECK (one = 1), label TEXT, at INTEGER NOT NULL
+) STRICT""",
+)
+MOST = 20
+"""Streams that are kept: a phone's session is of no use once so many others have begun."""
+
+
+class CurrentLabel(NamedTuple):
+    """The label that a person has set for what is read now, and when, in nanoseconds."""
+
+    label: str | None
+    at: int
+
+
+class Streams:
+    """Two tables of the device's file. Nothing in them is ever sent, and leaving erases them."""
+
+    def __init__(self, db: PrivateDatabase) -> None:
+        self._db = db
+        for table in TABLES:
+            db.execute(table)
+
+    def read(self, path: str) -> bytes | None:
+        row = self._db.execute("SELECT document FROM streams WHERE path = ?", (path,)).fetchone()
+        return bytes(row[0]) if row else None
+
+    def write(self, path: str, document: bytes) -> None:
+        """Replace what is known of a stream; the caller may be in a transaction."""
+        change = "UPDATE streams SET document = ? WHERE path = ?"
+        if not self._db.execute(change, (document, path)).rowcount:
+            old = "SELECT rowid FROM streams ORDER BY rowid DESC LIMIT -1 OFFSET ?"
+            self._db.execute(f"DELETE FROM streams WHERE rowid IN ({old})", (MOST - 1,))
+            self._db.execute("INSERT INTO streams VALUES (?, ?)", (path, document))
+
+    @property
+    def label(self) -> CurrentLabel | None:
+        """The label that was set last; None if nobody has set or unset one."""
+        row = self._db.execute("SELECT label, at FROM current_label").fetchone()
+        return CurrentLabel(*row) if row else None
+
+    @label.setter
+    def label(self, label: CurrentLabel) -> None:
+        with self._db.transaction():
+            self._db.execute("INSERT OR REPLACE INTO current_label VALUES (1, ?, ?)", label)
