@@ -1364,7 +1364,10 @@ def main() -> int:
     parser.add_argument("--label", help="run: what is read at first, with --format")
     parser.add_argument("--none", action="store_true", help="label: collect nothing")
     parser.add_argument(
-        "--every", type=float, default=0.0, help="run: seconds from one sample to the next, at least"
+        "--every",
+        type=float,
+        default=0.0,
+        help="run: seconds from one sample to the next, at least",
     )
     parser.add_argument("--wait", type=float, default=300.0, help="run: seconds to try again")
     parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
