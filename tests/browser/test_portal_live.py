@@ -26,6 +26,9 @@ def test_a_crowd_checks_in_while_someone_looks_on(
     page.evaluate("window.sameDocument = true")
     live(page, "state", "Recruiting")
     live(page, "error", "not known yet")
+    chart = page.locator("figure", has=page.locator('[data-picture$="/error.svg"]'))
+    expect(chart.locator(".why")).to_have_text("No check-ins yet.")
+    expect(chart.locator("img")).to_be_hidden()
     live(page, "link", "Live: this page follows every check-in.")
     with portal.connected() as wire:
         crowd = Crowd(wire, TASK, n_devices=10)
@@ -45,6 +48,8 @@ def test_a_crowd_checks_in_while_someone_looks_on(
         crowd.check_in(4)
         shows(page, devices=10, checkins=15)
         live(page, "error", re.compile(r"^between \d+ and \d+\s% wrong$"))
+        expect(chart.locator("img")).to_be_visible()
+        expect(chart.locator(".why")).to_be_hidden()
         with portal.store() as store:
             store.set_task_state("walking", "paused")
         live(page, "state", "Paused")

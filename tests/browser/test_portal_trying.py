@@ -9,6 +9,7 @@ from playwright.sync_api import Page, Request, expect
 
 from crowdml.models import MODELS
 from crowdml.privacy import bound_features
+from crowdml.protocol import chance
 from crowdml.types import Array
 from tests.browser.conftest import Browse
 from tests.browser.participants import Participant, phone_task
@@ -22,7 +23,12 @@ pytestmark = pytest.mark.xdist_group("tabs")
 TASKS = {
     "row": make_task("row", privacy__epsilon=10.0, target__labels=["still", "walk", "run"]),
     "number": make_task(
-        "number", target__labels=None, model__kind="ridge", model__clip=1.0, model__intercept=True
+        "number",
+        target__labels=None,
+        target__unit="kg",
+        model__kind="ridge",
+        model__clip=1.0,
+        model__intercept=True,
     ),
     "typed": phone_task("typed", **MANUAL),
     "sensed": phone_task("sensed"),
@@ -65,7 +71,7 @@ def scores(server: Portal, name: str, x: Sequence[float | None]) -> Array:
 def shares(s: Array) -> list[str]:
     """Of each label, the largest first, as the page writes them."""
     e = np.exp(s - s.max())
-    return [f"{round(100 * share)}\u00a0%" for share in sorted(e / e.sum(), reverse=True)]
+    return [str(chance(share)) for share in sorted((e / e.sum()).tolist(), reverse=True)]
 
 
 def test_a_row_of_numbers(browse: Browse, server: Portal) -> None:
@@ -100,7 +106,9 @@ def test_a_number_is_predicted(browse: Browse, server: Portal) -> None:
     (expected,) = scores(server, "number", [0.1, 0.2, 0.3, 0.1])
     said = page.get_by_text("The model says:")
     expect(said).to_be_visible()
-    assert float(said.inner_text().partition(": ")[2]) == pytest.approx(expected, rel=0.01)
+    number, unit = said.inner_text().partition(": ")[2].split()
+    assert float(number) == pytest.approx(expected, rel=0.01)
+    assert unit == "kg"
     assert page.locator(".chances").count() == 0
     assert MODELS["ridge"].classifier is False
 

@@ -99,6 +99,9 @@ class Outlook(NamedTuple):
         if not task.terms.mechanism().evaluates:
             yield say("Its error is not measured: in this task no check-in evaluates.")
             return
+        if not now.version:
+            yield advice(task) or ""
+            return
         yield Performance(self.facts).sentence
         margin = now.error.margin if now.error and known(now.error) else 1.0
         if now.state.final or margin <= CLEAR:
@@ -108,13 +111,12 @@ class Outlook(NamedTuple):
             wanted = max(CLEAR, at_end)
             needed = self._checkins_for(wanted)
             yield say(
-                "How often exactly is uncertain. {checkins} more would help: then it will be known "
-                "to within ± {margin}.",
+                "With {checkins} more, its error will be known to within ± {margin}.",
                 checkins=counted(needed - now.version, "check-in"),
                 margin=percent(wanted),
             )
             return
-        yield say("How often exactly will stay uncertain until the end.")
+        yield say("Its error will stay uncertain until the end.")
         if task.terms.kind.unit is Unit.CHECKIN:
             yield say(
                 "In the next task, a larger ε or a larger share of check-ins that only send right "

@@ -72,7 +72,7 @@ def test_the_pace_in_german() -> None:
 def test_what_is_uncertain_and_what_would_help() -> None:
     vague = " ".join(outlook(DIRECTED, {NOW - DAY: 100}, Estimate(0.4, 0.25)).sentences)
     assert "between 15 and 65\u00a0% are wrong" in vague
-    found = re.search(r"(\d+) check-ins more would help: then .* ± (\d+)\u00a0%", vague)
+    found = re.search(r"With (\d+) check-ins more, .* within ± (\d+)\u00a0%", vague)
     assert found
     assert 0 < int(found[1]) <= 900
     assert 10 <= int(found[2]) <= 20
@@ -87,4 +87,5 @@ def test_what_is_uncertain_and_what_would_help() -> None:
     waiting = " ".join(outlook(DIRECTED, {NOW - DAY: 5}, devices=20).sentences)
     assert "11 of 20 devices have joined and not checked in yet." in waiting
     good = outlook(DIRECTED, {NOW - DAY: 900}, Estimate(0.1, 0.05)).sentences
-    assert not any("would help" in sentence for sentence in good)
+    assert not any("more, its error" in sentence for sentence in good)
+    assert outlook(DIRECTED, {}).sentences == [advice(DIRECTED)]

@@ -14,10 +14,35 @@ from crowdml.errors import InvalidInput, Rejected
 from crowdml.phrase import Phrase
 from crowdml.server import Store
 from crowdml.server.database.accounts import SESSION_SECONDS, record
+from crowdml.server.database.drafts import MOST_DRAFTS
 from crowdml.server.database.passwords import LONGEST, hash_password, password_matches
 from tests.servers import make_task
 
 PASSWORD = "correct horse battery"
+
+
+def count_drafts(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "store.db")) as database:
+        return int(database.execute("SELECT COUNT(*) FROM drafts").fetchone()[0])
+
+
+def test_drafts_belong_to_their_owner_and_expire(store: Store, tmp_path: Path) -> None:
+    for name in ("ana", "zoe"):
+        store.accounts.add(name, PASSWORD)
+    form = {"title": "ä \n ?"}
+    for n in range(MOST_DRAFTS + 2):
+        store.drafts.keep("ana", f"draft-{n}", form | {"n": str(n)})
+        store.drafts.keep("ana", "kept", form)
+    assert store.drafts.read("ana", "kept") == form
+    assert store.drafts.read("zoe", "kept") is None
+    assert count_drafts(tmp_path) == MOST_DRAFTS
+    with closing(sqlite3.connect(tmp_path / "store.db")) as database, database:
+        database.execute("UPDATE drafts SET expires_at = ?", (int(time.time()) - 1,))
+    assert store.drafts.read("ana", "kept") is None
+    store.drafts.keep("zoe", "hers", form)
+    assert count_drafts(tmp_path) == 1, "expired drafts are deleted"
+    store.accounts.remove("zoe")
+    assert store.drafts.read("zoe", "hers") is None
 
 
 def test_owners_come_and_go(store: Store) -> None:

@@ -66,8 +66,11 @@ def test_what_a_hub_reads(store: Store) -> None:
     (result,) = index["results"]
     assert result["task"]["name"] == task.title
     (metric,) = result["metrics"]
-    estimate = statistics(learner).error
+    now = statistics(learner)
+    estimate = now.error
     assert estimate is not None
+    assert now.error_text == str(error_said(estimate))
+    assert 0 < now.reports <= now.version
     assert metric["type"] == head["metrics"][0] == "accuracy"
     assert metric["value"] == pytest.approx(1 - (estimate.low + estimate.high) / 2, abs=1e-4)
     assert f"{error_said(estimate)}" in metric["name"]

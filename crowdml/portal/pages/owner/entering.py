@@ -14,7 +14,7 @@ from crowdml.server.http import visitor
 LONGEST_NAME = 63
 
 
-class Entry(NamedTuple):
+class SignInResult(NamedTuple):
     """A session's token; or in words why there is none, and when to try again, in seconds."""
 
     token: str | None = None
@@ -23,10 +23,10 @@ class Entry(NamedTuple):
     wait: int | None = None
 
 
-async def enter(request: Request, name: str, password: str, old: str | None = None) -> Entry:
+async def enter(request: Request, name: str, password: str, old: str | None = None) -> SignInResult:
     """Open a session in place of an old one."""
     if len(name) > LONGEST_NAME or len(password) > LONGEST:
-        return Entry(wrong=say("The name or the password is too long."), status=400)
+        return SignInResult(wrong=say("The name or the password is too long."), status=400)
     try:
         whence = visitor(request.scope)
         await service_of(request).in_store(lambda store: store.accounts.attempt(name, whence))
@@ -36,10 +36,10 @@ async def enter(request: Request, name: str, password: str, old: str | None = No
             raise
         wait = math.ceil(refusal.extra["retry_after"])
         words = say("Too many attempts to sign in. Try again in {wait} s.", wait=wait)
-        return Entry(wrong=words, status=refusal.status, wait=wait)
+        return SignInResult(wrong=words, status=refusal.status, wait=wait)
     if token is None:
-        return Entry(wrong=say("This name and password do not belong together."))
-    return Entry(token)
+        return SignInResult(wrong=say("This name and password do not belong together."))
+    return SignInResult(token)
 
 
 async def _open_session(request: Request, name: str, password: str, old: str | None) -> str | None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdml.portal.pages.context import front_of, service_of
-from crowdml.portal.pages.owner.entering import LONGEST_NAME, Entry, enter
+from crowdml.portal.pages.owner.entering import LONGEST_NAME, SignInResult, enter
 from crowdml.portal.pages.owner.posted import LARGEST, Posted, read_form
 from crowdml.portal.pages.page import redirect, render
 from crowdml.portal.words import say
@@ -157,7 +157,7 @@ async def _sign_in_first(
     form = await read(request)
     form.pop(CSRF, None)
     name, password = form.pop(WHO, "").strip(), form.pop(PASSWORD, "")
-    entry = await enter(request, name, password, session_token(request)) if name else Entry()
+    entry = await enter(request, name, password, session_token(request)) if name else SignInResult()
     if entry.token is None:
         return sign_in_page(request, name, entry, kept=form)
     _sign_in(request, name, entry.token)
@@ -169,7 +169,7 @@ async def _sign_in_first(
 def sign_in_page(
     request: Request,
     name: str,
-    entry: Entry,
+    entry: SignInResult,
     *,
     then: str = "",
     anyone: bool = True,

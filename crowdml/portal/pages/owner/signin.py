@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from crowdml.portal.pages.context import service_of
 from crowdml.portal.pages.owner.drafting import drop
-from crowdml.portal.pages.owner.entering import Entry, enter
+from crowdml.portal.pages.owner.entering import SignInResult, enter
 from crowdml.portal.pages.owner.posted import Posted, read_form
 from crowdml.portal.pages.owner.session import (
     for_owner,
@@ -25,7 +25,9 @@ LARGEST_BODY = 16 * 1024
 
 
 async def form(request: Request) -> Response:
-    return await _page(request, {"next": request.query_params.get("next", "")}, Entry(status=200))
+    return await _page(
+        request, {"next": request.query_params.get("next", "")}, SignInResult(status=200)
+    )
 
 
 async def sign_in(request: Request) -> Response:
@@ -55,7 +57,7 @@ sign_out = for_owner(_sign_out)
 """Nobody has to sign in to sign out."""
 
 
-async def _page(request: Request, posted: Posted, entry: Entry) -> Response:
+async def _page(request: Request, posted: Posted, entry: SignInResult) -> Response:
     names = await service_of(request).in_reader(lambda store: store.accounts.names())
     then = safe_next(posted.get("next", ""))
     return sign_in_page(request, posted.get("name", ""), entry, then=then, anyone=bool(names))
