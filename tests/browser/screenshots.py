@@ -138,11 +138,15 @@ def participant_states(camera: Camera) -> None:
         "participant-invited": "/join/phone-invited",
         "participant-not-private": "/join/phone-open",
         "participant-impossible": "/join/walking",
+        "participant-no-sensor": "/join/phone",
+        "participant-paused": "/join/phone-paused",
+        "participant-closed": "/join/phone-stopped",
     }.items():
         with camera.page() as page:
             page.goto(path)
+            expect(page.locator("#loading").filter(visible=True)).to_have_count(0)
             camera.take(page, name)
-    for kind in ("phone", "phone-person"):
+    for kind in ("phone", "phone-person", "phone-many"):
         with camera.page() as page:
             take_part(camera, page, kind)
     with camera.page() as page:
@@ -188,6 +192,9 @@ def all_tasks() -> Iterator[Task]:
     yield phone_task("phone-person", **direction, stop__updates=1000)
     yield phone_task("phone-open", privacy__epsilon=float("inf"))
     yield phone_task("phone-invited", enrolment__mode="invite")
+    yield phone_task("phone-many", target__labels=[f"place {k}" for k in range(40)])
+    yield phone_task("phone-paused")
+    yield phone_task("phone-stopped")
     yield phone_task("pocket-new")
 
 
@@ -223,6 +230,8 @@ def main(*wanted: str) -> None:
             populate(portal, gallery())
             with portal.store() as store:
                 store.accounts.add(OWNER, "correct horse battery")
+                store.set_task_state("phone-paused", "paused")
+                store.set_task_state("phone-stopped", "stopped")
             browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
             for language, screen in pairs:
                 camera = Camera(browser, portal, language, screen, wanted or ("",))

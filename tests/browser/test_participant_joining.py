@@ -159,6 +159,8 @@ def test_a_task_that_has_ended(browse: Browse, server: Portal) -> None:
     assert ended
     assert first
     assert ended["y"] < first["y"], "before anybody reads on"
+    expect(page.locator("#terms-checked")).to_have_text(re.compile("they match"))
+    expect(page.get_by_role("alert")).to_be_hidden()
     expect(page.get_by_role("button", name="Agree and take part")).to_have_count(0)
     inspect(page, "closed")
 

@@ -66,7 +66,7 @@ def test_at_the_limit_it_stops_and_says_so(browse: Browse, server: Portal) -> No
     before = participant.collected()
     page.wait_for_timeout(500)
     assert (participant.applied(), participant.collected()) == (2, before)
-    more = "from ε = 2 to 3 in total. Very weak privacy. Suppose somebody wonders"
+    more = "ε = 3 in total instead of 2. Very weak privacy. Suppose somebody wonders"
     expect(page.locator("#more-cost")).to_contain_text(more)
     participant.tap("Stay stopped")
     expect(page.locator("#more-cost")).to_be_hidden()

@@ -109,7 +109,7 @@ export class Budget {
       used: epsilon(used),
       epsilon: epsilon(limitsOf(this.#device.terms, checkins).perDevice),
     };
-    const costs = say("More would cost more: from ε = {used} to {epsilon} in total.", values);
+    const costs = say("One more check-in reveals more: ε = {epsilon} in total instead of {used}.", values);
     return `${costs} ${this.#loss(checkins)}`;
   }
 

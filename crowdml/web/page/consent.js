@@ -10,6 +10,8 @@ import { say } from "./say.js";
 /** @param {string} task */
 export async function consent(task) {
   const { text, termsSha256 } = await readText();
+  // Nobody can agree to a task that has ended.
+  if (any("consent-form").hidden) return new Promise(() => undefined);
   const terms = Terms.parse(text);
   const { start } = terms.model;
   any("start-said").hidden = !start;
@@ -69,14 +71,14 @@ export async function consent(task) {
  * @param {string} kind
  */
 async function present(kind) {
-  const here = any("no-sensor");
   try {
     const source = sourceOf(kind);
     const computer = !matchMedia("(any-pointer: coarse)").matches;
     if (computer && source.present && !(await source.present())) throw missing(source);
     return source;
   } catch (error) {
-    here.hidden = false;
+    any("no-sensor").hidden = false;
+    any("consent-form").hidden = true;
     throw error;
   }
 }
