@@ -634,7 +634,8 @@ class Sensing:
         self.window: deque[float] = deque(maxlen=self.sensor["window"])
         self.start, self.ticks, self.reading, self.newest = 0.0, 0, 0.0, -math.inf
         self.label: str | None = None
-        self.last_time, self.last_label = -math.inf, None
+        self.last_time = -math.inf
+        self.last_label: str | None = None
 
     def push(self, now: float, reading: float, label: str | None) -> Iterator[Sample]:
         """Take in a reading; None for the label where it is not known. Samples come out."""
@@ -1172,11 +1173,11 @@ class Device:
             raise Problem("--format termux needs a task that reads motion or light.")
         sensing, label, n_skipped = Sensing(self.terms, every), None, 0
         for now, text in arrivals(lines, clock):
-            if self.done():
-                break
             version = self.memory.one("PRAGMA data_version")
             if version != known:  # another process has written: a new label, maybe
                 known, label = version, self.memory.read(self.name).get("label")
+                if self.done():
+                    break
             try:
                 reading = termux_reading(text, sensor["kind"])
                 samples: list[Sample] = []
@@ -1200,6 +1201,8 @@ class Device:
                         raise
                     later = time.monotonic() + max(FULL_PAUSE, problem.retry_after)
                     print(visible(f"{problem} Trying again later."), file=sys.stderr)
+                if self.done():
+                    break
         if self.done():
             return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
