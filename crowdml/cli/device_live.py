@@ -115,7 +115,7 @@ def _open(
         secret = f"{device.identity.token}\nsource".encode()
         address = replace(address, path=hashlib.sha256(secret).hexdigest()[:20])
     listener = Listener(address, intake, _tls(file.parent, address), on_skip)
-    _show(address, listener.port)
+    listener.url = _show(address, listener.port)
     return listener
 
 
@@ -131,7 +131,7 @@ def _tls(folder: Path, address: ListenAddress) -> ssl.SSLContext | None:
     return context
 
 
-def _show(address: ListenAddress, port: int) -> None:
+def _show(address: ListenAddress, port: int) -> str:
     """Say what to type into the app, and draw it for a phone's camera where that is possible."""
     host = _host_for_others(address.host)
     host = f"[{host}]" if ":" in host else host
@@ -144,6 +144,7 @@ def _show(address: ListenAddress, port: int) -> None:
             drawn = io.StringIO()
             segno.make(url, error="l").terminal(drawn, compact=True)
             sys.stdout.write(drawn.getvalue())
+    return url
 
 
 def _host_for_others(host: str) -> str:

@@ -33,7 +33,8 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <style>body{{font:1.1rem/1.5 sans-serif;max-width:34rem;margin:1rem auto;padding:0 1rem}}
 code{{display:block;padding:.6rem;background:#eee;overflow-wrap:anywhere;user-select:all}}</style>
 <h1>This device listens</h1><p>Copy this address into the app. In Sensor Logger it is the
-<b>Push URL</b> under <b>HTTP Push</b>, behind the gear on the Logger page:</p><code>{url}</code>
+<b>Push URL</b> under <b>HTTP Push</b>, behind the gear on the Logger page:</p>
+<code>{url}</code>{qr}
 <p>Messages received so far: {n}. Samples kept: {kept}.</p></html>
 """
 
@@ -47,6 +48,9 @@ class Listener:
     Args:
         tls: The certificate and key to serve, if any.
         on_skip: Called with what was wrong with a message.
+
+    Attributes:
+        url: The address for the app, where it is known; otherwise a browser shows its own.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Listener:
         on_skip: Callable[[InvalidSample], None] = lambda error: None,
     ) -> None:
         self._address = address
+        self.url = ""
         self._intake = intake
         self._on_skip = on_skip
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
@@ -122,8 +127,18 @@ class Listener:
 
     def page(self, url: str) -> str:
         """What a browser shows that opens the address."""
-        fed = self._intake.fed
-        return PAGE.format(url=escape(url), n=fed.lines, kept=fed.kept)
+        fed, url = self._intake.fed, self.url or url
+        return PAGE.format(url=escape(url), qr=_qr_code(url), n=fed.lines, kept=fed.kept)
+
+
+def _qr_code(url: str) -> str:
+    """An SVG of the address for a phone's camera; nothing where the library is not installed."""
+    try:
+        import segno
+    except ModuleNotFoundError:
+        return ""
+    drawn: str = segno.make(url, error="m").svg_inline(scale=5, border=3, light="#fff")
+    return f"<p>For the camera of the phone:</p><p>{drawn}</p>"
 
 
 class _Server(ThreadingHTTPServer):

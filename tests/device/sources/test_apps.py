@@ -550,7 +550,9 @@ def test_a_secret_is_needed(store: DeviceStore) -> None:
         app.request("GET", "/secret")
         answer = app.getresponse()
         assert answer.status == 200
-        assert "/secret</code>" in answer.read().decode()
+        page = answer.read().decode()
+        assert "/secret</code>" in page
+        assert "<svg" in page, "the QR code of the address"
     with listening(intake, user="ann", password="p:w") as app:
         right, wrong = (f"Basic {b64encode(code).decode()}" for code in (b"ann:p:w", b"ann:pw"))
         assert post(app, body)[0] == post(app, body, Authorization=wrong)[0] == 401

@@ -17,6 +17,7 @@ import pytest
 
 from crowdml.portal.pages.wheel import own_wheel, package_files
 from tests.docs.pages import ROOT
+from tests.docs.test_commands import KNOWN
 from tests.servers import Portal, create, make_task
 
 PIP = f"{sys.executable} -m pip install --quiet --no-deps --no-index --no-compile --target here"
@@ -27,7 +28,8 @@ def portal(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Portal]:
     portal = Portal(tmp_path_factory.mktemp("portal"), request.param)
-    create(portal.database, make_task("noisy"))
+    sensor = {"features__sensor.kind": "motion", "features__sensor.window": 8}
+    create(portal.database, make_task("noisy"), make_task("sensed", **sensor))
     portal.start()
     try:
         yield portal
@@ -48,6 +50,23 @@ def run(folder: Path, script: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         ["sh", "-e", "-c", script], cwd=folder, capture_output=True, text=True, timeout=120
     )
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_join_page_names_the_way_of_sensor_apps(portal: Portal, language: str) -> None:
+    """The commands exist, and a task without a sensor does not show them."""
+    with portal.connected() as wire:
+        pages = [
+            wire.get(f"/tasks/{task}/join", **{"Accept-Language": language}).body.decode()
+            for task in ("sensed", "noisy")
+        ]
+    sensed, noisy = (re.findall(r'<h2 id="apps">.*?<pre[^>]*>(.*?)</pre>', p, re.S) for p in pages)
+    assert noisy == []
+    first, second = unescape(sensed[0]).splitlines()
+    assert "--source http://0.0.0.0:8000 --format sensor-logger" in first
+    assert second == "crowdml device label LABEL"
+    for _, *words in (first.split(), second.split()):
+        assert {word for word in words if word.startswith("--")} <= KNOWN[tuple(words[:2])]
 
 
 def test_pip_installs_what_the_join_page_names(portal: Portal, tmp_path: Path) -> None:
