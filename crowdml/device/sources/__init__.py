@@ -4,7 +4,7 @@ A source hands samples to a device and remembers its place, so that no sample is
 """
 
 from crowdml.device.sources.address import TopicAddress, is_address, read_address
-from crowdml.device.sources.feed import Fed, feed
+from crowdml.device.sources.feed import MOST_BAD, Fed, feed
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.inputs import read_inputs
@@ -12,6 +12,7 @@ from crowdml.device.sources.recording import read_recording
 from crowdml.device.sources.sensing import features_of
 
 __all__ = [
+    "MOST_BAD",
     "Fed",
     "SampleForm",
     "SourcePlace",

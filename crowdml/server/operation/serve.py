@@ -19,6 +19,7 @@ from crowdml.server.http import Front, create_app, is_loopback
 from crowdml.server.operation.certificate import (
     certificate_fingerprint,
     is_self_signed,
+    require_pair,
     self_signed,
 )
 from crowdml.server.operation.connections import Connections
@@ -92,6 +93,8 @@ def serve(
     _check_free(address)
     files = address.certificate(settings.folder)
     fingerprint = certificate_fingerprint(files[0]) if files else None
+    if files:
+        require_pair(*files)
     if fingerprint:
         announce(f"certificate fingerprint (SHA-256): {fingerprint}")
     front = address.front
