@@ -6,7 +6,7 @@ import ipaddress
 import ssl
 from pathlib import Path
 
-from crowdml.errors import InvalidInput
+from crowdml.errors import CrowdmlError, InvalidInput
 
 CERTIFICATE, KEY = "crowdml-cert.pem", "crowdml-key.pem"
 YEARS = 10
@@ -25,10 +25,30 @@ def certificate_fingerprint(certificate: Path) -> str:
     """Compute the SHA-256 of the first certificate in DER, in hexadecimal, which devices pin."""
     try:
         first, end, _ = certificate.read_text().partition(ssl.PEM_FOOTER)
-        der = ssl.PEM_cert_to_DER_cert(first[first.index(ssl.PEM_HEADER) :] + end)
-    except (OSError, ValueError) as error:
+        before, header, body = first.partition(ssl.PEM_HEADER)
+        if not header:
+            found = "a key. Say --tls CERT,KEY" if "PRIVATE KEY" in before else "none"
+            raise InvalidInput(f"{certificate} must have a certificate in PEM, found {found}.")
+        der = ssl.PEM_cert_to_DER_cert(header + body + end)
+    except OSError as error:
+        why = error.strerror
+        raise InvalidInput(f"cannot read the certificate {certificate}: {why}.") from error
+    except ValueError as error:
+        if isinstance(error, InvalidInput):
+            raise
         raise InvalidInput(f"cannot read the certificate {certificate}: {error}.") from error
     return hashlib.sha256(der).hexdigest()
+
+
+def require_pair(certificate: Path, key: Path) -> None:
+    """Raise unless a server can show this certificate with this key."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"{key} must be the key of the certificate {certificate}, in PEM and without a "
+            f"password, found another or none ({getattr(error, 'reason', None) or error})."
+        ) from error
 
 
 def is_self_signed(certificate: Path) -> bool:
@@ -62,9 +82,16 @@ def _make(certificate: Path, key: Path, host: str) -> None:
     pem = secret.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    key.touch(mode=0o600)
-    key.write_bytes(pem)
-    certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    try:
+        key.touch(mode=0o600)
+        key.write_bytes(pem)
+        certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    except OSError as error:
+        for file in (key, certificate):
+            file.unlink(missing_ok=True)
+        raise CrowdmlError(
+            f"cannot write the certificate {certificate}: {error.strerror}."
+        ) from error
 
 
 def _names(host: str):  # type: ignore[no-untyped-def]

@@ -63,7 +63,16 @@ class InvalidInput(CrowdmlError, ValueError):
 
 
 class InvalidSample(InvalidInput):
-    """Report a sample that the device rejects."""
+    """Report a sample that the device rejects.
+
+    Args:
+        said: What is wrong with it.
+        hint: What is likely wrong with all of its source; who lists errors says it once.
+    """
+
+    def __init__(self, said: str | Phrase = "", hint: str = "") -> None:
+        self.sentence, self.hint = str(said), hint.strip()
+        super().__init__(f"{said} {self.hint}" if self.hint else said)
 
 
 @dataclass(frozen=True)

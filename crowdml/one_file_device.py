@@ -23,7 +23,7 @@ Beside the device's file lies crowdml.record: what was sent under which number. 
 from __future__ import annotations
 
 if __name__ == "__main__":  # first of all: the imports below take a moment, and Ctrl-C is quiet
-    import _signal
+    import _signal  # type: ignore[import-not-found]
     from os import _exit
 
     for _number in (_signal.SIGINT, _signal.SIGTERM):
@@ -42,6 +42,7 @@ import os
 import queue
 import re
 import secrets
+import signal
 import sqlite3
 import ssl
 import struct
@@ -69,7 +70,13 @@ GIVE_UP_ON = {"revoked", "unauthorized"}  # this device can never check in again
 KEEP_AFTER = {"fault", "method-not-allowed", "not-found", "task-paused", "too-frequent"}
 KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
 PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
+ENDED = {"copied", "task-finished", *GIVE_UP_ON}
+CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
+CODES |= {"task-paused": 6, "terms-changed": 7}  # how `run` ends, as that of the package does
+SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
+PROGRESS_SECONDS = 5.0
 OTHERS = "this one file knows the mechanism direction only. Install crowdml, as the join page shows"
+PLAIN_HTTP = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
 LEAVES = ("stays", "often", "rule", "train", "evaluate", "count", "hides")
 LOST = ("epsilon", "loss", "less")
 PRIVATE_UP_TO = 20  # a larger ε protects nobody
@@ -101,6 +108,10 @@ class Problem(Exception):
     def __init__(self, sentence: str, kind: str = "", retry_after: float = 0.0) -> None:
         super().__init__(sentence)
         self.kind, self.retry_after = kind, retry_after
+
+
+class Untrusted(Problem):
+    """The server does not show the certificate that is expected."""
 
 
 def read_json(text: str | bytes) -> Any:
@@ -240,6 +251,13 @@ class Terms(SimpleNamespace):
         ):
             if not holds:
                 raise Problem(f"the terms must {must}. Do not join.")
+
+
+def shape_of(terms: Terms) -> Any:
+    """What samples of these terms look like: those of equal terms fit both."""
+    document = read_json(terms.text)
+    features = {**COLUMNS, **document["features"], "description": ""}
+    return [features, document["target"]["labels"]]
 
 
 def suits(sensor: Any, count: int) -> bool:
@@ -467,14 +485,23 @@ class Layout:
                 raise ValueError(f"expected {len(self.header)} cells, found {len(row)}")
             row = dict(zip(self.header, row))
         if type(row) is dict:
-            row = [*row["x"], row.get("y")] if type(row.get("x")) is list else self.by_name(row)
+            row = self.in_order(row) if type(row.get("x")) is list else self.by_name(row)
         if len(row) != terms.D + 1:
             raise ValueError(f"expected {terms.D} finite numbers before the label")
         x = features(terms, [self.number(*place) for place in zip(terms.columns, row)])
-        y = float(label_of(terms, row[-1]) if terms.C else self.decimal(row[-1]))
-        if type(row[-1]) is bool or not abs(y) <= 1e12:
-            raise ValueError("expected a target within ±1e12 at the end")
+        y = float(label_of(terms, row[-1]) if terms.C else self.target(row[-1]))
         return x, y if abs(y) >= SMALLEST_VALUE else 0.0
+
+    def target(self, cell: Any) -> float:
+        number = self.decimal(cell)
+        if type(cell) is bool or not is_number(number) or not abs(float(number)) <= 1e12:
+            raise ValueError(f"expected a target within ±1e12 at the end, found {cell!r}")
+        return float(number)
+
+    def in_order(self, row: dict[str, Any]) -> list[Any]:
+        if "y" not in row:
+            raise ValueError('expected {"x": [numbers], "y": label}: "y" is missing')
+        return [*row["x"], row["y"]]
 
     def keys(self, found: list[str]) -> list[str]:
         """The names of the columns to read, in the order of the task, then the label's name."""
@@ -558,7 +585,10 @@ def read_lines(
     taken, sha256 = sources.get(path, (0, ""))
     changed = Problem(f"the first {taken} lines of {source} were taken, and are others now.")
     with open(0 if source == "-" else source, encoding="utf-8-sig", errors="replace") as lines:
-        for n, line in enumerate(lines, 1):
+        for n, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), ""), 1):
+            if len(line) > LONGEST_LINE:
+                most = f"at most {LONGEST_LINE:,} characters, found more. Is it a text file?"
+                raise Problem(f"line {n:,} of {source} must have {most}")
             digest.update(line.rstrip("\n").encode() + b"\n")
             if n == taken and digest.hexdigest() != sha256:
                 raise changed
@@ -566,7 +596,7 @@ def read_lines(
                 continue
             if layout is None:
                 layout = Layout(terms, source, line)
-                if layout.header and terms.names:
+                if layout.header:
                     continue
             if n > taken:
                 place = {path: (n, digest.hexdigest())} if os.path.isfile(source) else {}
@@ -914,7 +944,15 @@ class Memory:
     """One SQLite file that only its owner may read; processes that share it take turns."""
 
     def __init__(self, path: str) -> None:
-        self.record = Record(path)
+        self.record, new = Record(path), not os.path.exists(path)
+        try:
+            self.open(path)
+        except (OSError, sqlite3.Error):
+            if new and os.path.exists(path):
+                os.remove(path)
+            raise
+
+    def open(self, path: str) -> None:
         self.db = private_database(path)
         with self.db:
             self.db.execute("BEGIN IMMEDIATE")
@@ -998,7 +1036,7 @@ class Server:
         found = hashlib.sha256(certificate).hexdigest()
         if found != self.fingerprint:
             other = f"the server's certificate has another fingerprint, {found}. Do not go on."
-            raise Problem(other, "unknown")
+            raise Untrusted(other, "unknown")
         context.load_verify_locations(cadata=certificate)
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags |= PARTIAL_CHAIN
@@ -1018,12 +1056,12 @@ class Server:
             if error.verify_code in WRONG_DATES:
                 today = time.strftime("%Y-%m-%d")
                 why += f"This machine's clock says {today}: set it if it is wrong. Otherwise ask "
-                raise Problem(
+                raise Untrusted(
                     f"{why}the task's owner to renew the certificate.", "unknown"
                 ) from error
-            raise Problem(f"{why}Ask the task's owner; see --fingerprint.", "unknown") from error
+            raise Untrusted(f"{why}Ask the task's owner; see --fingerprint.", "unknown") from error
         except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            raise Problem(f"no answer that makes sense: {error}.", "unknown") from error
+            raise Problem(f"cannot reach the server: {why_not(error)}.", "unknown") from error
         if answer.status in (200, 201, 204):
             return answer.headers, document
         problem = document if type(document) is dict else {}
@@ -1035,20 +1073,36 @@ class Server:
         raise Problem(why, kind if answer.status < 500 else "unavailable", wait)
 
 
+def why_not(error: Exception) -> str:
+    """Say why a server cannot be reached, without the numbers and file names of libraries."""
+    if str(error).startswith("\x15\x03"):
+        return "it speaks TLS, so its address begins with https://"
+    if isinstance(error, ssl.SSLError) and error.reason in PLAIN_HTTP:
+        return "it does not speak TLS there, so its address begins with http://"
+    if isinstance(error, (ValueError, RecursionError)):
+        return f"its answer makes no sense: {error}"
+    return str(getattr(error, "strerror", None) or error)
+
+
 # A device's life
 
 
 def join(memory: Memory, link: str, fingerprint: str, invite: str, yes: bool, naked: bool) -> str:
     """Show the terms, and pin what was shown."""
     found = re.fullmatch(r"(https?://.+)/(?:join|v1/tasks)/([a-z0-9][a-z0-9-]{0,62})/?", link)
-    if not found or "device" in memory.read():
-        raise Problem("a link is https://HOST/join/TASK, and a --file takes part in one task.")
+    if not found:
+        raise Problem(f"a link is https://HOST/join/TASK, found {link!r}.")
     url, task = found.groups()
+    old = excluded(memory, url, task) if "device" in memory.read() else None
     server = Server(url, task, re.sub("[: ]", "", fingerprint).lower())
     view = texts(server.call("GET")[1], "title", "objective", "terms", "terms_sha256")
     terms = Terms(view["terms"], task)
     if terms.sha256 != view["terms_sha256"]:
         raise Problem("the terms do not have the hash that the server names. Do not join.")
+    kept = memory.n_samples()
+    if old and kept and old.shape != shape_of(terms):
+        fit = "do not fit the new terms. Leave and join again to discard them."
+        raise Problem(f"{kept} samples that no check-in has used {fit}")
     for line in (view["title"], view["objective"], *terms.text.split("\n")):
         print(visible(line))
     # Below the terms, so that a long text cannot push it out of sight.
@@ -1077,10 +1131,33 @@ The terms are: {terms.sha256}""")
     me["record"] = secrets.token_hex(16)
     memory.record.begin(me["record"])
     with memory.change() as state:
-        if "device" in state:
+        if state.get("device") != (old.device if old else None):
             raise Problem("another process has joined a task with this file.")
-        state.update(me, number=0, outbox=None, sources={})
+        for name in ("ended", "tallies", "why"):
+            state.pop(name, None)
+        state.update(me, number=0, outbox=None, sources=state.get("sources", {}))
+    if old:
+        memory.record.end(old.record)
+        return f"joined {task} again as device {me['device']}, with {kept} samples that were kept"
     return f"joined {task} as device {me['device']}"
+
+
+def excluded(memory: Memory, url: str, task: str) -> Any:
+    """The terms of a device that the server knows no more; `Problem` if the file's one goes on."""
+    me, device = memory.read(), Device(memory)
+    where = f"this file takes part in {me['task']} at {me['url']}, as device {me['device']}."
+    if (me["url"].rstrip("/"), me["task"]) != (url.rstrip("/"), task):
+        raise Problem(f"{where} Leave that first, or name another --file.")
+    why = me.get("why", "") if me.get("ended") in GIVE_UP_ON else ""
+    try:
+        if not why:
+            device.server.call("GET", "/model")
+    except Problem as problem:
+        why = str(problem) if problem.kind in GIVE_UP_ON else ""
+    if not why:
+        raise Problem(f"{where} There is nothing to do.")
+    print(visible(f"The server knows this device no more: {why} The ledger and the samples stay."))
+    return SimpleNamespace(shape=shape_of(device.terms), device=me["device"], record=me["record"])
 
 
 def start_said(terms: Terms) -> str:
@@ -1129,23 +1206,44 @@ class Device:
         """Take samples until there are no more, or no more are wanted; say which."""
         self.check_in(wait)
         taken = self.memory.read(self.name)["sources"]
+        new = os.path.realpath(source) not in taken
+        kept = skipped = bad = 0
+        later = time.monotonic() + PROGRESS_SECONDS
         for n, line, layout, place in read_lines(self.terms, source, taken):
             if self.done():
                 break
+            if time.monotonic() >= later:
+                later = time.monotonic() + PROGRESS_SECONDS
+                print(f"{source}: at line {n:,}, {kept:,} samples kept", file=sys.stderr)
             try:
                 sample = layout.sample(line)
             except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error) as error:
-                print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
+                skipped, bad = skipped + 1, bad + 1
+                if skipped <= SHOWN:
+                    print(visible(f"skipped line {n}, {line[:40]!r}: {error}"), file=sys.stderr)
+                if bad >= MOST_BAD:
+                    last = f"the last {MOST_BAD:,} lines are no samples."
+                    raise Problem(f"stopped at line {n:,} of {source}: {last}") from error
                 continue
-            with self.memory.change(self.name) as state:
-                taken = state["sources"]  # by other processes, too
-                if all(place[path][0] > taken.get(path, (0,))[0] for path in place):
-                    keep = "INSERT INTO buffer SELECT ? WHERE (SELECT count(*) FROM buffer) < ?"
-                    self.memory.db.execute(keep, (json.dumps(sample), self.terms.buffer))
-                    taken.update(place)
+            bad, kept = 0, kept + 1
+            while not self.keep(sample, place):
+                self.check_in(wait)
             self.check_in(wait)
+        if skipped > SHOWN:
+            print(f"… and {skipped - SHOWN:,} more", file=sys.stderr)
         if self.done():
             return ALL_MADE
+        if not kept and (skipped or (new and source != "-")):
+            raise Problem(
+                f"{source} must have at least one valid sample, found none. The task wants "
+                + (
+                    "the columns " + ", ".join(self.terms.names)
+                    if self.terms.names
+                    else f"lines of {self.terms.D} numbers"
+                )
+                + ", and then "
+                + (f"one of {', '.join(self.terms.labels)}." if self.terms.C else "a number.")
+            )
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
 
     def set_label(self, label: str | None) -> str:
@@ -1190,9 +1288,7 @@ class Device:
                     print(visible(f"skipped {text[:40]!r}: {error}"), file=sys.stderr)
                 continue
             for sample in samples:
-                with self.memory.change(self.name):
-                    keep = "INSERT INTO buffer SELECT ? WHERE (SELECT count(*) FROM buffer) < ?"
-                    self.memory.db.execute(keep, (json.dumps(sample), self.terms.buffer))
+                self.keep(sample, {})
             if samples and time.monotonic() >= later:
                 try:
                     self.check_in(0.0)
@@ -1206,6 +1302,18 @@ class Device:
         if self.done():
             return ALL_MADE
         return f"{self.memory.n_samples()} of {self.terms.batch} samples wait for a check-in."
+
+    def keep(self, sample: Sample, place: dict[str, Any]) -> bool:
+        """Keep a sample, unless another process has taken it; False while the buffer is full."""
+        with self.memory.change(self.name) as state:
+            taken = state["sources"]  # by other processes, too
+            if any(place[path][0] <= taken.get(path, (0,))[0] for path in place):
+                return True
+            if self.memory.n_samples() >= self.terms.buffer:
+                return False
+            self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
+            taken.update(place)
+        return True
 
     def done(self) -> bool:
         """Whether all check-ins are made, by our count or the server's, and none waits."""
@@ -1378,6 +1486,7 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
+        code = 0
         if args.command != "join" and not os.path.exists(args.file):
             raise Problem(f"there is no {args.file}. Join a task first.")
         memory = Memory(args.file)
@@ -1403,23 +1512,32 @@ def main() -> int:
                 if bool(args.link) == args.none:
                     raise Problem("name a label, or say --none.")
                 print(device.set_label(args.link or None))
-            elif args.format:
-                if args.source != "-":
-                    raise Problem("--format termux needs --source -.")
-                if args.label:
-                    print(device.set_label(args.label))
-                print(device.sense(sys.stdin, args.every))
             else:
-                print(device.run(args.source, args.wait))
-    except (
-        Problem, OSError, ValueError, EOFError, KeyboardInterrupt, sqlite3.Error, csv.Error
-    ) as error:  # fmt: skip
+                if args.format:
+                    if args.source != "-":
+                        raise Problem("--format termux needs --source -.")
+                    if args.label:
+                        print(device.set_label(args.label))
+                    print(device.sense(sys.stdin, args.every))
+                else:
+                    print(device.run(args.source, args.wait))
+                code = 3 if device.done() else 0
+        sys.stdout.flush()
+    except (Problem, OSError, ValueError, EOFError, sqlite3.Error, csv.Error) as error:
+        kind = "" if isinstance(error, Untrusted) else getattr(error, "kind", "")
         if isinstance(error, sqlite3.Error):
             error = unusable(args.file, error)
-        print(visible(error) or "stopped.", file=sys.stderr)
-        return 1
-    return 0
+        elif isinstance(error, OSError) and error.strerror:
+            if not error.filename:  # standard output: what is left of it cannot be written
+                sys.stdout = None
+            error = Problem(f"cannot use {error.filename or 'the output'}: {error.strerror}.")
+        print(visible(error) or "nobody answers here. Say --yes.", file=sys.stderr)
+        code = CODES.get(kind, 1) if args.command == "run" else 1
+    return code
 
 
 if __name__ == "__main__":
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(signal_number) != signal.SIG_IGN:  # `nohup` stays as it is
+            signal.signal(signal_number, lambda number, frame: sys.exit(128 + number))
     sys.exit(main())

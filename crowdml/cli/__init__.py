@@ -46,7 +46,8 @@ def _ending(error: BaseException) -> tuple[tuple[str, ...], int]:
         case CrowdmlError():
             return error.lines, 1
         case OSError():
-            return (f"{error.strerror or error}: {error.filename}",), 1
+            about = f": {error.filename}" if error.filename else "."
+            return (f"{error.strerror or error}{about}",), 1
         case MemoryError():
             return ("this needs more memory than there is. Ask for less.",), 1
     raise error

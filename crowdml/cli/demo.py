@@ -36,6 +36,9 @@ def demo(
             "This many of the people are a pilot: the model starts from 60 samples of each.",
         ),
     ] = None,
+    port: Annotated[
+        int | None, ranged("port", "The portal's port; by default one that is free.")
+    ] = None,
     json: JSON = False,
 ) -> None:
     """A server, its portal and a live crowd of real devices on this machine, over HTTPS."""
@@ -64,6 +67,7 @@ def demo(
         folder=folder,
         seed=seed,
         pilot=pilot,
+        port=port,
     )
     run_demo(wanted, console, show)
 

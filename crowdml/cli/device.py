@@ -1,28 +1,26 @@
 """crowdml device: what a participant does, with one file that holds everything."""
 
 import shlex
-from contextlib import closing
-from itertools import count
 from typing import Annotated
 
 import typer
 
 from crowdml.cli import device_move as moving
 from crowdml.cli.consent import ask
-from crowdml.cli.device_file import FILE, YES, find, limits_in
+from crowdml.cli.device_file import FILE, YES, find
+from crowdml.cli.device_join import changed, in_words, join
 from crowdml.cli.device_label import label
-from crowdml.cli.device_ledger import ledger, told_before
+from crowdml.cli.device_ledger import ledger
 from crowdml.cli.device_live import read_source_of_app, run_app
 from crowdml.cli.device_result import result
-from crowdml.cli.device_run import run_topic
+from crowdml.cli.device_run import RunNotes, run_topic
+from crowdml.cli.device_show import show
 from crowdml.cli.options import (
     CA,
     CSV,
     DISCOVERY,
     EVERY,
-    FINGERPRINT,
     FORMAT,
-    INSECURE_HTTP,
     LABEL,
     PER_DEVICE,
     PER_SAMPLE,
@@ -30,32 +28,22 @@ from crowdml.cli.options import (
     SOURCE,
     source_name,
 )
-from crowdml.cli.output import say, say_what_is_logged
+from crowdml.cli.output import counted, say, say_what_is_logged
 from crowdml.cli.ranges import ranged
 from crowdml.device import (
-    Account,
     Device,
     DeviceStore,
     Fed,
-    HttpTransport,
     Outcome,
     Waiting,
-    default_file,
-    default_limits,
-    pin,
-    read_link,
-    read_terms,
 )
-from crowdml.device.sources import feed, is_address, read_address
-from crowdml.errors import InvalidInput, InvalidSample
-from crowdml.privacy import Limits
+from crowdml.device.sources import MOST_BAD, feed, is_address, read_address
+from crowdml.errors import InvalidInput
 from crowdml.protocol import Terms
 from crowdml.tables import read_dialect
 
 app = typer.Typer(help="Take part in a task.", no_args_is_help=True)
-SHOWN = 5
-"""Skipped samples that are shown; of the others the number is."""
-
+app.command()(join)
 CODES = {
     Outcome.ENDED: 3,
     Outcome.LIMIT: 4,
@@ -64,48 +52,6 @@ CODES = {
     Outcome.TERMS: 7,
 }
 """How `crowdml device run` ends, for whoever decides when to start it again."""
-
-
-@app.command()
-def join(
-    url: Annotated[str, typer.Argument(help="https://HOST:PORT/join/TASK, or with --task.")],
-    task: Annotated[str | None, typer.Option(help="The task's name, if not in the URL.")] = None,
-    file: FILE = None,
-    invite: Annotated[str | None, typer.Option(help="An invite code.")] = None,
-    fingerprint: FINGERPRINT = None,
-    per_sample: PER_SAMPLE = None,
-    per_device: PER_DEVICE = None,
-    yes: YES = False,
-    accept_no_privacy: Annotated[
-        bool, typer.Option("--accept-no-privacy", help="Join even a task that is NOT PRIVATE.")
-    ] = False,
-    insecure_http: INSECURE_HTTP = False,
-) -> None:
-    """Read a task's terms, agree to them, and join."""
-    root, name = read_link(url, task)
-    certificate = pin(root, fingerprint) if fingerprint else None
-    with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
-        view = transport.task()
-    offer = read_terms(view, name)
-    known = limits_in(path := file or default_file(name))
-    limits = _changed(known or default_limits(offer.terms), per_sample, per_device)
-    with closing(Account(path.parent)) as account:
-        before = told_before(account.statement)
-    ask(offer, limits, "Agree and join?", yes, (view.title, view.objective, ""), before)
-    with Device.join(
-        root,
-        name,
-        file=file,
-        invite=invite,
-        fingerprint=fingerprint,
-        terms_sha256=offer.sha256,
-        limits=limits,
-        accept_no_privacy=accept_no_privacy,
-        insecure_http=insecure_http,
-    ) as device:
-        say(f"{'already ' if known else ''}joined {name} as device {device.identity.device}")
-        if known and known != limits:
-            say(_in_words(limits))
 
 
 @app.command()
@@ -143,20 +89,12 @@ def run(
         if given:
             raise typer.BadParameter(f"{option} is not for this kind of source; leave it out.")
     app_at = read_source_of_app(source, format)
-    numbers = count(1)
-
-    def on_skip(error: InvalidSample) -> None:
-        if next(numbers) <= SHOWN:
-            say(f"skipped a sample: {error}", err=True)
-
-    def on_note(note: str) -> None:
-        say(f"{address or source_name(source)}: {note}", err=True)
-
+    notes = RunNotes(str(address or source_name(source)))
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if app_at:
-            fed = run_app(device, find(file), app_at, label, every, ca, discovery, wait, on_skip)
+            fed = run_app(device, find(file), app_at, label, every, ca, discovery, wait, notes.skip)
         elif address:
-            fed = run_topic(device, address, ca, discovery, label, on_skip, on_note)
+            fed = run_topic(device, address, ca, discovery, label, notes.skip, notes.note)
         else:
             fed = feed(
                 device,
@@ -168,18 +106,26 @@ def run(
                 csv=dialect,
                 label=label,
                 every=every,
-                on_skip=on_skip,
-                on_note=on_note,
+                on_skip=notes.skip,
+                on_note=notes.note,
+                on_line=notes.line,
             )
-        if fed.skipped > SHOWN:
-            say(f"… and {fed.skipped - SHOWN} more", err=True)
+        notes.end()
         where = f" --file {shlex.quote(str(file))}" if file else ""
         _report(fed, device, str(address or source), where, readings)
-        if fed.found_nothing and not address and not app_at:
+        wanted = f"The task wants {_wanted(device.terms, readings)}."
+        if fed.gave_up:
+            raise InvalidInput(
+                f"stopped at line {fed.lines:,} of {source_name(source)}: the last {MOST_BAD:,} "
+                f"lines are no samples. {wanted}"
+            )
+        # Nothing on standard input is how to send what waits.
+        expected = fed.skipped or source != "-"
+        if fed.found_nothing and expected and not address and not app_at and not device.ended:
             raise InvalidInput(
                 f"{source_name(source)} must have at least one valid sample, found none"
-                + (f", and {fed.skipped} that are not" if fed.skipped else "")
-                + f". The task wants {_wanted(device.terms, readings)}."
+                + (f", and {fed.skipped:,} that are not" if fed.skipped else "")
+                + f". {wanted}"
             )
         raise typer.Exit(CODES.get(Outcome.ENDED if device.ended else fed.outcome, 0))
 
@@ -188,18 +134,21 @@ def _report(fed: Fed, device: Device, source: str, where: str, readings: bool) -
     """What was done, what waits, and how to go on."""
     if fed.resumed_after:
         say(f"went on after line {fed.resumed_after:,} of {source}")
+    older = device.n_samples - fed.kept
     say(
-        f"{fed.kept} samples kept, {fed.answered} check-ins answered, "
-        f"{device.n_samples} samples in the buffer"
+        f"{counted(fed.kept, 'sample')} kept, {counted(fed.answered, 'check-in')} answered, "
+        f"{counted(device.n_samples, 'sample')} in the buffer"
+        + (f", {older:,} from before" if older > 0 else "")
         + (", a check-in waits to be sent" if device.pending else "")
     )
     if fed.taken:
-        say(f"{fed.taken} more were taken by another run in the meantime")
+        say(f"{counted(fed.taken, 'sample')} more taken by another run in the meantime")
     if fed.stopped and not device.ended:
         say(f"the buffer was full: the rest of {source_name(source)} is not taken yet")
     again = f"`crowdml device run{where}{' --readings' if readings else ''} --source "
     again += f"{shlex.quote(source)}`" + (" with new samples only" if source == "-" else "")
-    waiting = f"{device.n_samples} samples wait on this device"
+    verb = "waits" if device.n_samples == 1 else "wait"
+    waiting = f"{counted(device.n_samples, 'sample')} {verb} on this device"
     match fed.outcome:
         case Outcome.LIMIT:
             limits = f"crowdml device limits{where}{_wider(device)}"
@@ -242,21 +191,10 @@ def limits(per_sample: PER_SAMPLE = None, per_device: PER_DEVICE = None, file: F
     """Change the limits on ε, or show them."""
     with Device(DeviceStore(find(file))) as device:
         old = device.identity.limits
-        new = _changed(old, per_sample, per_device)
+        new = changed(old, per_sample, per_device)
         if new != old:
             device.set_limits(new)
-    say(_in_words(new))
-
-
-def _in_words(limits: Limits) -> str:
-    return f"limits: ε = {limits.per_sample:g} for a sample, {limits.per_device:g} for the device"
-
-
-def _changed(limits: Limits, per_sample: float | None, per_device: float | None) -> Limits:
-    return Limits(
-        limits.per_sample if per_sample is None else per_sample,
-        limits.per_device if per_device is None else per_device,
-    )
+    say(in_words(new))
 
 
 @app.command()
@@ -288,5 +226,5 @@ def leave(
     say("left" + ("" if keep else f"; {path} is erased"))
 
 
-for command in (label, ledger, result, moving.move, moving.repin):
+for command in (label, show, ledger, result, moving.move, moving.repin):
     app.command()(command)

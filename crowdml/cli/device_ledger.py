@@ -9,7 +9,7 @@ from rich.table import Table
 from crowdml.cli.console import Console
 from crowdml.cli.device_file import FILE, find
 from crowdml.cli.options import JSON
-from crowdml.cli.output import print_json, say
+from crowdml.cli.output import counted, print_json, say
 from crowdml.device import (
     Account,
     DeviceStore,
@@ -63,6 +63,7 @@ def _device(path: Path, json: bool) -> dict[str, Any]:
         say(*_spent(account, identity.limits), *_lost(terms, account), *works(terms, tallies))
     return {
         "task": identity.task,
+        "device": identity.device,
         "epsilon": {
             "per_sample": account.epsilon_per_sample,
             "per_person": account.epsilon_per_person,
@@ -117,8 +118,8 @@ def works(terms: Terms, tallies: list[RightCount]) -> list[str]:
 def _over_all_tasks(account: Statement) -> list[str]:
     lines = ["", "Over all tasks that this folder knows of, left ones too:"]
     for (server, task), ledger in account.tasks.items():
-        times = len(ledger.events)
-        lines.append(f"  {task} at {server}: {times} check-ins, ε = {ledger.epsilon_spent:g}")
+        times = counted(len(ledger.events), "check-in")
+        lines.append(f"  {task} at {server}: {times}, ε = {ledger.epsilon_spent:g}")
     lines.append(f"You as a person have lost at most ε = {account.epsilon_per_person:g}.")
     if any(entry.event.unit is Unit.SAMPLE for entry in account.entries):
         lines.append(f"one sample that all tasks used: ε = {account.epsilon_per_sample:g}")
@@ -126,7 +127,7 @@ def _over_all_tasks(account: Statement) -> list[str]:
             lines.append(
                 "  if it was given once to each. Of what comes from standard input, topics and "
                 "programs, or with --again, that cannot be known. If it is in all "
-                f"{account.n_not_followed} check-ins of such samples: "
+                f"{counted(account.n_not_followed, 'check-in')} of such samples: "
                 f"ε = {account.epsilon_per_sample_at_worst:g}"
             )
     return lines
@@ -157,9 +158,9 @@ def told_before(account: Statement) -> list[str]:
     """For whoever is asked to tell more."""
     if not account.entries:
         return []
-    times = len(account.entries)
+    times, tasks = counted(len(account.entries), "check-in"), counted(len(account.tasks), "task")
     return [
-        f"What you sent:     {times} check-ins before, to {len(account.tasks)} tasks, as far as "
+        f"What you sent:     {times} before, to {tasks}, as far as "
         f"this folder knows: at most ε = {account.epsilon_per_person:g} in total. What you send "
         "now adds to it."
     ]

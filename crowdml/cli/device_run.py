@@ -1,15 +1,59 @@
-"""`crowdml device run` on a topic: from an address to a session, until somebody stops it."""
+"""`crowdml device run`: what is said meanwhile, and topics, which are read until somebody stops."""
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from crowdml.cli.extras import needs
+from crowdml.cli.output import counted, say
 from crowdml.device import Device, Fed
 from crowdml.device.sources import Intake, TopicAddress
 from crowdml.errors import InvalidSample
+
+SHOWN = 5
+"""Skipped samples that are shown; of the others the number is."""
+
+PROGRESS_SECONDS = 5.0
+
+
+class RunNotes:
+    """Lines about a run: samples that are skipped, and from time to time how far it is.
+
+    Args:
+        source: What lines call the source.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._skipped = 0
+        self._hints: set[str] = set()
+        self._next = time.monotonic() + PROGRESS_SECONDS
+
+    def skip(self, error: InvalidSample) -> None:
+        """Show one of the first bad samples; what is likely wrong with all of them once."""
+        self._skipped += 1
+        if self._skipped <= SHOWN:
+            new = error.hint not in self._hints
+            self._hints.add(error.hint)
+            say(f"skipped a sample: {error if new else error.sentence}", err=True)
+
+    def note(self, note: str) -> None:
+        say(f"{self._source}: {note}", err=True)
+
+    def line(self, fed: Fed) -> None:
+        """Show how far a long source is."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + PROGRESS_SECONDS
+            kept = counted(fed.kept, "sample")
+            skipped = f", {fed.skipped:,} skipped" if fed.skipped else ""
+            self.note(f"at line {fed.lines:,}, {kept} kept{skipped}")
+
+    def end(self) -> None:
+        if self._skipped > SHOWN:
+            say(f"… and {self._skipped - SHOWN:,} more", err=True)
 
 
 def run_topic(

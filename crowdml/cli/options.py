@@ -11,15 +11,18 @@ import typer
 from crowdml.cli.extras import needs
 from crowdml.cli.ranges import ranged
 from crowdml.errors import InvalidInput
+from crowdml.tables import read_file
 
 if TYPE_CHECKING:
     from crowdml.server import Store
 
 DEFAULT_DATABASE = "sqlite:///crowdml.db"
+DATABASES = "sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME"
 DATABASE = Annotated[
-    str, typer.Option(envvar="CROWDML_DATABASE", help="Where everything is kept: sqlite:///FILE.")
+    str, typer.Option(envvar="CROWDML_DATABASE", help=f"Where everything is kept: {DATABASES}.")
 ]
 STDIN = Path("-")
+LARGEST_TEXT = 2**24
 JSON = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SEED = Annotated[int, ranged("seed", "The same seed gives the same curves.")]
 INSECURE_HTTP = Annotated[
@@ -104,7 +107,10 @@ def open_store(database: str, create: bool = False) -> "closing[Store]":
 def read_text(file: Path, what: str) -> str:
     """The text of a file, or of standard input, with its line ends as they are."""
     try:
-        return sys.stdin.read() if file == STDIN else file.read_bytes().decode()
+        if file == STDIN:
+            return sys.stdin.read(LARGEST_TEXT).removeprefix("\ufeff")
+        data = read_file(file, f"the {what} file {file}", LARGEST_TEXT)
+        return data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
         raise InvalidInput(f"cannot read the {what} file {file}: {reason}.") from error

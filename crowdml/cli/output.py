@@ -17,6 +17,15 @@ def say(*lines: object, err: bool = False) -> None:
         print(visible(line), file=sys.stderr if err else sys.stdout)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, for people.
+
+    >>> counted(1, "check-in"), counted(2000, "check-in")
+    ('1 check-in', '2,000 check-ins')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def write_file(file: Path, data: bytes) -> None:
     """Write a whole file or none: one that was there before stays until the new one is complete."""
     special = file.exists() and not file.is_file()

@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 WORDS = ("mechanism", "for")
+MARK = "→"
+EXPLAINED = {
+    "b": "samples in a check-in",
+    "K": "check-ins of a device",
+    "nine in ten": "the error of nine runs in ten",
+    "ε person": "what a person loses at most",
+    "min": "minutes of a participant's time",
+    "bytes": "all that a device sends about its samples",
+}
 BAD_CONSTANTS = (
     "the task's center, scale and length leave half of the rows shorter than 0.5, or columns of "
     "very different size. `crowdml task new --pilot` computes others."
@@ -196,14 +205,17 @@ def _show(advice: "Advice", source: str) -> None:
         Column(name, justify="left" if name in WORDS else "right", no_wrap=True)
         for name in advice.recommended.summary
     ]
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table = Table(Column(""), *columns, box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     shown = advice.options[:SHOWN]
     rest = [] if advice.recommended in shown else [advice.recommended]
     for option in [*shown, *rest]:
-        table.add_row(
-            *option.summary.values(), style="bold" if option == advice.recommended else None
-        )
+        best = option == advice.recommended
+        mark, style = (MARK, "bold") if best else ("", None)
+        table.add_row(mark, *option.summary.values(), style=style)
     console.print(table)
+    known = advice.recommended.summary
+    said = "; ".join(f"{name}: {words}" for name, words in EXPLAINED.items() if name in known)
+    console.print(f"{MARK} is recommended. {said}.")
     console.print(
         f"on {source}: guessing {advice.guess_error:.3f}, all data in one place "
         f"{advice.central_error:.3f}"
@@ -218,13 +230,16 @@ def _show_pilot(advice: "OnPilot") -> None:
     console.print(advice.sentence)
     columns = [
         Column(""),
+        Column(""),
         Column("error", justify="right"),
         Column("nine crowds in ten", justify="right"),
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD)
     for name, error, spread in advice.figures:
         best = name == f"at ε = {advice.recommended.epsilon:g}"
-        table.add_row(name, error, spread, style="bold" if best else None)
+        mark, style = (MARK, "bold") if best else ("", None)
+        table.add_row(mark, name, error, spread, style=style)
     console.print(table)
+    console.print(f"{MARK} is recommended.")
     console.print(advice.own_sentence)
     console.print(advice.unknown)

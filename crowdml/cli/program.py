@@ -2,15 +2,17 @@
 
 import hashlib
 import ssl
-import urllib.error
-import urllib.request
-from http.client import HTTPException
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP
 from crowdml.cli.output import say
+from crowdml.device import connect, pin, untrusted, why_unreachable
 from crowdml.errors import CrowdmlError, InvalidInput
 
 PATIENCE = 30.0
@@ -22,6 +24,8 @@ def program(
     url: Annotated[
         str | None, typer.Option(help="A server whose files to compare, such as https://HOST.")
     ] = None,
+    fingerprint: FINGERPRINT = None,
+    insecure_http: INSECURE_HTTP = False,
 ) -> None:
     """Print the SHA-256 of each file of the phone's program, or compare those of a server."""
     with needs("server"):
@@ -33,7 +37,14 @@ def program(
         return
     if not url.startswith(("https://", "http://")):
         raise InvalidInput(f"the URL must begin with https:// or http://, found {url!r}.")
-    others = [path for path, sha256 in handed_out().items() if _handed_out(url, path) != sha256]
+    certificate = pin(url, fingerprint) if fingerprint else None
+    connection, root = connect(url, certificate, insecure_http, PATIENCE)
+    with closing(connection):
+        others = [
+            path
+            for path, sha256 in handed_out().items()
+            if _handed_out(connection, f"{root}/{path}", url) != sha256
+        ]
     if others:
         raise CrowdmlError(
             f"{len(others)} of {len(handed_out())} files differ from those of this release: "
@@ -43,16 +54,16 @@ def program(
     say(f"all {len(handed_out())} files are those of this release")
 
 
-def _handed_out(url: str, path: str) -> str:
-    """Its hash. Whoever answers: the bytes are compared, so that no certificate need be."""
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+def _handed_out(connection: HTTPConnection, path: str, url: str) -> str:
+    """The hash of what a server has at this path; whoever is not trusted is not asked."""
     try:
-        address = f"{url.rstrip('/')}/{path}"
-        with urllib.request.urlopen(address, timeout=PATIENCE, context=context) as answer:  # noqa: S310
-            return hashlib.sha256(answer.read(LARGEST_FILE)).hexdigest()
-    except urllib.error.HTTPError:
-        return ""
-    # A host that cannot be written as one is refused in several ways.
+        connection.request("GET", quote(path))
+        answer = connection.getresponse()
+        body = answer.read(LARGEST_FILE)
+        if not answer.isclosed():
+            connection.close()
+        return hashlib.sha256(body).hexdigest() if answer.status == 200 else ""
+    except ssl.SSLCertVerificationError as error:
+        raise untrusted(error) from error
     except (OSError, ValueError, HTTPException) as error:
-        raise CrowdmlError(f"cannot ask {url} for {path}: {error}.") from error
+        raise CrowdmlError(f"cannot ask {url} for {path}: {why_unreachable(error)}.") from error

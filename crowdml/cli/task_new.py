@@ -103,11 +103,13 @@ def new(
 def _read(pilot: Path) -> bytes:
     from crowdml.pilot import MOST_BYTES, check_size
 
-    if pilot == STDIN:
-        return sys.stdin.buffer.read()
     try:
-        check_size(pilot.stat().st_size, str(pilot), MOST_BYTES)
-        return pilot.read_bytes()
+        if pilot != STDIN:
+            check_size(pilot.stat().st_size, str(pilot), MOST_BYTES)
+        with sys.stdin.buffer if pilot == STDIN else pilot.open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
+        check_size(len(data), str(pilot), MOST_BYTES)
+        return data
     except OSError as error:
         raise InvalidInput(f"cannot read the pilot {pilot}: {error.strerror}.") from error
 

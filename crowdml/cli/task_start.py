@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdml.errors import InvalidInput
+from crowdml.tables import read_file
 
 if TYPE_CHECKING:
     from crowdml.learnt import Start
@@ -23,7 +24,9 @@ def read_named_start(text: str, file: Path) -> "Start | None":
 
         return start_of(load_model(name))
     try:
-        data = (file.parent / name).read_bytes()
+        data = read_file(file.parent / name, f"model.start, {name},")
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", error)
         raise InvalidInput(
@@ -35,7 +38,7 @@ def read_named_start(text: str, file: Path) -> "Start | None":
 def _named(text: str) -> str | None:
     """What a task file says of its start; whatever else is wrong in it is found later."""
     try:
-        name = tomllib.loads(text)["model"]["start"]
+        name = tomllib.loads(text.removeprefix("\ufeff"))["model"]["start"]
     except (ValueError, RecursionError, KeyError, TypeError):
         return None
     return name if isinstance(name, str) and name else None

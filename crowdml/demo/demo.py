@@ -16,6 +16,7 @@ from crowdml.demo.folder import prepare
 from crowdml.demo.launcher import ServerProcess
 from crowdml.demo.observer import Observer
 from crowdml.demo.pilot import ROWS_EACH, pilot_error, pilot_start
+from crowdml.demo.ports import free_port
 from crowdml.demo.result import Result, central_error, guess_error, mistakes, result_of
 from crowdml.demo.tasks import demo_task
 from crowdml.demo.view import Progress, line, show_live
@@ -44,6 +45,7 @@ class Demo:
         seed: For dealing samples and joining times; noise is never seeded.
         pilot: How many of the people are a pilot, from whose samples the model starts, and not in
             the crowd; None for a model that starts at zero.
+        port: On which the portal listens; None for one that is free.
     """
 
     task: str = "activity"
@@ -54,6 +56,7 @@ class Demo:
     folder: Path = Path("crowdml-demo")
     seed: int = 0
     pilot: int | None = None
+    port: int | None = None
 
     def __post_init__(self) -> None:
         if self.task not in ("activity", "digits"):
@@ -65,6 +68,8 @@ class Demo:
             raise InvalidInput(f"epsilon must be positive, found {self.epsilon}.")
         if not 0 < self.seconds <= 3600:
             raise InvalidInput(f"seconds must lie in 0 … 3600, found {self.seconds}.")
+        if self.port is not None and not 1 <= self.port <= 65535:
+            raise InvalidInput(f"port must lie in 1 … 65535, found {self.port}.")
         if self.pilot is not None and self.pilot < 1:
             raise InvalidInput(f"a pilot must be one person or more, found {self.pilot}.")
 
@@ -92,7 +97,7 @@ def run_demo(
     if start is not None:
         (demo.folder / f"{demo.task}.start.npz").write_bytes(write_start(start))
     with (
-        _serving(demo.folder, task) as process,
+        _serving(demo.folder, task, demo.port) as process,
         closing(Observer(process.url, task.name, process.fingerprint)) as server,
     ):
         url, fingerprint = process.url, process.fingerprint
@@ -114,9 +119,9 @@ def run_demo(
         return result
 
 
-def _serving(folder: Path, task: Task) -> ServerProcess:
+def _serving(folder: Path, task: Task, port: int | None) -> ServerProcess:
     """Run a server with a fresh database that holds this task."""
-    server = ServerProcess(folder, tls="self-signed")
+    server = ServerProcess(folder, tls="self-signed", port=port or free_port())
     with closing(Store(server.database)) as store:
         store.create_task(task)
     return server

@@ -3,9 +3,9 @@
 from crowdml.device.account import Account, AccountEntry, Statement
 from crowdml.device.agreement import Agreement, Parameters
 from crowdml.device.became import PastError, what_became
-from crowdml.device.certificate import fingerprint_of, trust_only
+from crowdml.device.certificate import fingerprint_of, trust_only, untrusted
 from crowdml.device.device import Device
-from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms
+from crowdml.device.enrolment import JoinOptions, Offer, default_limits, pin, read_terms, rejoin
 from crowdml.device.for_you import RightCount, bars, course, for_you
 from crowdml.device.identity import Identity
 from crowdml.device.label import set_label
@@ -15,7 +15,8 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.routines import write_checkin
 from crowdml.device.sources import Fed, SourcePlace, features_of, feed, read_inputs, read_source
 from crowdml.device.store import DeviceStore, default_file
-from crowdml.device.transport import CheckedOut, HttpTransport, Transport
+from crowdml.device.transport import CheckedOut, HttpTransport, Transport, connect
+from crowdml.device.unreachable import why_unreachable
 from crowdml.device.waiting import Waiting
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Transport",
     "Waiting",
     "bars",
+    "connect",
     "course",
     "default_file",
     "default_limits",
@@ -52,8 +54,11 @@ __all__ = [
     "read_link",
     "read_source",
     "read_terms",
+    "rejoin",
     "set_label",
     "trust_only",
+    "untrusted",
     "what_became",
+    "why_unreachable",
     "write_checkin",
 ]

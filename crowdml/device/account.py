@@ -44,6 +44,9 @@ CREATE TABLE record (
 CREATE TRIGGER record_is_append_only BEFORE UPDATE ON record
     BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 """
+FAR = 10_000
+"""Lines without a sample after which no more of a file is looked up; its marks still tell."""
+
 BOOK = "INSERT INTO told (checkin, server, task, followed, event) VALUES (?, ?, ?, ?, ?)"
 ENTER = "INSERT INTO record (device, number, checkin) VALUES (?, ?, ?)"
 
@@ -243,6 +246,10 @@ class Trail:
         """The number of the last line, of those with these hashes, that has given a sample."""
         if self._again or not self._account.exists:
             return 0
-        took = self._account.took
-        found = (n for n, sha256 in enumerate(hashes, 1) if took(self.mark(sha256).mark))
-        return max(found, default=0)
+        took, newest = self._account.took, 0
+        for n, sha256 in enumerate(hashes, 1):
+            if took(self.mark(sha256).mark):
+                newest = n
+            elif n - newest >= FAR:
+                break
+        return newest

@@ -73,6 +73,7 @@ class Agreement:
         self.terms_sha256 = terms_hash(identity.terms)
         self._limits = identity.limits
         self._device = identity.device
+        self._earlier = identity.earlier
         self._model = self.terms.make_model()
         self._mechanism = self.terms.mechanism()
 
@@ -91,7 +92,10 @@ class Agreement:
     def fulfilled(self, ledger: Ledger) -> bool:
         """Whether all check-ins that were agreed to are made."""
         most = self.terms.collection.checkins
-        return most is not None and len(ledger.events) >= most
+        return most is not None and self._next_number(ledger) > most
+
+    def _next_number(self, ledger: Ledger) -> int:
+        return len(ledger.events) - self._earlier + 1
 
     def role(self, place: Place) -> Role | None:
         """The role of a check-in; None where check-ins have no roles."""
@@ -152,7 +156,7 @@ class Agreement:
 
     def approve(self, ledger: Ledger, n_samples: int) -> Approval:
         """Make the next check-in's event, and raise `LimitReached` if it costs too much."""
-        place = Place(self.terms_sha256, self._device, len(ledger.events) + 1)
+        place = Place(self.terms_sha256, self._device, self._next_number(ledger))
         event = self._mechanism.event(n_samples, place)
         ledger.require(event, self._limits)
         return Approval(place, event, n_samples)
@@ -177,7 +181,7 @@ class Agreement:
         place, event, n_samples = approval
         if len(x) != n_samples or n_samples < self.terms.collection.batch:
             return None
-        if self.fulfilled(ledger) or place.number != len(ledger.events) + 1:
+        if self.fulfilled(ledger) or place.number != self._next_number(ledger):
             return None
         minibatch = Minibatch(self._model, parameters.w, x, y, parameters.exported)
         message = write_checkin(self._mechanism, minibatch, event, place, chance, version)

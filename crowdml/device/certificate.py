@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 
+from crowdml.device.unreachable import why_unreachable
 from crowdml.errors import InvalidInput, Unreachable, Untrusted
 
 WRONG_DATES = (9, 10)
@@ -32,7 +33,7 @@ def fetch_pinned(host: str, port: int, fingerprint: str, timeout: float) -> str:
         ):
             der = secured.getpeercert(binary_form=True) or b""
     except OSError as error:
-        raise Unreachable(f"cannot reach {host}:{port}: {error}.") from error
+        raise Unreachable(f"cannot reach {host}:{port}: {why_unreachable(error)}.") from error
     certificate = ssl.DER_cert_to_PEM_cert(der)
     found = fingerprint_of(certificate)
     if found != wanted:

@@ -95,7 +95,8 @@ class PrivateDatabase:
 
     def _unusable(self, error: Exception) -> DeviceError:
         remedy = next((words for found, words in REMEDIES.items() if found in str(error)), "")
-        return DeviceError(f"cannot use the {self._kind} {self.file}: {error}. {remedy}".rstrip())
+        said = getattr(error, "strerror", None) or error
+        return DeviceError(f"cannot use the {self._kind} {self.file}: {said}. {remedy}".rstrip())
 
     @contextmanager
     def transaction(self, durable: bool = False) -> Iterator[None]:

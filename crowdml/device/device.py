@@ -198,10 +198,8 @@ class Device:
 
         Paper: Algorithm 1, Device Routine 1.
         """
-        features, target = (
-            self._membership.agreement.features(x),
-            self._membership.agreement.target(y),
-        )
+        agreement = self._membership.agreement
+        features, target = agreement.features(x), agreement.target(y)
         with self._lock:
             self._membership.refresh()
             if self.ended:
@@ -232,12 +230,16 @@ class Device:
         deadline = time.monotonic() + seconds
         while True:
             outcome = self.sync()
-            done = not self._exchange.something_to_do(self._store.summary) or outcome in (
-                Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED
-            )  # fmt: skip
+            stuck = outcome in (Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED)
+            done = stuck or not self._exchange.something_to_do(self._store.summary)
             if done or time.monotonic() >= deadline:
                 return outcome
             time.sleep(max(min(self._waiting.seconds, deadline - time.monotonic()), 0.01))
+
+    def excluded(self) -> str | None:
+        """Ask the server whether it still knows this device; why not, if it does not."""
+        with self._lock:
+            return self._membership.ask_presence()
 
     def current_terms(self) -> Offer:
         """The terms that the server has now, which may differ from those agreed to."""

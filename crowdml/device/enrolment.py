@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
 
+from crowdml.device.agreement import require_successor
 from crowdml.device.certificate import fetch_pinned
 from crowdml.device.identity import Identity
 from crowdml.device.link import split_root
+from crowdml.device.store import DeviceStore
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, Unreachable
 from crowdml.keywords import check_keywords
@@ -135,6 +137,26 @@ def joined_again(
             "device agree`, or leave first."
         )
     return replace(known, limits=join_options.get("limits") or known.limits)
+
+
+def rejoin(store: DeviceStore, offer: Offer, url: str, **join_options: Unpack[JoinOptions]) -> int:
+    """Join a task anew with the file of a device that the server does not know any more.
+
+    The file keeps its ledger, which counts against the limits, and the samples that no check-in has
+    used: `InvalidInput` if they do not fit the terms.
+
+    Args:
+        offer: The terms that the participant has agreed to.
+
+    Returns:
+        How many samples are kept.
+    """
+    known = store.identity
+    assert known is not None
+    require_successor(offer.terms, Terms.parse(known.terms), store.n_samples)
+    join_options["limits"] = join_options.get("limits") or known.limits
+    store.join(enrol(url, known.task, **join_options))
+    return store.n_samples
 
 
 def moved(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from crowdml.device.membership import ALL_MADE, COPIED, Membership
+from crowdml.device.membership import ALL_MADE, COPIED, GIVE_UP_ON, Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import DeviceStore, StoreSummary, WrittenCheckin
@@ -11,9 +11,6 @@ from crowdml.device.waiting import Waiting
 from crowdml.errors import LimitReached, Rejected, TermsChanged, Unreachable
 from crowdml.privacy import Chance, Ledger
 from crowdml.types import Array
-
-GIVE_UP_ON = {"revoked", "unauthorized"}
-"""Refusals after which this device can never check in again."""
 
 KEEP_AFTER = {
     "fault", "method-not-allowed", "not-found", "task-paused", "too-frequent", "unavailable",

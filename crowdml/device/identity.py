@@ -11,6 +11,8 @@ class Identity:
     """Who the device is, where it takes part and what it agreed to.
 
     Args:
+        earlier: Check-ins in the ledger that an earlier device has sent with this file: they count
+            against the limits, and are not among the numbers of this device.
         record: A random name, known to this machine alone, for the device's record in the account.
     """
 
@@ -23,4 +25,5 @@ class Identity:
     certificate: str | None = None
     insecure_http: bool = False
     ended: str | None = None
+    earlier: int = 0
     record: str = field(default_factory=lambda: secrets.token_hex(16))

@@ -8,6 +8,7 @@ from crowdml.device.link import read_link
 from crowdml.device.transport import HttpTransport
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, read_model
+from crowdml.tables import read_file
 
 
 def load_model(
@@ -30,7 +31,7 @@ def load_model(
     if "://" in name:
         return _fetch(name, fingerprint, insecure_http)
     try:
-        data = Path(source).read_bytes()
+        data = read_file(Path(source), f"the model {name}")
     except OSError as error:
         raise InvalidInput(f"cannot read the model {name}: {error.strerror}.") from error
     return read_model(data, name)

@@ -9,8 +9,11 @@ from crowdml.device.notices import Notices
 from crowdml.device.store import DeviceStore
 from crowdml.device.transport import HttpTransport, Transport
 from crowdml.device.waiting import Waiting
-from crowdml.errors import CrowdmlError, DeviceError, TermsChanged
+from crowdml.errors import CrowdmlError, DeviceError, Rejected, TermsChanged, Unreachable
 from crowdml.protocol import Terms
+
+GIVE_UP_ON = {"revoked", "unauthorized"}
+"""Refusals after which this device can never check in again."""
 
 LEFT = "left"
 ALL_MADE = "all check-ins that you agreed to are made. Thank you."
@@ -78,6 +81,16 @@ class Membership:
         """Stop for good."""
         self.remember(replace(self.identity, ended=why))
 
+    def ask_presence(self) -> str | None:
+        """Ask the server whether it still knows this device; why not, if it does not."""
+        if self.ended is None:
+            try:
+                self.transport.checkout(self.identity.token)
+            except (Rejected, Unreachable) as error:
+                if isinstance(error, Rejected) and error.kind in GIVE_UP_ON:
+                    self.end(error.detail)
+        return None if self.identity.ended in (None, ALL_MADE, COPIED, LEFT) else self.ended
+
     def current_terms(self) -> Offer:
         """The terms that the server has now, which may differ from those agreed to."""
         return read_terms(self.transport.task(), self.identity.task)
@@ -90,6 +103,12 @@ class Membership:
             raise TermsChanged(
                 f"the terms shown were {terms_sha256}, the server now has {offer.sha256}. "
                 "Read them again before agreeing."
+            )
+        excluded = self.ask_presence()
+        if excluded:
+            raise DeviceError(
+                f"{excluded} To go on: `crowdml device join {self.identity.url}/join/"
+                f"{self.identity.task}`, with the same --file."
             )
         require_successor(offer.terms, self.agreement.terms, self._store.n_samples)
         self.remember(replace(self.identity, terms=offer.text))

@@ -29,8 +29,8 @@ class Record:
             "SELECT seq, checkin, followed, event FROM ledger WHERE seq > ? OR checkin = ? "
             "ORDER BY seq"
         )
-        rows = self._db.rows(query, (self._newest(me), checkin))
-        return all(self._claim(me, *row) for row in rows)
+        rows = self._db.rows(query, (self._newest(me) + me.earlier, checkin))
+        return all(self._claim(me, seq - me.earlier, *row) for seq, *row in rows)
 
     def _claim(self, me: Identity, number: int, checkin: str, followed: int, event: bytes) -> bool:
         entry = AccountEntry(me.url, me.task, bool(followed), read_event(event))
@@ -42,11 +42,13 @@ class Record:
         The record is read first: another process may send a check-in between the two readings.
         """
         newest = self._newest(me)
-        return newest > self._n_charged()
+        return newest > self._n_charged(me)
 
     def charge_unknown(self, me: Identity) -> None:
         """Copy check-ins that only the record has into the ledger, within a transaction."""
-        for checkin, followed, event in self._account.recorded_after(me.record, self._n_charged()):
+        for checkin, followed, event in self._account.recorded_after(
+            me.record, self._n_charged(me)
+        ):
             self.charge(checkin, followed, event)
             self._db.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", (checkin, COPY))
 
@@ -54,15 +56,15 @@ class Record:
         """Record that a copy has sent a check-in of the same number and cost as this one."""
         query = "SELECT followed, event FROM ledger WHERE checkin = ?"
         followed, event = self._db.execute(query, (checkin,)).fetchone()
-        self._claim(me, self._n_charged() + 1, f"{checkin}-copy", followed, event)
+        self._claim(me, self._n_charged(me) + 1, f"{checkin}-copy", followed, event)
 
     def charge(self, checkin: str, followed: bool, event: bytes) -> None:
         """Add a check-in to the ledger."""
         query = "INSERT INTO ledger (checkin, followed, event) VALUES (?, ?, ?)"
         self._db.execute(query, (checkin, followed, event))
 
-    def _n_charged(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM ledger").fetchone()[0])
+    def _n_charged(self, me: Identity) -> int:
+        return int(self._db.execute("SELECT count(*) FROM ledger").fetchone()[0]) - me.earlier
 
     def _newest(self, me: Identity) -> int:
         newest = self._account.newest(me.record)

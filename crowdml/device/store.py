@@ -119,14 +119,21 @@ class DeviceStore:
     # Identity
 
     def join(self, identity: Identity) -> None:
-        """Remember a new identity, and begin its record in the account first."""
+        """Remember a new identity, with the samples and the ledger of the file's earlier device."""
+        before, waiting = self.identity, self.pending
         self.account.begin_record(identity.record)
-        self.identity = identity
+        with self._db.transaction(durable=True):
+            self._db.execute("DELETE FROM results")
+            if waiting:
+                self._answer(waiting, "dropped: the device joined again")
+            self._write(replace(identity, earlier=len(self.ledger.events)))
+        if before:
+            self.account.end_record(before.record)
 
     @property
     def identity(self) -> Identity | None:
-        row = self._db.execute("SELECT document FROM identity").fetchone()
-        return msgspec.msgpack.decode(row[0], type=Identity) if row else None
+        rows = self._db.rows("SELECT document FROM identity")
+        return msgspec.msgpack.decode(rows[0][0], type=Identity) if rows else None
 
     @identity.setter
     def identity(self, identity: Identity) -> None:
@@ -263,8 +270,7 @@ class DeviceStore:
     @property
     def pending(self) -> WrittenCheckin | None:
         """The check-in that still has to be answered."""
-        row = self._db.execute("SELECT id, body FROM outbox").fetchone()
-        return WrittenCheckin(*row) if row else None
+        return next((WrittenCheckin(*row) for row in self._db.rows("SELECT * FROM outbox")), None)
 
     def answered(self, checkin: WrittenCheckin, answer: str, version: int | None = None) -> None:
         """The server's word on a check-in: it never needs to be sent again."""

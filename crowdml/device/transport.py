@@ -12,6 +12,7 @@ import msgspec
 from crowdml.device.became import PastError
 from crowdml.device.certificate import trust_only, untrusted
 from crowdml.device.link import split_root
+from crowdml.device.unreachable import why_unreachable
 from crowdml.errors import InvalidInput, Rejected, Unreachable
 from crowdml.privacy import Role
 from crowdml.protocol import (
@@ -24,7 +25,6 @@ from crowdml.protocol import (
     TaskView,
     read_problem,
 )
-from crowdml.visible import visible
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -81,15 +81,9 @@ class HttpTransport:
         insecure_http: bool = False,
         timeout: float = 10.0,
     ) -> None:
-        parts = split_root(url)
-        if parts.scheme == "http" and not (insecure_http or _is_loopback(parts.hostname)):
-            raise InvalidInput(
-                f"plain HTTP is for loopback only, found {url!r}. Use https, or allow insecure "
-                "HTTP by name."
-            )
-        root, name = parts.path.rstrip("/"), quote(task, safe="")
+        self._connection, root = connect(url, certificate, insecure_http, timeout)
+        name = quote(task, safe="")
         self._path, self._page = f"{root}/v1/tasks/{name}", f"{root}/tasks/{name}"
-        self._connection = _connect(parts.scheme, parts.hostname, parts.port, certificate, timeout)
         self._checked_out: dict[str, tuple[str | None, Checkout]] = {}
 
     def task(self) -> TaskView:
@@ -168,13 +162,13 @@ class HttpTransport:
         except (ConnectionError, http.client.HTTPException) as error:
             self._connection.close()
             if fresh:
-                raise Unreachable(f"the connection failed: {_why(error)}.") from error
+                raise Unreachable(f"cannot reach the server: {why_unreachable(error)}.") from error
         except ssl.SSLCertVerificationError as error:
             self._connection.close()
             raise untrusted(error) from error
         except OSError as error:
             self._connection.close()
-            raise Unreachable(f"cannot reach the server: {error}.") from error
+            raise Unreachable(f"cannot reach the server: {why_unreachable(error)}.") from error
         return self._request(method, path, token, body, headers)
 
     def _exchange(
@@ -195,13 +189,26 @@ class HttpTransport:
         return response.status, response.headers, answer
 
 
-def _connect(
-    scheme: str, host: str, port: int | None, certificate: str | None, timeout: float
-) -> http.client.HTTPConnection:
+def connect(
+    url: str, certificate: str | None, insecure_http: bool, timeout: float
+) -> tuple[http.client.HTTPConnection, str]:
+    """A connection to a server's root, which is opened when it is used, and the root's path.
+
+    Args:
+        certificate: Trust this certificate (PEM) alone instead of the system's authorities.
+        insecure_http: Allow plain HTTP beyond loopback.
+    """
+    scheme, host, port, path = split_root(url)
+    if scheme == "http" and not (insecure_http or _is_loopback(host)):
+        raise InvalidInput(
+            f"plain HTTP is for loopback only, found {url!r}. Use https, or allow insecure "
+            "HTTP by name."
+        )
+    path = path.rstrip("/")
     if scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=timeout)
+        return http.client.HTTPConnection(host, port, timeout=timeout), path
     context = trust_only(certificate) if certificate else ssl.create_default_context()
-    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context), path
 
 
 def _decode(body: bytes, type: type[T]) -> T:
@@ -216,10 +223,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _why(error: Exception) -> str:
-    """What went wrong, in words; a server that wants TLS answers plain HTTP with an alert of it."""
-    if str(error).startswith("\x15\x03"):
-        return "the server speaks TLS, so its address begins with https://"
-    return visible(str(error))

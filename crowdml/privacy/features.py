@@ -35,7 +35,7 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
     except (TypeError, ValueError) as error:
         raise InvalidSample(f"x must be {n_features} numbers: {error}.") from error
     if numbers.dtype.kind not in "biuf":
-        raise InvalidSample(f"x must be {n_features} numbers, found {numbers.dtype}.")
+        raise InvalidSample(f"x must be {n_features} numbers, found {_strange(x)}.")
     features = numbers.astype(np.float64)
     if features.shape != (n_features,):
         found = len(features) if features.ndim == 1 else f"an array of shape {features.shape}"
@@ -43,6 +43,13 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
     if not np.isfinite(features).all():
         raise InvalidSample("x must be finite numbers, found nan or inf. Drop such samples.")
     return bound_rows(features[None], norm).ravel()
+
+
+def _strange(x: npt.ArrayLike) -> str:
+    """The first value that is no number."""
+    values = np.asarray(x, dtype=object).ravel().tolist()
+    numbers = (int, float, np.number, np.bool_)
+    return reprlib.repr(next((v for v in values if not isinstance(v, numbers)), x))
 
 
 def bound_rows(x: Array, norm: int) -> Array:

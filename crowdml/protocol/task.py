@@ -14,7 +14,15 @@ from crowdml.protocol.review import FieldRule, read, read_open
 from crowdml.protocol.rules import RULES
 from crowdml.protocol.start import StartReach, StartSpec
 from crowdml.protocol.starting import StartFile, place_start
-from crowdml.protocol.task_file import FILE, Enrolment, OptimizerSpec, Stop, TaskFile, with_derived
+from crowdml.protocol.task_file import (
+    BOM,
+    FILE,
+    Enrolment,
+    OptimizerSpec,
+    Stop,
+    TaskFile,
+    with_derived,
+)
 from crowdml.protocol.task_rules import TASK_RULES
 from crowdml.protocol.terms import ModelSettings, ModelTerms, Terms, make_model
 from crowdml.protocol.wording import shown
@@ -152,7 +160,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         `start` is what the caller has read from the place that `model.start` names.
         """
         try:
-            document = with_derived(tomllib.loads(text, parse_float=_finite))
+            document = with_derived(tomllib.loads(text.removeprefix(BOM), parse_float=_finite))
         except (ValueError, RecursionError) as error:
             must = Phrase("must be valid TOML: {why}", why=str(error))
             raise InvalidTask(Mistake(FILE, must)) from error

@@ -32,6 +32,8 @@ from crowdml.protocol.wording import number
 OptimizerName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": OPTIMIZERS})]
 RateName: TypeAlias = Annotated[str, msgspec.Meta(extra={"names": RATES})]
 FILE = "the task file"
+BOM = "\ufeff"
+"""What some editors put before the first character of a file."""
 EVALUATORS, COUNTERS = 0.15, 0.05
 """The shares of check-ins that evaluate and that count, where a task does not say."""
 

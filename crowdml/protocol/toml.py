@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from crowdml.errors import InvalidTask, Mistake
 from crowdml.phrase import Phrase
 from crowdml.protocol.mechanisms import MECHANISMS
-from crowdml.protocol.task_file import FILE
+from crowdml.protocol.task_file import BOM, FILE
 from crowdml.protocol.wording import shown
 
 BY_HAND = {f"optimizer.{name}" for name in ("kind", "rate", "c", "averaging", "reach")}
@@ -33,7 +33,7 @@ def set_fields(text: str, values: Mapping[str, TomlValue | None]) -> str:
 
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
-        document = tomlkit.parse(text.replace("\r\n", "\n"))
+        document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
     except (ValueError, RecursionError, tomlkit.exceptions.TOMLKitError) as error:
         must = Phrase("must be valid TOML: {why}", why=str(error))
         raise InvalidTask(Mistake(FILE, must)) from error

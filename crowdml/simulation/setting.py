@@ -156,7 +156,7 @@ S = TypeVar("S", bound=Setting)
 def read_plan(text: str) -> dict[str, Any]:
     """Read the tables of a plan file; raise `InvalidInput` if it is not TOML."""
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the plan file must be valid TOML: {error}") from error
 

@@ -12,6 +12,7 @@ from crowdml.tables.dialect import (
 from crowdml.tables.layout import ANSWERS, CsvLayout, answer_name, find_layout
 from crowdml.tables.names import check_columns, missing_column, nearest_name, quoted, split_unit
 from crowdml.tables.table import Table, read_table
+from crowdml.tables.whole_file import read_file
 
 __all__ = [
     "ANSWERS",
@@ -28,6 +29,7 @@ __all__ = [
     "quoted",
     "read_arrays",
     "read_dialect",
+    "read_file",
     "read_table",
     "rows",
     "separators",

@@ -103,6 +103,8 @@ def read_table(
     name = str(source) if name is None else name
     if name.endswith(".npz"):
         return _limited(_from_arrays(source, name), most)
+    if isinstance(source, Path) and source.exists() and not source.is_file():
+        raise InvalidInput(f"{name} must be a file, found a folder, a pipe or a device.")
     try:
         opened = source.open("rb") if isinstance(source, Path) else io.BytesIO(source)
         with io.TextIOWrapper(opened, encoding="utf-8-sig", newline="") as file:

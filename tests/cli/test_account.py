@@ -126,13 +126,13 @@ def raw(quick: Here, server: Process) -> bytes:
 
 def test_used_samples_are_nowhere(quick: Here, raw: bytes) -> None:
     (quick.folder / "three.csv").write_text("".join(ROWS[:2]) + f"{RAW},0,0,0,walk\n")
-    assert "1 check-ins answered, 0 samples" in run(quick, "three.csv")
+    assert "1 check-in answered, 0 samples" in run(quick, "three.csv")
     assert holds(quick.data, raw) == []
 
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_nothing_is_left_after_leaving(quick: Here, raw: bytes, keep: bool) -> None:
-    assert "1 check-ins answered, 1 samples" in run(quick, "samples.csv")
+    assert "1 check-in answered, 1 sample" in run(quick, "samples.csv")
     assert holds(quick.data, raw), "a sample that waits is there, so that it can be found"
     quick("device", "leave", *(["--keep"] if keep else [])).said()
     assert holds(quick.data, raw, b"samples.csv", str(RAW).encode()) == []

@@ -1,6 +1,7 @@
 """crowdml backup and crowdml restore."""
 
 from tests.cli.command import Here
+from tests.full_disk import full_disk
 from tests.servers import create, make_task
 
 
@@ -12,3 +13,17 @@ def test_there_and_back(quick: Here) -> None:
     assert restored == f"restored night: {told}\n"
     assert "found actions in sqlite:///crowdml.db" in quick("restore", "night").error()
     assert "must be a whole backup" in quick("restore", "missing").error()
+
+
+def test_deleted_tasks_are_not_counted_and_failures_leave_nothing(quick: Here) -> None:
+    create("sqlite:///crowdml.db", make_task(), make_task("gone"))
+    quick("task", "delete", "gone").said()
+    assert "1 task, " in quick("backup", "night").said()
+    before = sorted(path.name for path in quick.folder.iterdir())
+    (quick.folder / "home").mkdir()
+    for largest in (0, 60_000):
+        with full_disk(largest):
+            quick("restore", "night", "--database", "sqlite:///home/other.db").error()
+        assert list((quick.folder / "home").iterdir()) == []
+    (quick.folder / "home").rmdir()
+    assert sorted(path.name for path in quick.folder.iterdir()) == before

@@ -116,7 +116,7 @@ def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
     pairs = ":".join(secure.fingerprint[i : i + 2].upper() for i in range(0, 64, 2))
     quick("device", "join", link, "--yes", "--fingerprint", pairs).said()
     ran = quick("device", "run", "--source", "-", typed=3 * ROW).said()
-    assert ran == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert ran == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_pinned_certificate(quick: Here, secure: Process) -> None:
         ("{url}/join/nobody", "nobody"),
         ("{url}", "which task?"),
         ("{url}/join/", "which task?"),
-        ("http://127.0.0.1:{closed}/join/activity", "the connection failed"),
+        ("http://127.0.0.1:{closed}/join/activity", "cannot reach the server: Connection refused."),
         ("http://192.0.2.1/join/activity", "plain HTTP is for loopback only"),
         ("ftp://127.0.0.1/join/activity", "must be https://host:port"),
         ("127.0.0.1/join/activity", "must be https://host:port"),
@@ -279,13 +279,13 @@ def test_json_lines_then_standard_input(joined: Here) -> None:
     ran = joined("device", "run", "--source", "samples.jsonl").said()
     assert ran == "2 samples kept, 0 check-ins answered, 2 samples in the buffer\n"
     ran = Command(joined.folder)("device", "run", "--source", "-", typed=lines).said()
-    assert ran == "2 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
+    assert ran == "2 samples kept, 1 check-in answered, 1 sample in the buffer\n"
 
 
 def test_numbers_to_predict(quick: Here, server: Process) -> None:
     quick("device", "join", f"{server.url}/join/number", "--yes").said()
     ran = quick("device", "run", "--source", "-", typed="0.1,0.2,0.3,0.4,-7.5\n" * 3).said()
-    assert ran == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert ran == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
     (row,) = quick("device", "ledger", "--json").json()["checkins"]
     assert (row["samples"], row["unit"]) == (3, "sample")
     assert "labels" not in quick("device", "ledger").said(), "there are none to count"
@@ -303,7 +303,7 @@ BAD_LINES = [
 @pytest.mark.parametrize("bad", BAD_LINES)
 def test_a_bad_sample_is_skipped(joined: Here, bad: str) -> None:
     ran = joined("device", "run", "--source", "-", typed=f"{ROW}{bad}\n{2 * ROW}")
-    assert ran.said() == "3 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert ran.said() == "3 samples kept, 1 check-in answered, 0 samples in the buffer\n"
     assert ran.err.startswith("skipped a sample: ")
     assert ran.err.count("\n") == 1
 
@@ -321,16 +321,16 @@ def test_a_file_is_taken_once(joined: Here) -> None:
     file.write_text("a,b,c,d,label\n" + 4 * ROW)
     run = ("device", "run", "--source")
     first = joined(*run, "samples.csv").said()
-    assert first == "4 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
+    assert first == "4 samples kept, 1 check-in answered, 1 sample in the buffer\n"
     again = joined(*run, file).said().splitlines()
     assert again == [
         f"went on after line 5 of {file}",
-        "0 samples kept, 0 check-ins answered, 1 samples in the buffer",
+        "0 samples kept, 0 check-ins answered, 1 sample in the buffer, 1 from before",
     ]
     with file.open("a") as lines:
         lines.write(2 * ROW)
     more = joined(*run, "samples.csv").said()
-    assert "2 samples kept, 1 check-ins answered, 0 samples in the buffer\n" in more
+    assert "2 samples kept, 1 check-in answered, 0 samples in the buffer\n" in more
     file.write_text(3 * ROW)
     refused = joined(*run, "samples.csv").error()
     assert "the first 7 lines of samples.csv were taken before" in refused
@@ -347,7 +347,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     (quick.folder / "my samples.csv").write_text(40 * ROW)
     run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
     assert quick(*run).said(4).splitlines() == [
-        "33 samples kept, 1 check-ins answered, 30 samples in the buffer",
+        "33 samples kept, 1 check-in answered, 30 samples in the buffer",
         "the buffer was full: the rest of my samples.csv is not taken yet",
         "stopped at your limit on ε: 30 samples wait on this device. To go on: "
         "`crowdml device limits --file d --per-device 2`, then "
@@ -356,7 +356,7 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     quick("device", "limits", "--file", "d", "--per-device", 9).said()
     assert quick(*run).said().splitlines() == [
         "went on after line 33 of my samples.csv",
-        "7 samples kept, 3 check-ins answered, 1 samples in the buffer",
+        "7 samples kept, 3 check-ins answered, 1 sample in the buffer",
     ]
     rows = quick("device", "ledger", "--file", "d", "--json").json()["checkins"]
     assert sum(row["samples"] for row in rows) == 39
@@ -367,13 +367,13 @@ def test_a_recording_is_taken_once(quick: Here, server: Process) -> None:
     run = ("device", "run", "--readings", "--source", "lux.csv")
     file = quick.folder / "lux.csv"
     file.write_text("time,lux,label\n" + "".join(f"{k},0.1,walk\n" for k in range(5)))
-    assert quick(*run).said().startswith("3 samples kept, 1 check-ins")
+    assert quick(*run).said().startswith("3 samples kept, 1 check-in")
     again = quick(*run).said()
     assert "went on after line 6" in again
     assert "0 samples kept, 0 check-ins" in again
     with file.open("a") as lines:
         lines.writelines(f"{k},0.1,walk\n" for k in range(5, 8))
-    assert "1 samples kept" in quick(*run).said()
+    assert "1 sample kept" in quick(*run).said()
     with file.open("a") as lines:
         lines.writelines(f"{k},0.1,walk\n" for k in range(8, 12))
     said = quick(*run).said(4)
@@ -383,7 +383,7 @@ def test_a_recording_is_taken_once(quick: Here, server: Process) -> None:
 
 def test_only_some_of_many_bad_samples_are_shown(joined: Here) -> None:
     ran = joined("device", "run", "--source", "-", typed=ROW + 9 * "0.1,walk\n")
-    assert ran.said().startswith("1 samples kept")
+    assert ran.said().startswith("1 sample kept")
     shown = ran.err.splitlines()
     assert shown[0] == "skipped a sample: line 2: x must be 4 numbers, found 1."
     assert [line.startswith("skipped a sample: ") for line in shown] == [True] * 5 + [False]
@@ -399,7 +399,7 @@ def test_nothing_but_bad_samples_is_an_error(joined: Here) -> None:
         "crowdml: standard input must have at least one valid sample, found none, and 2 that are "
         "not. The task wants lines of 4 numbers and then one of still, walk, run.",
     ]
-    assert joined("device", "run", "--source", "-", typed="a,b,c,d,label\n").code == 1
+    assert joined("device", "run", "--source", "-", typed="a,b,c,d,label\n").code == 0
 
 
 @pytest.mark.parametrize("line", ["0.5,9.8,walk", "0.5,1,2,9.8,walk"])
@@ -490,7 +490,8 @@ def test_a_topic_until_it_is_stopped(joined: Here, tmp_path: Path) -> None:
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
         assert any(topic.startswith("homeassistant/") for topic in broker.retained())
-    assert out == "4 samples kept, 1 check-ins answered, 1 samples in the buffer\n"
+    assert out == "4 samples kept, 1 check-in answered, 1 sample in the buffer\n"
+    assert err.count(": connected, listening on ") == 1
     assert err.count("skipped a sample: message ") == 5
     assert err.endswith("… and 2 more\n")
 
@@ -552,7 +553,7 @@ def test_a_limit_stops_and_loses_nothing(quick: Here, server: Process) -> None:
     assert said == "limits: ε = 1 for a sample, 3 for the device\n"
     assert quick("device", "limits").said() == said
     ran = quick("device", "run", "--source", "-")
-    assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert ran.said() == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
     assert quick("device", "ledger", "--json").json()["limits"]["per_device"] == 3.0
     refused = quick("device", "limits", "--per-sample", 0, "--per-device", 3).error()
     assert "the limit per_sample must be a number above 0, found 0" in refused
@@ -572,7 +573,7 @@ def test_a_pause(quick: Here, owner: Here, server: Process) -> None:
     assert "stopped, as the task is paused: 4 samples wait on this device; run again" in ran.out
     owner("task", "resume", "resting").said()
     ran = quick("device", "run", "--source", "-", "--wait", 60)
-    assert ran.said() == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+    assert ran.said() == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
 
 
 def test_nobody_answers(quick: Here) -> None:
@@ -599,6 +600,8 @@ def test_a_revoked_device_stops(joined: Here, owner: Here, server: Process) -> N
     assert owner("task", "revoke", name).said() == f"revoked {name}\n"
     with server.connected() as wire:
         assert soon(lambda: wire.get("/v1/tasks/activity/model", token).status == 403)
+    agreed = joined("device", "agree", "--yes")
+    assert (agreed.code, "excluded by the task's owner" in agreed.err) == (1, True)
     said = joined("device", "run", "--source", "-", typed=4 * ROW).said(3)
     assert "0 check-ins answered" in said
     assert "the task is over for this device: " in said
@@ -613,6 +616,10 @@ def test_the_ledger(joined: Here) -> None:
     joined("device", "run", "--source", "-", typed=6 * ROW).said()
     document = joined("device", "ledger", "--json").json()
     assert document["task"] == "activity"
+    shown = joined("device", "show", "--json").json()
+    assert shown["device"] == document["device"]
+    assert (shown["task"], shown["checkins"], shown["ended"]) == ("activity", 2, None)
+    assert f"device     {shown['device']}\n" in joined("device", "show").said()
     assert document["epsilon"] == {"per_sample": 1.0, "per_person": 6.0, "spent": 2.0}
     assert document["limits"] == {"per_sample": 1.0, "per_device": 20.0}
     assert [set(row) for row in document["checkins"]] == [
@@ -694,7 +701,7 @@ def test_terms_that_changed(quick: Here) -> None:
         assert "stopped, as the terms changed" in ran
         assert quick("device", "agree", "--yes").said() == "agreed to the terms of activity\n"
         ran = quick("device", "run", "--source", "-").said()
-        assert ran == "0 samples kept, 1 check-ins answered, 0 samples in the buffer\n"
+        assert ran == "0 samples kept, 1 check-in answered, 0 samples in the buffer\n"
         assert quick("device", "ledger", "--json").json()["epsilon"]["per_sample"] == 5.0
 
 
@@ -790,7 +797,7 @@ def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
     run = ("device", "run", "--file", "room", "--wait", "0", "--source")
     (tmp_path / "a.csv").write_text("id;seen;warmth;light\n1;walk;21,5;300\n2;walk;hot;300\n")
     ran = owner(*run, "a.csv", "--label", "seen")
-    assert "1 samples kept" in ran.said()
+    assert "1 sample kept" in ran.said()
     how, skipped = ran.err.splitlines()
     assert how.startswith(
         "a.csv: columns are separated by semicolons, decimals by points or commas"
@@ -800,6 +807,6 @@ def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
         "skipped a sample: line 3: column 'warmth' must be a finite number, found 'hot'."
     )
     (tmp_path / "b.csv").write_text("0,5;21,5;walk\n")
-    assert "1 samples kept" in owner(*run, "b.csv", "--csv", ";,").said()
+    assert "1 sample kept" in owner(*run, "b.csv", "--csv", ";,").said()
     (tmp_path / "c.csv").write_text("light,warmht,y\n1,2,walk\n")
     assert "'warmth' is missing, found 'warmht'. Did you" in owner(*run, "c.csv").error()

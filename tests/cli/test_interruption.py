@@ -39,9 +39,9 @@ ONE_FILE = f'runpy.run_path({str(PROGRAM)!r}, run_name="__main__")'
 def test_a_signal_while_a_command_loads(
     tmp_path: Path, run: str, module: str, number: signal.Signals
 ) -> None:
+    code = AT.format(module=module, number=int(number), run=run)
     done = subprocess.run(
-        [sys.executable, "-c", AT.format(module=module, number=int(number), run=run)]
-        + ["task", "list"],
+        [sys.executable, "-c", code, "task", "list"],
         capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")

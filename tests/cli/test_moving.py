@@ -82,7 +82,7 @@ def test_a_renewed_certificate(joined: Joined, quick: Here) -> None:
 
     quick("device", "repin", server.fingerprint, typed="y\n").said()
     assert joined.state()[1:] == before[1:]
-    assert "1 check-ins answered, 0 samples" in joined.feed(0).said()
+    assert "1 check-in answered, 0 samples" in joined.feed(0).said()
 
 
 def test_a_new_address(joined: Joined, quick: Here) -> None:
@@ -95,7 +95,7 @@ def test_a_new_address(joined: Joined, quick: Here) -> None:
     assert other.url in moved.err
     assert moved.said().endswith(f"goes on at {other.url}\n")
     assert joined.state()[1:] == before[1:]
-    assert "1 check-ins answered, 0 samples" in joined.feed(1).said()
+    assert "1 check-in answered, 0 samples" in joined.feed(1).said()
     with other.connected() as wire:
         assert wire.get("/v1/tasks/activity/stats").json()["version"] == 2
 
@@ -151,4 +151,4 @@ def test_an_authority_vouches_for_the_server(
     joined.server.stop()
     (tmp_path / "rows").write_text(ROW)
     ran = crowdml("device", "run", "--source", "rows", "--again", "--wait", 0)
-    assert "1 check-ins answered" in ran.said()
+    assert "1 check-in answered" in ran.said()

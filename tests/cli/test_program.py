@@ -19,13 +19,15 @@ def test_the_command_compares_what_a_server_hands_out(
     portal: Portal, quick: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = handed_out()
-    said = quick("program", "--url", portal.url).said()
+    assert "certificate is not trusted" in quick("program", "--url", portal.url).error()
+    pinned = ("program", "--url", portal.url, "--fingerprint", portal.fingerprint)
+    said = quick(*pinned).said()
     assert said == f"all {len(known)} files are those of this release\n"
     with portal.connected() as wire:
         assert quick("program").said() == wire.get("/program.sha256").body.decode()
     changed = known | {"web/chance.js": "0" * 64, "web/none.js": "0" * 64}
     monkeypatch.setattr("crowdml.portal.pages.handed_out", lambda: changed)
-    sentence = quick("program", "--url", portal.url).error()
+    sentence = quick(*pinned).error()
     assert f"2 of {len(changed)} files differ" in sentence
     assert "release: web/chance.js, web/none.js." in sentence
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from crowdml.certificate import self_signed
 from tests.cli.command import Command, Here
 from tests.servers import PATIENCE, Wire, free_port
 
@@ -136,3 +137,20 @@ def test_a_database_that_cannot_be_used(quick: Here) -> None:
     database = f"sqlite:///{quick.folder / 'bad.db'}"
     sentence = quick("serve", "--port", free_port(), "--database", database).error()
     assert "cannot use the database" in sentence
+
+
+def test_a_swapped_certificate_and_key(quick: Here) -> None:
+    certificate, key = self_signed(quick.folder, "localhost")
+    (quick.folder / "other").mkdir()
+    _, other = self_signed(quick.folder / "other", "localhost")
+    port = free_port()
+    swapped = quick("serve", "--port", port, "--tls", f"{key},{certificate}").error()
+    assert swapped == f"{key} must have a certificate in PEM, found a key. Say --tls CERT,KEY."
+    wrong = quick("serve", "--port", port, "--tls", f"{certificate},{other}").error()
+    assert wrong.startswith(f"{other} must be the key of the certificate {certificate}")
+
+
+def test_a_folder_that_is_not_there(quick: Here) -> None:
+    sentence = quick("serve", "--port", free_port(), "--database", "sqlite:///none/a.db").error()
+    assert "none" in sentence
+    assert "unable to open" not in sentence

@@ -261,3 +261,10 @@ def test_brackets_in_a_title_are_text(quick: Here) -> None:
     create("sqlite:///crowdml.db", make_task("walks", __title="Steps [per hour] [/or] more"))
     assert "Steps [per hour] [/or] more" in quick("task", "list").said()
     assert "Steps [per hour] [/or] more" in quick("task", "show", "walks").said()
+
+
+def test_a_byte_order_mark_and_a_file_that_never_ends(quick: Here) -> None:
+    text = quick("task", "new").said().replace('"Say ', '"We say ')
+    (quick.folder / "task.toml").write_text(text, encoding="utf-8-sig")
+    assert "created " in quick("task", "create", "task.toml").said()
+    assert "must have at most 16,777,216 bytes" in quick("task", "create", "/dev/zero").error()

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page
 
 from crowdml import one_file_device as standalone
-from crowdml.device.exchange import GIVE_UP_ON, KEEP_AFTER
+from crowdml.device.exchange import KEEP_AFTER
+from crowdml.device.membership import GIVE_UP_ON
 from crowdml.device.waiting import SLOT
 from crowdml.protocol import PROBLEMS, State
 from tests.conformance.conftest import DEVICES, Perform, every_device

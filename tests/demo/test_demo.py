@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from crowdml.demo.demo import Demo, _introduce
+from crowdml.demo.demo import Demo, _introduce, _serving
 from crowdml.demo.tasks import demo_task
 from crowdml.learnt import read_start
 from crowdml.models import Softmax
@@ -17,7 +17,7 @@ from crowdml.protocol import MECHANISMS, Task
 from crowdml.simulation import Dataset, error_rate, load_activity, load_digits
 from tests.cli.command import Here
 from tests.docs.pages import blocks, page
-from tests.servers import Portal
+from tests.servers import Portal, make_task
 
 FIELDS = {
     "error", "central_error", "guess_error", "recall", "checkins", "devices",
@@ -171,6 +171,7 @@ def test_the_paper_s_way_is_still_there() -> None:
         (["--epsilon", "nan"], "--epsilon must lie in 0 … inf, found nan."),
         (["--mechanism", "x"], "mechanism must be direction, gaussian or laplace, found 'x'."),
         (["--devices", "5"], "activity can be dealt to 18 … 6474 devices, found 5."),
+        (["--port", "70000"], "--port must lie in 0 … 65,535, found 70000."),
         (["--task", "dance"], "task must be activity or digits, found 'dance'."),
         (["--seconds", "0"], "seconds must lie in 0 … 3600, found 0.0."),
         (["--seconds", "nan"], "--seconds must lie in 0 … 3,600, found nan."),
@@ -180,6 +181,10 @@ def test_the_paper_s_way_is_still_there() -> None:
 def test_bad_options(here: Here, arguments: list[str], sentence: str) -> None:
     assert here("demo", "--json", *arguments).error() == sentence
     assert list(here.folder.iterdir()) == []
+
+
+def test_the_portal_is_where_it_is_asked_to_be(tmp_path: Path) -> None:
+    assert _serving(tmp_path, make_task(), 8765).url == "https://127.0.0.1:8765"
 
 
 def test_a_folder_with_other_files_is_left_alone(here: Here, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_real_server_applies_all_of_it(tmp_path: Path, server: Process, name: 
         join(alone, server, name)
         lines = [sample(rng, task) for _ in range(3 * CHECKINS + 2)]
         ran = alone.feed("a,b,c,d,label\n", *lines)
-        assert ran.returncode == 0, ran.stderr
+        assert ran.returncode == 3, ran.stderr
         assert ran.stdout == "all check-ins that you agreed to are made. Thank you.\n"
         assert [entry["answer"] for entry in alone.state["ledger"]] == ["applied"] * CHECKINS
         assert alone.buffered == 0, "no more is taken than was agreed"
@@ -112,7 +112,7 @@ def test_what_it_remembers_after_leaving(alone: Alone, server: Process) -> None:
     rng, telling = np.random.default_rng(2), line([0.123456789, 0.0, 0.0, 0.0], "walk")
     for times in (1, 2):
         join(alone, server, "once")
-        assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 0
+        assert alone.feed(*(sample(rng, OTHERS["once"]) for _ in range(3))).returncode == 3
         assert alone.run("ledger").stdout.endswith(f"ε = {4 * times} in all\n")
         assert alone.run("leave").returncode == 0
         assert list(alone.state) == ["ledger"]
@@ -159,7 +159,9 @@ def test_what_is_no_sample_is_skipped(alone: Alone, server: Process) -> None:
     ran = alone.feed(*(f"{bad}\n" for bad in BAD), "1,2,3,4,walk\n", "1e300,1e300,0,0,walk\n")
     assert "2 of 3 samples wait" in ran.stdout
     assert "\x1b" not in ran.stderr
-    for said, reason in zip(ran.stderr.splitlines(), BAD.values(), strict=True):
+    *shown, more = ran.stderr.splitlines()
+    assert more == f"… and {len(BAD) - 5} more"
+    for said, reason in zip(shown, BAD.values(), strict=False):
         assert reason in said
 
 
@@ -216,7 +218,7 @@ def test_whom_it_trusts(alone: Alone, server: Process) -> None:
     colons = ":".join(pairs[i : i + 2] for i in range(0, 64, 2))
     assert alone.join(link, "--fingerprint", colons).returncode == 0
     again = alone.join(link, "--fingerprint", colons)
-    assert (again.returncode, "takes part in one task" in again.stderr) == (1, True)
+    assert (again.returncode, "this file takes part in once at" in again.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,7 @@ def test_no_header_is_no_consent(alone: Alone, scene: tuple[Scene, str]) -> None
     liar.says("model", (200, {}, b'{"version": 0, "state": "running", "parameters": ""}'))
     refused = alone.feed(*["1,2,3,4,walk\n"] * 3)
     assert refused.stderr == "the terms have changed. Leave, and read them anew.\n"
-    assert (refused.returncode, alone.buffered) == (1, 3)
+    assert (refused.returncode, alone.buffered) == (7, 3)
 
 
 # What it is made of

@@ -12,7 +12,7 @@ from crowdml.device.sources.address import (
     read_listen_address,
     read_phone_address,
 )
-from crowdml.device.sources.feed import Fed, feed
+from crowdml.device.sources.feed import MOST_BAD, Fed, feed
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.formats import FORMATS
@@ -27,6 +27,7 @@ from crowdml.device.sources.sensing import features_of
 
 __all__ = [
     "FORMATS",
+    "MOST_BAD",
     "Fed",
     "Intake",
     "ListenAddress",

@@ -11,6 +11,12 @@ from crowdml.device.sources.recording import read_recording
 from crowdml.errors import InvalidSample
 from crowdml.tables import CsvDialect
 
+MOST_BAD = 1000
+"""Bad lines in a row after which the rest of a source is not read."""
+
+MADE_ROOM = (Outcome.CHECKED_IN, Outcome.COLLECTED)
+"""After these the buffer was not full any more."""
+
 
 @dataclass
 class Fed:
@@ -23,6 +29,7 @@ class Fed:
         skipped: Samples that broke a rule.
         taken: Samples that another run took in the meantime.
         stopped: Whether the device took no more before the source ended.
+        gave_up: Whether reading ended because `MOST_BAD` lines in a row broke a rule.
         answered: Check-ins that the server answered in this run.
         outcome: Of the last attempt to check in.
     """
@@ -33,13 +40,14 @@ class Fed:
     skipped: int = 0
     taken: int = 0
     stopped: bool = False
+    gave_up: bool = False
     answered: int = 0
     outcome: Outcome = Outcome.COLLECTED
 
     @property
     def found_nothing(self) -> bool:
-        """Nothing was kept, although there was something to read; nothing new is no mistake."""
-        new = self.skipped or (self.lines and not self.resumed_after)
+        """Nothing was kept of a source from which no earlier run has kept anything."""
+        new = self.skipped or not self.resumed_after
         return bool(new and not (self.kept or self.taken or self.stopped))
 
 
@@ -56,6 +64,7 @@ def feed(
     every: float | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
+    on_line: Callable[[Fed], None] = lambda fed: None,
 ) -> Fed:
     """Give every sample of a source to the device, from where the last run stopped.
 
@@ -71,6 +80,7 @@ def feed(
             task has.
         on_skip: Called with what was wrong with a skipped sample.
         on_note: Called with how the source is read, where that is not the usual way.
+        on_line: Called after each sample with what became of the samples so far.
     """
     path = None if again else SourcePlace.path(source)
     place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
@@ -83,7 +93,10 @@ def feed(
             source, labels, place, SampleForm.of(device.terms.features, csv, label, on_note)
         )
     )
+    bad = 0
     for sample in samples:
+        fed.lines = place.lines
+        on_line(fed)
         try:
             outcome = _add(device, sample, place, wait)
         except InvalidSample as error:
@@ -91,7 +104,12 @@ def feed(
                 raise
             fed.skipped += 1
             on_skip(error)
+            bad += 1
+            fed.gave_up = bad >= MOST_BAD
+            if fed.gave_up:
+                break
             continue
+        bad = 0
         if outcome in (Outcome.FULL, Outcome.ENDED):
             fed.stopped = True
             break
@@ -100,6 +118,8 @@ def feed(
         else:
             fed.kept += 1
     fed.outcome = device.flush(wait)
+    if fed.stopped and fed.outcome in MADE_ROOM:
+        fed.outcome = Outcome.WAITING  # lines are left, so this is no success
     fed.lines, fed.answered = place.lines, device.n_answered - before
     return fed
 
@@ -112,11 +132,12 @@ def _add(
     position = place.next_position()
     try:
         outcome = device.add(*sample, position)
-        if outcome is Outcome.FULL and device.flush(wait) is Outcome.CHECKED_IN:
+        # With nothing left to send, another run has made room; it may also fill the buffer again.
+        while outcome is Outcome.FULL and device.flush(wait) in MADE_ROOM:
             outcome = device.add(*sample, position)
     except InvalidSample as error:
-        hint = " This looks like a recording: add --readings." if _recorded(device, sample) else ""
-        raise InvalidSample(f"line {place.lines}: {error}{hint}") from error
+        hint = "This looks like a recording: add --readings." if _recorded(device, sample) else ""
+        raise InvalidSample(f"line {place.lines}: {error}", hint) from error
     return outcome
 
 

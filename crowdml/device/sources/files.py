@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
@@ -12,6 +12,9 @@ from crowdml.device.account import Trail
 from crowdml.device.sources.form import Sample, SampleForm
 from crowdml.device.store import Position
 from crowdml.errors import InvalidInput, InvalidSample
+
+LONGEST_LINE = 2**24
+"""Characters of a line: what is longer is no line of samples, and could use up all memory."""
 
 
 class SourcePlace:
@@ -56,9 +59,9 @@ class SourcePlace:
         mark = self._trail.mark(sha256, self._newest[1]) if self._trail else None
         return Position(self._path, self.lines, sha256, mark)
 
-    def follow(self, lines: Iterable[str]) -> Iterator[str]:
+    def follow(self, lines: IO[str]) -> Iterator[str]:
         """The lines that were not taken before."""
-        for line in lines:
+        for line in _bounded(lines, self.source):
             self.lines += 1
             self.first = self.first or line
             self._hash.update(_content(line))
@@ -73,7 +76,7 @@ class SourcePlace:
         """Of all that is in the file up to each of its lines."""
         found = hashlib.sha256()
         with suppress(UnicodeDecodeError), _open(self.source) as lines:
-            for line in lines:
+            for line in _bounded(lines, self.source):
                 found.update(_content(line))
                 yield found.hexdigest()
 
@@ -133,6 +136,19 @@ def _open(source: str) -> IO[str]:
         return Path(source).open(encoding="utf-8-sig", newline="")
     except OSError as error:
         raise InvalidInput(f"cannot read the source {source!r}: {error.strerror}.") from error
+
+
+def _bounded(lines: IO[str], source: str) -> Iterator[str]:
+    """Lines of a length that can be one; a device such as /dev/zero has none."""
+    number = 0
+    while line := lines.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(
+                f"line {number:,} of {source} must have at most {LONGEST_LINE:,} characters, found "
+                "more. Is it a text file?"
+            )
+        yield line
 
 
 def _content(line: str) -> bytes:

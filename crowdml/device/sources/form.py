@@ -121,7 +121,12 @@ class SampleForm:
         if not self.answered and len(row) not in (self.count, self.count + 1):
             raise InvalidSample(
                 f"expected {self.count} features, and the answer if it is known, found {len(row)} "
-                f"columns.{separators(row)}"
+                "columns.",
+                separators(row),
+            )
+        if len(row) == 1 and separators(row):
+            raise InvalidSample(
+                f"expected several columns, found {quoted(row[0])}.", separators(row)
             )
         *cells, answer = row if self.answered or len(row) > self.count else [*row, ""]
         return [self._feature(cell, dialect, row) for cell in cells], answer.strip()
@@ -134,7 +139,7 @@ class SampleForm:
         except ValueError:
             pass
         raise InvalidSample(
-            f"features must be finite numbers, found {quoted(cell)}.{separators(row)}"
+            f"features must be finite numbers, found {quoted(cell)}.", separators(row)
         )
 
     def _complete(self, x: list[float | None]) -> list[float | None]:
@@ -187,15 +192,22 @@ class SampleForm:
             document = msgspec.json.decode(text, type=dict[str, Any])
             if self.names and not ("x" in document and "x" not in self.names):
                 return self._by_name(document)
-            x, label = document["x"], self.label or "y"
-            answer = document[label] if self.answered else document.get(label)
+            label = self.label or "y"
+            wrong = check_columns(["x", label] if self.answered else ["x"], document)
+            if wrong:
+                raise InvalidSample(f"expected {self._expected}, found {text[:60]!r}: {wrong}")
+            x, answer = document["x"], document.get(label)
             if self.names and isinstance(x, dict):
                 return self._by_name(x | {"y": answer})
             kind = list[float | None] if self.names or self.may_miss else list[float]
             return msgspec.convert(x, kind), answer
-        except (msgspec.DecodeError, KeyError, RecursionError) as error:
-            expected = EXPECTED if self.answered else '{"x": [numbers]}'
-            raise InvalidSample(f"expected {expected}, found {text[:60]!r} ({error}).") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            said = f"expected {self._expected}, found {text[:60]!r} ({error})."
+            raise InvalidSample(said) from error
+
+    @property
+    def _expected(self) -> str:
+        return EXPECTED if self.answered else '{"x": [numbers]}'
 
     def _by_name(self, document: dict[str, Any]) -> Unanswered:
         wrong = check_columns(self.names, document)
@@ -214,5 +226,7 @@ class SampleForm:
 
 def at_line(number: int, error: InvalidSample | InvalidInput) -> InvalidSample:
     """The same error, with the line that it is about."""
-    said = str(error)
-    return InvalidSample(said if said.startswith("line ") else f"line {number}: {said}")
+    said, hint = str(error), ""
+    if isinstance(error, InvalidSample):
+        said, hint = error.sentence, error.hint
+    return InvalidSample(said if said.startswith("line ") else f"line {number}: {said}", hint)

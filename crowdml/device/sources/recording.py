@@ -60,7 +60,7 @@ def read_readings(
         try:
             time, reading = _reading(row, newest)
         except ValueError as error:
-            yield InvalidSample(f"line {number}: {error}{separators(row)}")
+            yield InvalidSample(f"line {number}: {error}", separators(row))
             continue
         newest = time
         try:

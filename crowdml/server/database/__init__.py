@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         marks_of,
     )
     from crowdml.server.database.nodes import NodeRow, Sample
-    from crowdml.server.database.opening import open_database
-    from crowdml.server.database.owner_settings import OwnerSettings
+    from crowdml.server.database.opening import new_file, open_database, remove_new
+    from crowdml.server.database.owner_settings import DELETED, OwnerSettings
     from crowdml.server.database.passwords import LONGEST, password_matches
     from crowdml.server.database.shares import Shares
     from crowdml.server.database.store import DeviceRow, Store, TaskRow
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMAND_LINE",
     "DAY",
+    "DELETED",
     "DEVICE_ORDERS",
     "LONGEST",
     "NOTHING",
@@ -54,8 +55,10 @@ __all__ = [
     "TaskRow",
     "invite_required",
     "marks_of",
+    "new_file",
     "open_database",
     "password_matches",
+    "remove_new",
     "schema",
     "this_minute",
     "token_sha256",

@@ -35,6 +35,7 @@ def open_database(url: str, create: bool = True) -> Database:
             "the database must be a URL such as sqlite:///crowdml.db or "
             f"postgresql://user@host/crowdml, found {url!r}."
         )
+    new = new_file(url)
     try:
         if scheme == "sqlite":
             _require_own(Path(sa.make_url(url).database or ""), create)
@@ -47,10 +48,9 @@ def open_database(url: str, create: bool = True) -> Database:
     except (sa.exc.ArgumentError, ValueError) as error:
         raise InvalidInput(f"the database must be a URL, found {url!r}: {error}.") from error
     except sa.exc.DatabaseError as error:
+        remove_new(new)
         shown = sa.make_url(url).render_as_string(hide_password=True)
-        raise CrowdmlError(
-            f"cannot use the database {shown}: {str(error.orig).strip()}."
-        ) from error
+        raise CrowdmlError(f"cannot use the database {shown}: {_why(url, error)}.") from error
     return database
 
 
@@ -67,6 +67,27 @@ def _require_own(file: Path, create: bool) -> None:
         if names and "alembic_version" not in names:
             what = "a device's file" if "buffer" in names else "the file of another program"
             raise CrowdmlError(f"{file} must be a server's database, found {what}. {NAME_IT}")
+
+
+def new_file(url: str) -> Path | None:
+    """The file of an SQLite database that is not there yet; None for any other database."""
+    file = sa.make_url(url).database if url.startswith("sqlite:") else None
+    return Path(file) if file and not Path(file).exists() else None
+
+
+def remove_new(file: Path | None) -> None:
+    """Remove what was begun of a new database: nobody wants an empty one."""
+    for suffix in ("", "-wal", "-shm", "-journal") if file else ():
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+
+
+def _why(url: str, error: sa.exc.DatabaseError) -> str:
+    """What SQLite leaves out of "unable to open database file": a folder that is not there."""
+    file = sa.make_url(url).database if url.startswith("sqlite") else None
+    folder = Path(file).parent if file else None
+    if folder is not None and not folder.is_dir():
+        return f"there is no folder {folder}. Create it, or name another file"
+    return str(error.orig).strip()
 
 
 def _migrate(database: Database, create: bool) -> None:

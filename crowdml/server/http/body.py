@@ -3,7 +3,6 @@
 from typing import TypeVar
 
 import msgspec
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
 from crowdml.errors import Rejected
@@ -52,7 +51,9 @@ async def read(receive: Receive, body: IncomingBody) -> bytes:
     while more and read <= limit and len(parts) < most_parts:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientDisconnect
+            # The server calls a chunk that is none a lost connection, too, and still answers.
+            words = Phrase("the body must arrive whole, found an end or a chunk that is none.")
+            raise rejected("invalid-request", words)
         parts.append(message.get("body", b""))
         read += len(parts[-1])
         body.received(len(parts[-1]))

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -44,8 +44,6 @@ class Dispatcher:
         scope["path_params"], scope["route"] = {"task": task}, self._route
         try:
             await self._route.app(scope, receive, send)
-        except ClientDisconnect:
-            return
         except Exception as error:
             explain = self._refuse if isinstance(error, Rejected) else self._fail
             answer = await explain(Request(scope, receive), error)

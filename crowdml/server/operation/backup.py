@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from crowdml.certificate import CERTIFICATE, KEY
 from crowdml.errors import CrowdmlError, InvalidInput
-from crowdml.server.database import Database, open_database, schema
+from crowdml.server.database import DELETED, Database, new_file, open_database, remove_new, schema
 from crowdml.server.settings import Settings
 
 TABLES = "crowdml.db"
@@ -51,12 +51,27 @@ def back_up(database: str, file: Path) -> Contents:
             whole.replace(file)
             _flush(file.parent)
     except OSError as error:
-        raise CrowdmlError(f"cannot write the backup {file}: {error}.") from error
+        raise CrowdmlError(f"cannot write the backup {file}: {error.strerror}.") from error
+    except sa.exc.DatabaseError as error:
+        raise CrowdmlError(f"cannot write the backup {file}: {error.orig}.") from error
     return contents
 
 
 def restore(database: str, file: Path) -> Contents:
     """Put a backup into a database that holds nothing, or change nothing."""
+    new = new_file(database)
+    try:
+        return _restore(database, file)
+    except sa.exc.DatabaseError as error:
+        remove_new(new)
+        shown = sa.make_url(database).render_as_string(hide_password=True)
+        raise CrowdmlError(f"cannot write to {shown}: {error.orig}.") from error
+    except BaseException:
+        remove_new(new)
+        raise
+
+
+def _restore(database: str, file: Path) -> Contents:
     with TemporaryDirectory(prefix="crowdml-restore-") as folder:
         _unpack(file, Path(folder))
         with (
@@ -77,7 +92,7 @@ def _read(database: str, tables: Path) -> Contents:
     with (
         closing(open_database(database, create=False)) as source,
         source.snapshot() as rows,
-        closing(open_database(f"sqlite:///{tables}")) as target,
+        closing(_new_tables(tables)) as target,
         target.writing() as connection,
     ):
         contents = _copy(rows, target, connection)
@@ -85,6 +100,15 @@ def _read(database: str, tables: Path) -> Contents:
         shown = sa.make_url(database).render_as_string(hide_password=True)
         raise InvalidInput(f"{shown} must hold a task, found none. Is it the right database?")
     return contents
+
+
+def _new_tables(tables: Path) -> Database:
+    """A database for a copy, beside the backup; what fails there is said of the backup."""
+    try:
+        return open_database(f"sqlite:///{tables}")
+    except CrowdmlError as error:
+        why = getattr(error.__cause__, "orig", error)
+        raise OSError(errno.ENOSPC, str(why)) from error
 
 
 def _copy(rows: sa.Connection, target: Database, connection: sa.Connection) -> Contents:
@@ -96,6 +120,10 @@ def _copy(rows: sa.Connection, target: Database, connection: sa.Connection) -> C
             connection.execute(sa.insert(table), [dict(row) for row in page])
             copied[table.name] += len(page)
     target.count_on()
+    # Of a deleted task a row without a name stays, so that its number is not used again.
+    state = schema.tasks.c.state
+    query = sa.select(sa.func.count()).select_from(schema.tasks).where(state == DELETED)
+    copied["tasks"] -= connection.execute(query).scalar_one()
     return Contents(*(copied[name] for name in Contents._fields))
 
 

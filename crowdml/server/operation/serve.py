@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from crowdml.certificate import (
     certificate_fingerprint,
     is_self_signed,
+    require_pair,
     self_signed,
 )
 from crowdml.errors import CrowdmlError, InvalidInput
@@ -92,6 +93,8 @@ def serve(
     _check_free(address)
     files = address.certificate(settings.folder)
     fingerprint = certificate_fingerprint(files[0]) if files else None
+    if files:
+        require_pair(*files)
     if fingerprint:
         announce(f"certificate fingerprint (SHA-256): {fingerprint}")
     front = address.front

@@ -122,10 +122,15 @@ class Option:
             f"{LIARS:.0%} lie": "–"
             if self.error_with_liars is None
             else f"{self.error_with_liars:.3f}",
-            "ε person": f"{self.epsilon_per_person:.3g}",
+            "ε person": _figure(self.epsilon_per_person),
             **minutes,
             "bytes": f"{self.private_bytes:,}",
         }
+
+
+def _figure(value: float) -> str:
+    """Three digits, or all before the point, and never an exponent."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 @dataclass(frozen=True)

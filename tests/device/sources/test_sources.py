@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,7 +55,8 @@ def test_samples_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
             given.append(line)
             yield line
 
-    monkeypatch.setattr("sys.stdin", pipe())
+    lines = pipe()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(readline=lambda most: next(lines, "")))
     source = read_source("-", LABELS)
     assert next(source) == SAMPLES[0]
     assert len(given) == 1

@@ -12,7 +12,7 @@ import pytest
 from crowdml.protocol import Enrol, Task
 from tests.checkins import NoisyCheckin
 from tests.server.refusing import MISSING, OUT_OF_RANGE, WRONG_TYPES, Bench, cases
-from tests.servers import PATIENCE, Reply, checkin, enrol, make_task
+from tests.servers import PATIENCE, Reply, checkin, enrol, make_task, problem_kind
 
 PATH = "/v1/tasks/activity/checkins"
 
@@ -239,6 +239,18 @@ def test_a_body_that_does_not_say_how_large_it_is(bench: Bench) -> None:
                 return Reply(response.status, headers, response.read())
 
     bench.expect(send, "too-large", f"{LIMIT:,}")
+
+
+@pytest.mark.parametrize("chunks", [b"ZZ\r\nhello\r\n", b"5\r\nhelloXX\r\n0\r\n\r\n"])
+def test_a_chunk_that_is_none_is_no_fault(bench: Bench, chunks: bytes) -> None:
+    head = "POST /v1/tasks/other/devices HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    address = ("127.0.0.1", bench.server.port)
+    with closing(socket.create_connection(address, PATIENCE)) as plain:
+        plain.sendall(head.encode() + chunks)
+        with closing(http.client.HTTPResponse(plain)) as response:
+            response.begin()
+            answer = Reply(response.status, {}, response.read())
+    assert (answer.status, problem_kind(answer)) == (400, "invalid-request")
 
 
 def test_a_chunked_body_of_the_right_size_is_welcome(bench: Bench) -> None:

@@ -23,6 +23,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.address import TopicAddress
+from crowdml.device.unreachable import why_unreachable
 from crowdml.device.waiting import Waiting
 from crowdml.errors import DeviceError, InvalidInput, Untrusted
 
@@ -65,6 +66,9 @@ class Broker:
         client: The name of the session.
         authorities: A file of certificates to trust in place of the system's.
         availability: A topic that says whether the device is there.
+
+    Attributes:
+        ready: Whether it is connected and reads the topic.
     """
 
     def __init__(
@@ -80,7 +84,7 @@ class Broker:
         self._availability = availability
         self._waiting = waiting or Waiting()
         self._retained: dict[str, bytes] = {}
-        self._ready = self._was_ready = self._leaving = self._first = False
+        self.ready = self._was_ready = self._leaving = self._first = False
         self._said = ""
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, client, protocol=mqtt.MQTTv5, manual_ack=True
@@ -116,7 +120,7 @@ class Broker:
         """Publish what the broker keeps for those who ask later, unless it has it already."""
         if self._retained.get(topic) != payload:
             self._retained[topic] = payload
-            if self._ready:
+            if self.ready:
                 self._client.publish(topic, payload, retain=True)
 
     def leave(self, for_good: bool = False) -> None:
@@ -142,7 +146,7 @@ class Broker:
                 f"{error.verify_message}. For a home's own authority, say --ca FILE."
             ) from error
         except (OSError, UnicodeError) as error:
-            self._fail(f"cannot reach the broker {host}:{port}: {error}")
+            self._fail(f"cannot reach the broker {host}:{port}: {why_unreachable(error)}")
 
     def _on_connect(
         self, client: Any, data: Any, flags: Any, reason: ReasonCode, properties: Any
@@ -177,7 +181,7 @@ class Broker:
                 f"the broker must grant QoS 1 on {self.address.topic!r}, found: {reasons[0]}. "
                 "Let this user read the topic."
             )
-        self._ready = self._was_ready = True
+        self.ready = self._was_ready = True
         self._said = ""
         self._waiting.clear()
         for topic, payload in self._retained.items():
@@ -195,7 +199,7 @@ class Broker:
     ) -> None:
         # Those come again, and an acknowledgement on the next connection might be for another.
         self.inbox = deque(message for message in self.inbox if not message.number)
-        self._ready = False
+        self.ready = False
         if self._leaving:
             return
         if str(reason) == "Session taken over":

@@ -51,7 +51,7 @@ def listen(
         label: The key of the answer, where the task names its columns.
         intake: For messages of a sensor app, which are readings; otherwise they are samples.
         on_skip: Called with what was wrong with a skipped message.
-        on_note: Called with keys that are ignored, once for each.
+        on_note: Called when the topic is being read, and with each key that is ignored, once.
     """
     reader: _Reader | _AppReader
     if intake:
@@ -60,8 +60,12 @@ def listen(
         form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
         reader = _Reader(device, client, form, on_skip)
     fed, before = reader.fed, device.n_answered
+    ready = False
     while not (stopped() or device.ended):
         broker.poll(PULSE)
+        if broker.ready and not ready:
+            on_note(f"connected, listening on {broker.address.topic}")
+        ready = broker.ready
         while broker.inbox and reader.take(broker.inbox[0]):
             broker.acknowledge()
             if intake:

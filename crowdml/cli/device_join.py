@@ -1,0 +1,113 @@
+"""crowdml device join: read the terms, agree, and join; or join again after being excluded."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crowdml.cli.consent import ask
+from crowdml.cli.device_file import FILE, YES, limits_in
+from crowdml.cli.device_ledger import told_before
+from crowdml.cli.options import FINGERPRINT, INSECURE_HTTP, PER_DEVICE, PER_SAMPLE
+from crowdml.cli.output import counted, say
+from crowdml.device import (
+    Account,
+    Device,
+    DeviceStore,
+    HttpTransport,
+    JoinOptions,
+    Offer,
+    default_file,
+    default_limits,
+    pin,
+    read_link,
+    read_terms,
+    rejoin,
+)
+from crowdml.privacy import Limits
+
+
+def join(
+    url: Annotated[str, typer.Argument(help="https://HOST:PORT/join/TASK, or with --task.")],
+    task: Annotated[str | None, typer.Option(help="The task's name, if not in the URL.")] = None,
+    file: FILE = None,
+    invite: Annotated[str | None, typer.Option(help="An invite code.")] = None,
+    fingerprint: FINGERPRINT = None,
+    per_sample: PER_SAMPLE = None,
+    per_device: PER_DEVICE = None,
+    yes: YES = False,
+    accept_no_privacy: Annotated[
+        bool, typer.Option("--accept-no-privacy", help="Join even a task that is NOT PRIVATE.")
+    ] = False,
+    insecure_http: INSECURE_HTTP = False,
+) -> None:
+    """Read a task's terms, agree to them, and join."""
+    root, name = read_link(url, task)
+    certificate = pin(root, fingerprint) if fingerprint else None
+    with closing(HttpTransport(root, name, certificate, insecure_http)) as transport:
+        view = transport.task()
+    offer = read_terms(view, name)
+    known = limits_in(path := file or default_file(name))
+    limits = changed(known or default_limits(offer.terms), per_sample, per_device)
+    options: JoinOptions = {
+        "invite": invite,
+        "fingerprint": fingerprint,
+        "terms_sha256": offer.sha256,
+        "limits": limits,
+        "accept_no_privacy": accept_no_privacy,
+        "insecure_http": insecure_http,
+    }
+    with closing(Account(path.parent)) as account:
+        before = told_before(account.statement)
+    about = (view.title, view.objective, "")
+    if known and (why := _excluded(path, root, name)):
+        _join_again(path, root, why, offer, limits, yes, about, options)
+        return
+    ask(offer, limits, "Agree and join?", yes, about, before)
+    with Device.join(root, name, file=file, **options) as device:
+        say(f"{'already ' if known else ''}joined {name} as device {device.identity.device}")
+        if known and known != limits:
+            say(in_words(limits))
+
+
+def _excluded(path: Path, root: str, task: str) -> str | None:
+    """Why the server does not know the file's device any more; None if it does, or is another."""
+    with Device(DeviceStore(path)) as device:
+        me = device.identity
+        same = (me.url.rstrip("/"), me.task) == (root.rstrip("/"), task) and me.token
+        return device.excluded() if same else None
+
+
+def _join_again(
+    path: Path,
+    root: str,
+    why: str,
+    offer: Offer,
+    limits: Limits,
+    yes: bool,
+    about: tuple[str, ...],
+    options: JoinOptions,
+) -> None:
+    with closing(DeviceStore(path)) as store:
+        sent = [event.loss for event in store.ledger.events]
+        kept = f"{counted(store.n_samples, 'sample')} that no check-in has used"
+        say(f"the server knows this device no more: {why}", err=True)
+        say(f"the file keeps its ledger and {kept}, for a new device.", err=True)
+        ask(offer, limits, "Agree and join again?", yes, about, sent=sent)
+        rejoin(store, offer, root, **options)
+        identity = store.identity
+        assert identity is not None
+    say(f"joined {identity.task} again as device {identity.device}, with {kept}")
+
+
+def in_words(limits: Limits) -> str:
+    """Say what limits allow."""
+    return f"limits: ε = {limits.per_sample:g} for a sample, {limits.per_device:g} for the device"
+
+
+def changed(limits: Limits, per_sample: float | None, per_device: float | None) -> Limits:
+    """The same limits, but for those that are given."""
+    given = {"per_sample": per_sample, "per_device": per_device}
+    return replace(limits, **{key: value for key, value in given.items() if value is not None})
