@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import crowdml
 from crowdml.cli.output import say
-from crowdml.errors import CrowdmlError
+from crowdml.errors import CrowdmlError, DoubtfulRows
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 __getattr__ = lazy(__name__)
+
+DOUBTFUL = 8
+"""How `crowdml device run` ends if nobody says whether to go on with rows that look wrong."""
 
 
 def main() -> None:
@@ -31,7 +34,7 @@ def main() -> None:
         app()
     except CrowdmlError as error:
         say(*(f"crowdml: {line}" for line in error.lines), err=True)
-        sys.exit(1)
+        sys.exit(DOUBTFUL if isinstance(error, DoubtfulRows) else 1)
     except OSError as error:
         say(f"crowdml: {error.strerror or error}: {error.filename}", err=True)
         sys.exit(1)

@@ -12,7 +12,7 @@ from crowdml.cli import device_move as moving
 from crowdml.cli.consent import ask
 from crowdml.cli.device_file import FILE, YES, find, limits_in
 from crowdml.cli.device_ledger import ledger, told_before
-from crowdml.cli.device_run import run_topic
+from crowdml.cli.device_run import GO_ON, asking, run_topic
 from crowdml.cli.options import (
     CSV,
     FINGERPRINT,
@@ -140,6 +140,7 @@ def run(
     ca: Annotated[
         Path | None, typer.Option(help="Certificates to trust for mqtts://, not the system's.")
     ] = None,
+    yes: GO_ON = False,
 ) -> None:
     """Feed samples to the device and let it check in. A file goes on where the last run ended, a
     topic is read until Ctrl-C or the end of the task."""
@@ -160,9 +161,10 @@ def run(
     def on_note(note: str) -> None:
         say(f"{address or source_name(source)}: {note}", err=True)
 
+    on_doubt = asking(yes, source)
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if address:
-            fed = run_topic(device, address, ca, discovery, label, on_skip, on_note)
+            fed = run_topic(device, address, ca, discovery, label, on_skip, on_note, on_doubt)
         else:
             fed = feed(
                 device,
@@ -175,6 +177,7 @@ def run(
                 label=label,
                 on_skip=on_skip,
                 on_note=on_note,
+                on_doubt=on_doubt,
             )
         if fed.skipped > SHOWN:
             say(f"… and {fed.skipped - SHOWN} more", err=True)

@@ -102,8 +102,6 @@ class Device:
                 store.remove()
             raise
 
-    # What a participant can ask
-
     @property
     def terms(self) -> Terms:
         """What was agreed to."""
@@ -198,10 +196,8 @@ class Device:
 
         Paper: Algorithm 1, Device Routine 1.
         """
-        features, target = (
-            self._membership.agreement.features(x),
-            self._membership.agreement.target(y),
-        )
+        agreement = self._membership.agreement
+        features, target = agreement.features(x), agreement.target(y)
         with self._lock:
             self._membership.refresh()
             if self.ended:
@@ -220,6 +216,11 @@ class Device:
                 self._notices.say(f"the buffer is full: collection has stopped ({outcome}).")
                 return Outcome.FULL
             return self._exchange.sync(summary)
+
+    def discard(self, n: int) -> None:
+        """Forget the newest n samples in the buffer."""
+        with self._lock:
+            self._store.discard(n)
 
     def sync(self) -> Outcome:
         """Send what waits, then check in a full minibatch, if the time has come."""

@@ -169,6 +169,12 @@ class DeviceStore:
         found = self._db.rows(ADD, (x, y, followed, most))
         return StoreSummary(*found[0]) if found else None
 
+    def discard(self, n: int) -> None:
+        """Forget the newest n samples."""
+        self._db.execute(
+            "DELETE FROM buffer WHERE id IN (SELECT id FROM buffer ORDER BY id DESC LIMIT ?)", (n,)
+        )
+
     def _take(self, position: Position) -> bool:
         """Whether the sample is known to be new."""
         place = (position.path, position.lines, position.sha256)

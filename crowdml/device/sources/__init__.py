@@ -8,14 +8,17 @@ from crowdml.device.sources.feed import Fed, feed
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.inputs import read_inputs
+from crowdml.device.sources.look import FirstLook, doubt_about
 from crowdml.device.sources.recording import read_recording
 from crowdml.device.sources.sensing import features_of
 
 __all__ = [
     "Fed",
+    "FirstLook",
     "SampleForm",
     "SourcePlace",
     "TopicAddress",
+    "doubt_about",
     "features_of",
     "feed",
     "is_address",
