@@ -17,7 +17,7 @@ from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import DeviceStore, Position, TakenBefore, default_file
 from crowdml.device.transport import Transport
-from crowdml.device.waiting import Waiting
+from crowdml.device.waiting import Waiting, check_seconds
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Readings, Terms
 
@@ -84,7 +84,7 @@ class Device:
             transport, chance, waiting, on_step: As for `Device`.
             join_options: What the participant asks for: see `JoinOptions`.
         """
-        check_join(join_options)
+        check_join(url, task, join_options)
         path = Path(file) if file else default_file(task)
         created = not path.exists()
         store = DeviceStore(path)
@@ -230,7 +230,7 @@ class Device:
 
     def flush(self, seconds: float = 60.0) -> Outcome:
         """Retry until nothing is left that may be sent, or the time is over."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + check_seconds("seconds", seconds)
         while True:
             outcome = self.sync()
             done = not self._exchange.something_to_do(self._store.summary) or outcome in (

@@ -30,6 +30,7 @@ from crowdml.device.schema import SCHEMA
 from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinEvent, Ledger
 from crowdml.protocol import check_name, read_event
+from crowdml.tables import check_kind
 from crowdml.types import Array
 
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
@@ -76,7 +77,8 @@ class DeviceStore:
     """One file, private to its owner, and beside it the account of all devices there."""
 
     def __init__(self, file: Path) -> None:
-        self.file = file
+        check_kind("file", file, (str, Path), "a path")
+        self.file = file = Path(file)
         self.account = Account(file.parent)
         self._db = PrivateDatabase(file, SCHEMA, "device file")
         self._record = Record(self._db, self.account)

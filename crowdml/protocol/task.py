@@ -18,6 +18,7 @@ from crowdml.protocol.task_file import FILE, Enrolment, OptimizerSpec, Stop, Tas
 from crowdml.protocol.task_rules import TASK_RULES
 from crowdml.protocol.terms import ModelSettings, ModelTerms, Terms, make_model
 from crowdml.protocol.wording import shown
+from crowdml.tables import check_kind
 from crowdml.types import Array
 
 T_MAX = 1_000_000
@@ -151,6 +152,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         `start` is what the caller has read from the place that `model.start` names.
         """
+        check_kind("a task file", text, str, "a text")
         try:
             document = with_derived(tomllib.loads(text, parse_float=_finite))
         except (ValueError, RecursionError) as error:

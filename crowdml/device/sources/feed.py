@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
@@ -12,7 +13,7 @@ from crowdml.device.sources.look import LOOKED_AT, FirstLook
 from crowdml.device.sources.recording import read_recording
 from crowdml.device.store import Position
 from crowdml.errors import InvalidSample
-from crowdml.tables import CsvDialect
+from crowdml.tables import CsvDialect, check_kind
 
 Placed = tuple[Sample | InvalidSample, Position | None, int]
 """A sample with its place in the source, and the number of its line."""
@@ -81,6 +82,8 @@ def feed(
     Raises:
         DoubtfulRows: `on_doubt` has said no; nothing was spent, and nothing of the source is kept.
     """
+    check_kind("source", source, (str, Path), "a file, or - for standard input")
+    source = str(source)
     path = None if again else SourcePlace.path(source)
     place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
     fed, before = Fed(place.start), device.n_answered
