@@ -34,6 +34,8 @@ from tests.protocol.files import task_file
 from tests.servers import make_task
 
 NAN = math.nan
+WRONG: Any = None
+BYTES: Any = b"x"
 NAMED = {"features.count": "2"}
 
 TASK_FILES: list[tuple[dict[str, str | None], str]] = [
@@ -83,7 +85,7 @@ def test_task_files(changes: dict[str, str | None], said: str) -> None:
 
 def test_too_many_check_ins_are_warned_of() -> None:
     def warning(checkins: int) -> str:
-        privacy = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
+        privacy: dict[str, Any] = {"privacy__mechanism": "direction", "privacy__epsilon": 4.0}
         return str(make_task(collection__checkins=checkins, **privacy).too_many_checkins or "")
 
     assert warning(40) == ""
@@ -161,7 +163,7 @@ def test_keywords(call: Callable[[], Any], said: str) -> None:
         call()
 
 
-MODEL = made(make_task(), np.zeros((3, 4)), np.zeros(3))
+MODEL: Any = made(make_task(), np.zeros((3, 4)), np.zeros(3))
 ROWS = np.random.default_rng(0).uniform(-0.5, 0.5, (20, 2))
 HALVES = (ROWS[:, 0] > 0).astype(int)
 
@@ -171,20 +173,20 @@ def crowd(groups: Any = None, **settings: Any) -> Any:
 
 
 CALLS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "url": (lambda: Device.join(None, "a"), InvalidInput, "url must be a text"),  # type: ignore[arg-type]
-    "task": (lambda: Device.join("https://a", 5), InvalidInput, "task must be a text"),  # type: ignore[arg-type]
+    "url": (lambda: Device.join(WRONG, "a"), InvalidInput, "url must be a text"),
+    "task": (lambda: Device.join("https://a", WRONG), InvalidInput, "task must be a text"),
     "a task that leaves its folder": (
         lambda: Device.join("https://a", "../x"), InvalidInput, "a task's name must be"),
-    "store": (lambda: DeviceStore(5), InvalidInput, "file must be a path"),  # type: ignore[arg-type]
+    "store": (lambda: DeviceStore(WRONG), InvalidInput, "file must be a path"),
     "jitter": (lambda: Waiting(jitter=-1.0), InvalidInput, "jitter must be 0 seconds or more"),
     "jitter nan": (lambda: Waiting(jitter=NAN), InvalidInput, "jitter must be 0 seconds or more"),
-    "base": (lambda: Waiting(base="1"), InvalidInput, "base must be a number of seconds"),  # type: ignore[arg-type]
-    "link": (lambda: read_link(None), InvalidInput, "a link must be a text"),  # type: ignore[arg-type]
-    "load": (lambda: load_model(None), InvalidInput, "source must be a file"),  # type: ignore[arg-type]
-    "load bytes": (lambda: load_model(b"x"), InvalidInput, "source must be a file"),  # type: ignore[arg-type]
+    "base": (lambda: Waiting(base=WRONG), InvalidInput, "base must be a number of seconds"),
+    "link": (lambda: read_link(WRONG), InvalidInput, "a link must be a text"),
+    "load": (lambda: load_model(WRONG), InvalidInput, "source must be a file"),
+    "load bytes": (lambda: load_model(BYTES), InvalidInput, "source must be a file"),
     "load nothing": (lambda: load_model("nope.npz"), InvalidInput, "nope.npz"),
-    "toml": (lambda: Task.from_toml(None), InvalidInput, "a task file must be a text"),  # type: ignore[arg-type]
-    "terms": (lambda: Terms.parse(None), InvalidTask, "must be JSON"),  # type: ignore[arg-type]
+    "toml": (lambda: Task.from_toml(WRONG), InvalidInput, "a task file must be a text"),
+    "terms": (lambda: Terms.parse(WRONG), InvalidTask, "must be JSON"),
     "score, too few": (lambda: MODEL.score([X, X], ["walk"]), InvalidInput, "each of the 2 rows"),
     "score, one": (lambda: MODEL.score([X, X], "walk"), InvalidInput, "each of the 2 rows"),
     "score, a table": (lambda: MODEL.score([X], [["walk"]]), InvalidInput, "each of the 1 rows"),
@@ -212,13 +214,13 @@ def test_calls(call: Callable[[], Any], error: type[Exception], said: str) -> No
         call()
 
 
-def test_calls_of_a_device(device: Device, tmp_path: Path) -> None:
+def test_calls_of_a_device(device: Any, tmp_path: Path) -> None:
     calls: list[tuple[Callable[[], Any], type[CrowdmlError], str]] = [
-        (lambda: device.flush("1"), InvalidInput, "seconds must be a number"),  # type: ignore[arg-type]
+        (lambda: device.flush("1"), InvalidInput, "seconds must be a number"),
         (lambda: device.flush(NAN), InvalidInput, "seconds must be 0 seconds or more"),
-        (lambda: device.set_limits(3), InvalidInput, "limits must be Limits"),  # type: ignore[arg-type]
+        (lambda: device.set_limits(3), InvalidInput, "limits must be Limits"),
         (lambda: device.predict(None), InvalidSample, "x must be 4 numbers"),
-        (lambda: feed(device, None), InvalidInput, "source must be a file"),  # type: ignore[arg-type]
+        (lambda: feed(device, WRONG), InvalidInput, "source must be a file"),
         (lambda: feed(device, "nope.csv"), InvalidInput, "nope.csv"),
         (lambda: feed(device, str(tmp_path)), InvalidInput, "cannot read the source"),
     ]

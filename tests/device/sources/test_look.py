@@ -49,7 +49,9 @@ CASES = {
 def test_both_devices_doubt_the_same_rows(
     constants: dict[str, Any], rows: list[Any], said: str
 ) -> None:
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in constants.items()}
+    given: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in constants.items()
+    }
     here = doubt_about(Features(**given), 2, rows) or ""
     document = json.loads(make_directed().terms.text)
     document["features"] |= constants
