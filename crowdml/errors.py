@@ -3,6 +3,7 @@
 ```
 CrowdmlError
 ├── InvalidInput          a value breaks a rule; nothing was changed
+│   ├── DoubtfulRows      rows that cannot be in the task's units; nothing was spent on them
 │   ├── InvalidSample     a sample that the device refuses
 │   └── InvalidTask       a task or its terms with wrong fields, each a Mistake
 ├── PrivacyError          continuing would break a promise made to the participant
@@ -27,6 +28,7 @@ from crowdml.phrase import Phrase, Plain, Value, joined
 __all__ = [
     "CrowdmlError",
     "DeviceError",
+    "DoubtfulRows",
     "InvalidInput",
     "InvalidSample",
     "InvalidTask",
@@ -60,6 +62,10 @@ class CrowdmlError(Exception):
 
 class InvalidInput(CrowdmlError, ValueError):
     """Report a value that breaks a rule; nothing was changed."""
+
+
+class DoubtfulRows(InvalidInput):
+    """Rows of a source that cannot be in the task's units; nothing was spent on them."""
 
 
 class InvalidSample(InvalidInput):

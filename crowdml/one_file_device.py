@@ -55,6 +55,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from decimal import ROUND_HALF_UP, Context
 from fractions import Fraction
+from itertools import chain, islice
 from operator import mul
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +73,11 @@ KEEP_AFTER |= {"unavailable", "unknown"}  # the same bytes may be accepted later
 PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do something
 ENDED = {"copied", "task-finished", *GIVE_UP_ON}
 CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
-CODES |= {"task-paused": 6, "terms-changed": 7}  # how `run` ends, as that of the package does
+CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
+    "task-paused": 6,
+    "terms-changed": 7,
+    "rows": 8,
+}  # how `run` ends, as that of the package does
 SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
 PROGRESS_SECONDS = 5.0
 OTHERS = "this one file knows the mechanism direction only. Install crowdml, as the join page shows"
@@ -168,6 +173,8 @@ USUAL: dict[str, dict[str, Any]] = {
     "features": COLUMNS, "model": {"start": None}, "target": {"unit": ""},
 }  # fmt: skip
 LABELS = ("y", "label", "target", "answer")  # usual names of the column with the label
+LOOKED_AT, FEWEST_ALIKE, ALIKE = 100, 10, 0.95  # rows of a file; rows that may be all the same
+LOOK_AGAIN = "Look at the units and the order of the columns, or say --yes to go on."
 CUT = 6.0  # a value counts as at most this many scales from its center
 
 
@@ -477,8 +484,16 @@ class Layout:
     def cells(self, line: str) -> list[str]:
         return next(csv.reader([line], delimiter=self.delimiter))
 
-    def sample(self, line: str) -> Sample:
-        """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by its name, or a target."""
+    def read(self, line: str) -> list[list[float | None]]:
+        """The readings of a line as they are, none if it is not a sample."""
+        try:
+            self.sample(line)
+            return [[self.number(*place) for place in zip(self.terms.columns, self.row(line))]]
+        except (ArithmeticError, TypeError, ValueError, RecursionError, csv.Error):
+            return []
+
+    def row(self, line: str) -> list[Any]:
+        """The readings in the order of the task, then the label."""
         terms, row = self.terms, read_json(line) if self.json else self.cells(line)
         if self.header and terms.names:
             if len(row) != len(self.header):
@@ -488,6 +503,11 @@ class Layout:
             row = self.in_order(row) if type(row.get("x")) is list else self.by_name(row)
         if len(row) != terms.D + 1:
             raise ValueError(f"expected {terms.D} finite numbers before the label")
+        return list(row)
+
+    def sample(self, line: str) -> Sample:
+        """x by the terms' constants, with ‖x‖₂ ≤ 1; then a label by its name, or a target."""
+        terms, row = self.terms, self.row(line)
         x = features(terms, [self.number(*place) for place in zip(terms.columns, row)])
         y = float(label_of(terms, row[-1]) if terms.C else self.target(row[-1]))
         return x, y if abs(y) >= SMALLEST_VALUE else 0.0
@@ -562,7 +582,16 @@ def is_number(cell: Any) -> bool:
 
 
 def features(terms: Terms, values: list[float | None]) -> list[float]:
-    """z = (value − center)/scale, cut at ± 6 scales, over the length; then ‖z‖₂ = 1 if longer."""
+    """The scaled values, rescaled to ‖z‖₂ = 1 if longer."""
+    x = scaled(terms, values)
+    largest = max(map(abs, x))
+    x = [value / largest for value in x] if largest > 1e150 else x
+    length = max(1.0, math.sqrt(sum(map(mul, x, x))))
+    return [0.0 if abs(value / length) < SMALLEST_VALUE else value / length for value in x]
+
+
+def scaled(terms: Terms, values: list[float | None]) -> list[float]:
+    """z = (value − center)/scale, cut at ± 6 scales, over the length."""
     x, centers, scales = [], terms.center or [0.0] * terms.D, terms.scale or [1.0] * terms.D
     for name, value, center, scale in zip(terms.columns, values, centers, scales):
         if value is None and terms.missing == "reject":
@@ -571,10 +600,37 @@ def features(terms: Terms, values: list[float | None]) -> list[float]:
         x.append((min(CUT, max(-CUT, z)) if terms.scale else z) / terms.length)
     if not all(map(math.isfinite, x)):
         raise ValueError(f"expected {terms.D} finite numbers, found some that are too large")
-    largest = max(map(abs, x))
-    x = [value / largest for value in x] if largest > 1e150 else x
-    length = max(1.0, math.sqrt(sum(map(mul, x, x))))
-    return [0.0 if abs(value / length) < SMALLEST_VALUE else value / length for value in x]
+    return x
+
+
+def doubt_about(terms: Terms, rows: list[list[float | None]]) -> str:
+    """Say why rows cannot be in the task's units, or nothing; labels do not count.
+
+    Either most are cut at six scales or longer than 1 after scaling, or nearly all are the same.
+    """
+    cut: dict[int, list[float]] = {}
+    seen: dict[tuple[float, ...], int] = {}
+    wrong, centers = 0, terms.center or [0.0] * terms.D
+    for row in rows:
+        far = False
+        for j, scale in enumerate(terms.scale):
+            value = row[j]
+            if value is not None and abs(value - centers[j]) > CUT * scale:
+                far = True
+                cut.setdefault(j, []).append(value)
+        wrong += far or math.hypot(*scaled(terms, row)) > 1 + 1e-6
+        x = tuple(features(terms, row))
+        seen[x] = seen.get(x, 0) + 1
+    if 2 * wrong > len(rows):
+        about = "they are longer than 1, and would be shortened"
+        if cut:
+            j = max(sorted(cut), key=lambda j: len(cut[j]))
+            usual = f"{centers[j]:g} ± {terms.scale[j]:g}"
+            about = f"{terms.columns[j]!r} is {cut[j][0]:g}, usual is {usual}"
+        return f"{wrong} of the first {len(rows)} rows cannot be in the task's units: {about}."
+    if len(rows) >= FEWEST_ALIKE and max(seen.values()) >= ALIKE * len(rows):
+        return f"{max(seen.values())} of the first {len(rows)} rows have the same features."
+    return ""
 
 
 def read_lines(
@@ -1202,14 +1258,23 @@ class Device:
         self.name, self.terms = me["device"], Terms(me["terms"], me["task"])
         self.server = Server(me["url"], me["task"], me["fingerprint"], me["token"])
 
-    def run(self, source: str, wait: float) -> str:
+    def run(self, source: str, wait: float, yes: bool = False) -> str:
         """Take samples until there are no more, or no more are wanted; say which."""
         self.check_in(wait)
         taken = self.memory.read(self.name)["sources"]
         new = os.path.realpath(source) not in taken
         kept = skipped = bad = 0
         later = time.monotonic() + PROGRESS_SECONDS
-        for n, line, layout, place in read_lines(self.terms, source, taken):
+        lines, before = read_lines(self.terms, source, taken), self.memory.n_samples()
+        rows: list[list[float | None]] | None = []  # of a stream; None after the look at them
+        if os.path.isfile(source):  # can be read again: nothing is taken before the look at it
+            known, rows = os.path.realpath(source) in taken, None
+            first = [] if known else list(islice(lines, max(LOOKED_AT, self.terms.batch)))
+            self.look(
+                source, [row for _, line, layout, _ in first for row in layout.read(line)], yes
+            )
+            lines = chain(first, lines)
+        for n, line, layout, place in lines:
             if self.done():
                 break
             if time.monotonic() >= later:
@@ -1225,6 +1290,11 @@ class Device:
                     last = f"the last {MOST_BAD:,} lines are no samples."
                     raise Problem(f"stopped at line {n:,} of {source}: {last}") from error
                 continue
+            if rows is not None:
+                rows += layout.read(line)
+                if self.memory.n_samples() + 1 >= self.terms.batch:
+                    self.look(source, rows, yes, self.memory.n_samples() - before)
+                    rows = None
             bad, kept = 0, kept + 1
             while not self.keep(sample, place):
                 self.check_in(wait)
@@ -1314,6 +1384,22 @@ class Device:
             self.memory.db.execute("INSERT INTO buffer VALUES (?)", (json.dumps(sample),))
             taken.update(place)
         return True
+
+    def look(self, source: str, rows: list[list[float | None]], yes: bool, kept: int = 0) -> None:
+        """Ask before anything is spent on rows that look wrong; no answer is no.
+
+        The last `kept` samples in the buffer are from the same source, and are forgotten then.
+        """
+        said = doubt_about(self.terms, rows)
+        if said and (yes or (source != "-" and sys.stdin.isatty())):
+            print(visible(f"{source}: {said}"), file=sys.stderr)
+            if yes or input("Go on, and spend ε on them? [y/N] ").strip().lower() in ("y", "yes"):
+                return
+        if said:
+            newest = "SELECT rowid FROM buffer ORDER BY rowid DESC LIMIT ?"
+            with self.memory.change(self.name):
+                self.memory.db.execute(f"DELETE FROM buffer WHERE rowid IN ({newest})", (kept,))
+            raise Problem(f"{said} Nothing was spent on them. {LOOK_AGAIN}", "rows")
 
     def done(self) -> bool:
         """Whether all check-ins are made, by our count or the server's, and none waits."""
@@ -1458,6 +1544,13 @@ class Device:
         return "left; all is erased but the ledger. Delete the file to erase that."
 
 
+def seconds(text: str) -> float:
+    """A time on the command line: no nan, and at most a day."""
+    if not 0 <= float(text) <= 86_400:
+        raise argparse.ArgumentTypeError(f"must lie in 0 … 86,400, found {text}.")
+    return float(text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Take part in a crowdml task.")
     parser.add_argument("command", choices=["join", "run", "label", "ledger", "leave"])
@@ -1466,7 +1559,7 @@ def main() -> int:
     )
     parser.add_argument("--fingerprint", default="", help="join: SHA-256 of its certificate")
     parser.add_argument("--invite", default="", help="join: a code, if the task asks for one")
-    parser.add_argument("--yes", action="store_true", help="join: agree without being asked")
+    parser.add_argument("--yes", action="store_true", help="agree, or go on, without being asked")
     parser.add_argument(
         "--accept-no-privacy", action="store_true", help=f"join: with ε above {PRIVATE_UP_TO} too"
     )
@@ -1476,11 +1569,11 @@ def main() -> int:
     parser.add_argument("--none", action="store_true", help="label: collect nothing")
     parser.add_argument(
         "--every",
-        type=float,
+        type=seconds,
         default=0.0,
         help="run: seconds from one sample to the next, at least",
     )
-    parser.add_argument("--wait", type=float, default=300.0, help="run: seconds to try again")
+    parser.add_argument("--wait", type=seconds, default=300.0, help="run: seconds to try again")
     parser.add_argument("--file", default="device.sqlite", help="all that the device remembers")
     args = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
@@ -1520,7 +1613,7 @@ def main() -> int:
                         print(device.set_label(args.label))
                     print(device.sense(sys.stdin, args.every))
                 else:
-                    print(device.run(args.source, args.wait))
+                    print(device.run(args.source, args.wait, args.yes))
                 code = 3 if device.done() else 0
         sys.stdout.flush()
     except (Problem, OSError, ValueError, EOFError, sqlite3.Error, csv.Error) as error:

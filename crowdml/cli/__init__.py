@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import crowdml
 from crowdml.cli.interruption import raised_signals, signal_code
 from crowdml.cli.output import say
-from crowdml.errors import CrowdmlError
+from crowdml.errors import CrowdmlError, DoubtfulRows
 from crowdml.lazy import lazy
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 __getattr__ = lazy(__name__)
+
+DOUBTFUL = 8
+"""How `crowdml device run` ends if nobody says whether to go on with rows that look wrong."""
 
 
 def main() -> None:
@@ -44,7 +47,7 @@ def _ending(error: BaseException) -> tuple[tuple[str, ...], int]:
         return (), code
     match error:
         case CrowdmlError():
-            return error.lines, 1
+            return error.lines, DOUBTFUL if isinstance(error, DoubtfulRows) else 1
         case OSError():
             about = f": {error.filename}" if error.filename else "."
             return (f"{error.strerror or error}{about}",), 1

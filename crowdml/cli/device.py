@@ -13,7 +13,7 @@ from crowdml.cli.device_label import label
 from crowdml.cli.device_ledger import ledger
 from crowdml.cli.device_live import read_source_of_app, run_app
 from crowdml.cli.device_result import result
-from crowdml.cli.device_run import RunNotes, run_topic
+from crowdml.cli.device_run import GO_ON, RunNotes, asking, run_topic
 from crowdml.cli.device_show import show
 from crowdml.cli.options import (
     CA,
@@ -76,6 +76,7 @@ def run(
     ca: CA = None,
     format: FORMAT = None,
     every: EVERY = None,
+    yes: GO_ON = False,
 ) -> None:
     """Feed samples to the device and let it check in. A file goes on where the last run ended, a
     live source is read until Ctrl-C or the end of the task."""
@@ -90,11 +91,12 @@ def run(
             raise typer.BadParameter(f"{option} is not for this kind of source; leave it out.")
     app_at = read_source_of_app(source, format)
     notes = RunNotes(str(address or source_name(source)))
+    on_doubt = asking(yes, source)
     with Device(DeviceStore(find(file)), waiting=Waiting(jitter=jitter)) as device:
         if app_at:
             fed = run_app(device, find(file), app_at, label, every, ca, discovery, wait, notes.skip)
         elif address:
-            fed = run_topic(device, address, ca, discovery, label, notes.skip, notes.note)
+            fed = run_topic(device, address, ca, discovery, label, notes.skip, notes.note, on_doubt)
         else:
             fed = feed(
                 device,
@@ -109,6 +111,7 @@ def run(
                 on_skip=notes.skip,
                 on_note=notes.note,
                 on_line=notes.line,
+                on_doubt=on_doubt,
             )
         notes.end()
         where = f" --file {shlex.quote(str(file))}" if file else ""

@@ -1,13 +1,18 @@
 """`crowdml device run`: what is said meanwhile, and topics, which are read until somebody stops."""
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from crowdml.cli.extras import needs
+from crowdml.cli.options import source_name
 from crowdml.cli.output import counted, say
 from crowdml.device import Device, Fed
 from crowdml.device.sources import Intake, TopicAddress
@@ -56,6 +61,23 @@ class RunNotes:
             say(f"… and {self._skipped - SHOWN:,} more", err=True)
 
 
+GO_ON = Annotated[
+    bool, typer.Option("--yes", help="Go on even if the first rows cannot be in the task's units.")
+]
+
+
+def asking(yes: bool, source: str) -> Callable[[str], bool]:
+    """Ask whether to go on with doubtful rows; without anybody to ask, the answer is no."""
+
+    def on_doubt(said: str) -> bool:
+        if not yes and (source == "-" or not sys.stdin.isatty()):
+            return False
+        say(f"{source_name(source)}: {said}", err=True)
+        return yes or typer.confirm("Go on, and spend ε on them?", err=True)
+
+    return on_doubt
+
+
 def run_topic(
     device: Device,
     address: TopicAddress,
@@ -64,6 +86,7 @@ def run_topic(
     label: str | None,
     on_skip: Callable[[InvalidSample], None],
     on_note: Callable[[str], None],
+    on_doubt: Callable[[str], bool] = lambda said: False,
     intake: Intake | None = None,
 ) -> Fed:
     """Read a topic until Ctrl-C, SIGTERM, or the end of the task."""
@@ -83,6 +106,7 @@ def run_topic(
             intake=intake,
             on_skip=on_skip,
             on_note=on_note,
+            on_doubt=on_doubt,
         )
 
 

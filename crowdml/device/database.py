@@ -80,7 +80,13 @@ class PrivateDatabase:
     def execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         try:
             return self._db.execute(query, values)
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.ProgrammingError as error:
+            if "closed" in str(error):
+                raise DeviceError(
+                    f"the {self._kind} {self.file} is closed. Open it anew."
+                ) from error
             raise
         except sqlite3.Error as error:
             raise self._unusable(error) from error

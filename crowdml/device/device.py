@@ -17,7 +17,7 @@ from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
 from crowdml.device.store import DeviceStore, Position, TakenBefore, default_file
 from crowdml.device.transport import Transport
-from crowdml.device.waiting import Waiting
+from crowdml.device.waiting import Waiting, check_seconds
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
 from crowdml.protocol import Readings, Terms
 
@@ -84,7 +84,7 @@ class Device:
             transport, chance, waiting, on_step: As for `Device`.
             join_options: What the participant asks for: see `JoinOptions`.
         """
-        check_join(join_options)
+        check_join(url, task, join_options)
         path = Path(file) if file else default_file(task)
         created = not path.exists()
         store = DeviceStore(path)
@@ -101,8 +101,6 @@ class Device:
             if refused:
                 store.remove()
             raise
-
-    # What a participant can ask
 
     @property
     def terms(self) -> Terms:
@@ -219,6 +217,11 @@ class Device:
                 return Outcome.FULL
             return self._exchange.sync(summary)
 
+    def discard(self, n: int) -> None:
+        """Forget the newest n samples in the buffer."""
+        with self._lock:
+            self._store.discard(n)
+
     def sync(self) -> Outcome:
         """Send what waits, then check in a full minibatch, if the time has come."""
         with self._lock:
@@ -227,7 +230,7 @@ class Device:
 
     def flush(self, seconds: float = 60.0) -> Outcome:
         """Retry until nothing is left that may be sent, or the time is over."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + check_seconds("seconds", seconds)
         while True:
             outcome = self.sync()
             stuck = outcome in (Outcome.LIMIT, Outcome.TERMS, Outcome.ENDED)

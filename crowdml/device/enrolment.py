@@ -1,7 +1,7 @@
 """Joining a task: read the terms, decide, pin them, get a token."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypedDict, Unpack
 
 from crowdml.device.agreement import require_successor
 from crowdml.device.certificate import fetch_pinned
-from crowdml.device.identity import Identity
+from crowdml.device.identity import Identity, check_limits
 from crowdml.device.link import split_root
 from crowdml.device.store import DeviceStore
 from crowdml.device.transport import HttpTransport, Transport
@@ -17,6 +17,7 @@ from crowdml.errors import DeviceError, InvalidInput, NotPrivate, TermsChanged, 
 from crowdml.keywords import check_keywords
 from crowdml.privacy import Limits
 from crowdml.protocol import Enrol, TaskView, Terms, terms_hash
+from crowdml.tables import check_kind
 
 SENSIBLE = re.compile("[!-~]{1,200}")
 
@@ -51,10 +52,19 @@ class JoinOptions(TypedDict, total=False):
     insecure_http: bool
 
 
-def check_join(options: Iterable[str]) -> None:
-    """Raise `TypeError` for a keyword that `Device.join` does not have."""
+def check_join(url: object, task: object, options: Mapping[str, object]) -> None:
+    """Raise `TypeError` for a keyword that `Device.join` does not have, and check the others."""
     others = ("chance", "file", "on_step", "transport", "waiting")
     check_keywords("join", options, (*JoinOptions.__annotations__, *others))
+    for name, value in {"url": url, "task": task}.items():
+        check_kind(name, value, str, "a text")
+    for name, value in options.items():
+        if name == "limits" and value is not None:
+            check_limits(value)
+        elif name in ("accept_no_privacy", "insecure_http"):
+            check_kind(name, value, bool, "True or False")
+        elif name != "limits":
+            check_kind(name, value, (str, type(None)), "a text or None")
 
 
 def default_limits(terms: Terms) -> Limits:

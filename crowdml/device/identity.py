@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from crowdml.privacy import Limits
+from crowdml.tables import check_kind
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,11 @@ class Identity:
     ended: str | None = None
     earlier: int = 0
     record: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def __post_init__(self) -> None:
+        check_limits(self.limits)
+
+
+def check_limits(limits: object) -> None:
+    """Raise `InvalidInput` for anything that is not a participant's limits."""
+    check_kind("limits", limits, Limits, "Limits(per_sample=…, per_device=…)")

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from crowdml.errors import InvalidInput
 from crowdml.protocol import check_name
+from crowdml.tables import check_kind
 
 
 class Link(NamedTuple):
@@ -46,6 +47,7 @@ def read_link(url: str, task: str | None = None) -> Link:
     >>> read_link("https://crowd.example/join/activity")
     Link(root='https://crowd.example', task='activity')
     """
+    check_kind("a link", url, str, "a text")
     try:
         if not url.isprintable():
             raise ValueError("it has characters that cannot be seen")

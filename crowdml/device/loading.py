@@ -8,7 +8,7 @@ from crowdml.device.link import read_link
 from crowdml.device.transport import HttpTransport
 from crowdml.errors import InvalidInput
 from crowdml.learnt import LearntModel, read_model
-from crowdml.tables import read_file
+from crowdml.tables import check_kind, read_file
 
 
 def load_model(
@@ -25,6 +25,7 @@ def load_model(
         fingerprint: SHA-256 of the server's self-signed certificate.
         insecure_http: Allow plain HTTP beyond loopback.
     """
+    check_kind("source", source, (str, Path), "a file, or the address of a task")
     name = str(source)
     if not name:
         raise InvalidInput("a model must be a file or the address of a task, found nothing.")

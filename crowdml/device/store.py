@@ -32,6 +32,7 @@ from crowdml.device.streams import Streams
 from crowdml.errors import DeviceError
 from crowdml.privacy import CheckinEvent, Ledger
 from crowdml.protocol import check_name, read_event
+from crowdml.tables import check_kind
 from crowdml.types import Array
 
 N_SAMPLES = "coalesce((SELECT max(id) FROM buffer) - (SELECT min(id) FROM buffer) + 1, 0)"
@@ -79,7 +80,8 @@ class DeviceStore:
     """One file, private to its owner, and beside it the account of all devices there."""
 
     def __init__(self, file: Path) -> None:
-        self.file = file
+        check_kind("file", file, (str, Path), "a path")
+        self.file = file = Path(file)
         self.account = Account(file.parent)
         self._db = PrivateDatabase(file, SCHEMA, "device file")
         self._record = Record(self._db, self.account)
@@ -180,6 +182,12 @@ class DeviceStore:
     def _add(self, x: bytes, y: float, followed: bool, most: int) -> StoreSummary | None:
         found = self._db.rows(ADD, (x, y, followed, most))
         return StoreSummary(*found[0]) if found else None
+
+    def discard(self, n: int) -> None:
+        """Forget the newest n samples."""
+        self._db.execute(
+            "DELETE FROM buffer WHERE id IN (SELECT id FROM buffer ORDER BY id DESC LIMIT ?)", (n,)
+        )
 
     def _take(self, position: Position) -> bool:
         """Whether the sample is known to be new."""

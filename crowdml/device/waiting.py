@@ -4,8 +4,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from crowdml.device.outcome import Outcome
+from crowdml.errors import InvalidInput
 from crowdml.privacy import Below, SystemChance
+from crowdml.tables import check_kind
 
 SLOT = 0.05
 """Seconds: a check-in is sent `Terms.slots` of these after its check-out."""
@@ -45,6 +49,8 @@ class Waiting:
         chance: Below | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        for name, value in (("base", base), ("longest", longest), ("jitter", jitter)):
+            check_seconds(name, value)
         self._base = base
         self._longest = longest
         self._jitter = jitter
@@ -105,3 +111,11 @@ class Waiting:
     def _share(self) -> float:
         """A random number 0 … 1."""
         return self._chance.below(STEPS) / STEPS
+
+
+def check_seconds(name: str, value: float) -> float:
+    """The seconds, or `InvalidInput`: nan seconds would never be over."""
+    check_kind(name, value, (int, float, np.integer, np.floating), "a number of seconds")
+    if not value >= 0:
+        raise InvalidInput(f"{name} must be 0 seconds or more, found {value}.")
+    return value

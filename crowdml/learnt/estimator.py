@@ -11,7 +11,7 @@ from crowdml.learnt.about import About
 from crowdml.models import MODELS, Softmax
 from crowdml.privacy import bound_rows
 from crowdml.protocol import Readings
-from crowdml.tables import check_columns
+from crowdml.tables import check_columns, quoted
 from crowdml.types import Array
 
 Names = npt.NDArray[np.str_]
@@ -113,6 +113,13 @@ class LearntModel:
         """Predict one number for each row."""
         return self._model.predict(self._w, self.bounded(X))
 
+    def _check_length(self, X: ReadingRows, y: npt.NDArray[Any]) -> None:  # noqa: N803
+        rows = len(self.bounded(X))
+        if y.shape != (rows,) or not rows:
+            raise InvalidInput(
+                f"y must have one answer for each of the {rows} rows, found the shape {y.shape}."
+            )
+
     # What scikit-learn asks of its estimators
 
     def fit(self, X: object = None, y: object = None) -> Self:  # noqa: N803
@@ -143,7 +150,11 @@ class LearntRegressor(LearntModel):
 
     def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """Compute R², the explained share of y's variance."""
-        target = np.asarray(y, dtype=np.float64)
+        try:
+            target = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"y must be numbers: {error}.") from error
+        self._check_length(X, target)
         wrong = ((target - self.predict(X)) ** 2).sum()
         return float(1 - wrong / ((target - target.mean()) ** 2).sum())
 
@@ -173,7 +184,14 @@ class LearntClassifier(LearntModel):
 
     def score(self, X: ReadingRows, y: npt.ArrayLike) -> float:  # noqa: N803
         """Compute the share of rows whose label is predicted."""
-        return float((self.predict(X) == np.asarray(y).astype(str)).mean())
+        names = np.asarray(y)
+        if names.dtype.kind not in "USOiu":
+            raise InvalidInput(
+                f"y must be the names of labels, found {quoted(names.ravel()[:1].tolist())}. "
+                "Labels are matched as text: 1 is a name, and 1.0 is none."
+            )
+        self._check_length(X, names)
+        return float((self.predict(X) == names.astype(str)).mean())
 
     def _scores(self, X: ReadingRows) -> Array:  # noqa: N803
         s: Array = self.bounded(X) @ self.weights.T + self.intercepts

@@ -26,6 +26,7 @@ from crowdml.protocol.task_file import (
 from crowdml.protocol.task_rules import TASK_RULES
 from crowdml.protocol.terms import ModelSettings, ModelTerms, Terms, make_model
 from crowdml.protocol.wording import shown
+from crowdml.tables import check_kind
 from crowdml.types import Array
 
 T_MAX = 1_000_000
@@ -159,6 +160,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         `start` is what the caller has read from the place that `model.start` names.
         """
+        check_kind("a task file", text, str, "a text")
         try:
             document = with_derived(tomllib.loads(text.removeprefix(BOM), parse_float=_finite))
         except (ValueError, RecursionError) as error:

@@ -126,7 +126,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The terms in a text from a server, which is not trusted to be well-formed."""
         try:
             document = msgspec.json.decode(text.encode())
-        except (ValueError, RecursionError) as error:
+        except (AttributeError, ValueError, RecursionError) as error:
             raise InvalidTask(Mistake("they", Phrase("must be JSON")), start=NOT_TERMS) from error
         kind = kind_in(document)
         rules = (*TERMS_RULES, *(kind.terms_rules if kind else ()))

@@ -124,5 +124,5 @@ class CrowdClassifier(ClassifierMixin, CrowdEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # A few hundred people cannot teach as much as all their rows in one place.
-        tags.classifier_tags.poor_score = not math.isinf(self.epsilon)
+        tags.classifier_tags.poor_score = self.epsilon != math.inf
         return tags

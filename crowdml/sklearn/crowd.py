@@ -1,6 +1,7 @@
 """Assign rows to people who learn as a simulated crowd: the code that both estimators share."""
 
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,8 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         start: tuple[Array, Array] | None,
     ) -> tuple[Array, Array]:
         """Learn; return parameters in the units of X and `start`, and the statistics of the run."""
-        if not (isinstance(self.checkins, int | np.integer) and self.checkins >= 1):
-            raise InvalidInput(
-                f"checkins must be a whole number from 1 on, found {self.checkins!r}."
-            )
+        people = _people(groups, X)
+        self._check_settings(int(np.bincount(people).max()))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         learning = Learning(
             mechanism=self.mechanism,
@@ -63,7 +62,7 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
             learning = replace(learning, start=self._start_point(*start, bounds, norm))
         bounds.warn(X, "bounds")
         x = bounds.rows(X, norm)
-        data = Dataset("X", labels, x, y, _people(groups, X), x[:0], y[:0])
+        data = Dataset("X", labels, x, y, people, x[:0], y[:0])
         schedule = person_by_person(data.person, self.checkins, rng)
         w, _ = learn(data, schedule, learning, np.array([schedule.n_checkins]), rng)
         stand_in = Rule.of(learning, data, schedule).stand_in
@@ -72,6 +71,21 @@ class CrowdEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_checkins_ = schedule.n_checkins
         self.n_people_ = len(np.unique(data.person))
         return self._in_units_of_x(w[0], bounds, norm)
+
+    def _check_settings(self, most_rows: int) -> None:
+        for name in ("epsilon", "regularization"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise InvalidInput(f"{name} must be a number, found {value!r}.")
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            found = self.fit_intercept
+            raise InvalidInput(f"fit_intercept must be True or False, found {found!r}.")
+        whole = isinstance(self.checkins, Integral) and not isinstance(self.checkins, bool)
+        if not (whole and 1 <= self.checkins <= most_rows):
+            raise InvalidInput(
+                f"checkins must be a whole number in 1 … {most_rows}, the rows of the person who "
+                f"has most, found {self.checkins!r}. Say in groups whose each row is."
+            )
 
     def _in_units_of_x(self, w: Array, bounds: Bounds, norm: int) -> tuple[Array, Array]:
         """Return coef and intercept of the scores coef·x + intercept, a row for each of K."""
@@ -107,5 +121,7 @@ def _people(groups: Any, X: Array) -> Ints:
         return np.arange(len(X))
     groups = column_or_1d(groups)
     check_consistent_length(X, groups)
+    if any(name is None or name != name for name in groups.tolist()):
+        raise InvalidInput("groups must say whose each row is, found nan or None.")
     numbers: Ints = np.unique(groups, return_inverse=True)[1].astype(np.int64)
     return numbers

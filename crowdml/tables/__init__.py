@@ -10,7 +10,14 @@ from crowdml.tables.dialect import (
     separators,
 )
 from crowdml.tables.layout import ANSWERS, CsvLayout, answer_name, find_layout
-from crowdml.tables.names import check_columns, missing_column, nearest_name, quoted, split_unit
+from crowdml.tables.names import (
+    check_columns,
+    check_kind,
+    missing_column,
+    nearest_name,
+    quoted,
+    split_unit,
+)
 from crowdml.tables.table import Table, read_table
 from crowdml.tables.whole_file import read_file
 
@@ -21,6 +28,7 @@ __all__ = [
     "Table",
     "answer_name",
     "check_columns",
+    "check_kind",
     "find_layout",
     "guess_dialect",
     "is_number",

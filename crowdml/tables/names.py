@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from crowdml.errors import InvalidInput
 from crowdml.visible import visible
 
 LONGEST_QUOTE = 40
@@ -68,6 +69,18 @@ def quoted(value: object) -> str:
     """Shorten a value to a few words, as errors show it."""
     text = visible(repr(value))
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
+
+
+def check_kind(name: str, value: object, kind: type | tuple[type, ...], words: str) -> None:
+    """Raise `InvalidInput` for an argument of another type; True is no number.
+
+    >>> check_kind("url", 5, str, "a text")
+    Traceback (most recent call last):
+    crowdml.errors.InvalidInput: url must be a text, found 5.
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise InvalidInput(f"{name} must be {words}, found {quoted(value)}.")
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str:

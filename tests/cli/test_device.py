@@ -255,6 +255,21 @@ def test_brackets_in_what_a_server_says_are_text(quick: Here, server: Process) -
     assert "Pace [step/s]" in joined.err
 
 
+def test_rows_in_other_units_are_asked_about(quick: Here, server: Process) -> None:
+    quick("device", "join", f"{server.url}/join/activity", "--yes").said()
+    (quick.folder / "wrong.csv").write_text("1,2,3,4,walk\n2,3,4,5,walk\n3,4,5,6,run\n")
+    run = ("device", "run", "--source")
+    for source, typed in (("wrong.csv", ""), ("-", (quick.folder / "wrong.csv").read_text())):
+        ran = quick(*run, source, typed=typed)
+        assert (ran.code, ran.out) == (8, "")
+        assert "crowdml: 3 of the first 3 rows cannot be in the task's units: they" in ran.err
+        assert "say --yes to go on" in ran.err
+    assert "Nothing was sent yet" in quick("device", "ledger").said()
+    ran = quick(*run, "wrong.csv", "--yes")
+    assert "3 samples kept, 1 check-ins answered" in ran.said()
+    assert "wrong.csv: 3 of the first 3 rows" in ran.err
+
+
 def test_a_limit_of_nothing_is_refused(quick: Here, server: Process) -> None:
     for option in ("--per-sample", "--per-device"):
         link = f"{server.url}/join/activity"
@@ -274,7 +289,7 @@ def joined(quick: Here, server: Process) -> Here:
 
 
 def test_json_lines_then_standard_input(joined: Here) -> None:
-    lines = '{"x": [0.1, 0.2, 0.3, 0.4], "y": "run"}\n' + '{"x": [1, 0, 0, 0], "y": 0}\n'
+    lines = '{"x": [0.1, 0.2, 0.3, 0.4], "y": "run"}\n' + '{"x": [1, 0, 0, 0], "y": "still"}\n'
     (joined.folder / "samples.jsonl").write_text(lines)
     ran = joined("device", "run", "--source", "samples.jsonl").said()
     assert ran == "2 samples kept, 0 check-ins answered, 2 samples in the buffer\n"
@@ -344,7 +359,9 @@ def test_a_limit_does_not_invite_to_pay_twice(quick: Here, server: Process) -> N
     """What did not fit into the buffer is taken by the next run, and nothing else."""
     link = f"{server.url}/join/activity"
     quick("device", "join", link, "--yes", "--per-device", 1, "--file", "d").said()
-    (quick.folder / "my samples.csv").write_text(40 * ROW)
+    (quick.folder / "my samples.csv").write_text(
+        "".join(f"0.1,0.2,-0.3,{k / 100},walk\n" for k in range(40))
+    )
     run = ("device", "run", "--file", "d", "--source", "my samples.csv", "--wait", 1)
     assert quick(*run).said(4).splitlines() == [
         "33 samples kept, 1 check-in answered, 30 samples in the buffer",
@@ -796,9 +813,9 @@ def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
     assert owner("device", "join", f"{server.url}/join/room", "--yes", "--file", "room").code == 0
     run = ("device", "run", "--file", "room", "--wait", "0", "--source")
     (tmp_path / "a.csv").write_text("id;seen;warmth;light\n1;walk;21,5;300\n2;walk;hot;300\n")
-    ran = owner(*run, "a.csv", "--label", "seen")
+    ran = owner(*run, "a.csv", "--label", "seen", "--yes")
     assert "1 sample kept" in ran.said()
-    how, skipped = ran.err.splitlines()
+    how, _, skipped = ran.err.splitlines()
     assert how.startswith(
         "a.csv: columns are separated by semicolons, decimals by points or commas"
     )
@@ -807,6 +824,6 @@ def test_readings_by_name(owner: Here, server: Process, tmp_path: Path) -> None:
         "skipped a sample: line 3: column 'warmth' must be a finite number, found 'hot'."
     )
     (tmp_path / "b.csv").write_text("0,5;21,5;walk\n")
-    assert "1 sample kept" in owner(*run, "b.csv", "--csv", ";,").said()
+    assert "1 sample kept" in owner(*run, "b.csv", "--csv", ";,", "--yes").said()
     (tmp_path / "c.csv").write_text("light,warmht,y\n1,2,walk\n")
     assert "'warmth' is missing, found 'warmht'. Did you" in owner(*run, "c.csv").error()

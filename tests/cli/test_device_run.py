@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from crowdml.cli.device_run import SHOWN, RunNotes
-from crowdml.device import Device, Fed, Outcome, SourcePlace
+from crowdml.device import Device, Fed, Outcome
 from crowdml.device.sources.feed import _add
 from crowdml.errors import InvalidSample
 
@@ -36,6 +36,8 @@ def test_a_long_source_shows_how_far_it_is(
 class Crowded:
     """A device whose buffer another run fills, and then empties."""
 
+    n_samples = 0
+
     def __init__(self, *outcomes: Outcome) -> None:
         self.outcomes = list(outcomes)
 
@@ -56,6 +58,8 @@ class Crowded:
     ],
 )  # fmt: skip
 def test_room_that_another_run_has_made_is_used(outcomes: list[Outcome], expected: Outcome) -> None:
-    device = Crowded(*outcomes)
-    assert _add(cast(Device, device), ([0.1], 0.0), SourcePlace("-"), 1.0) is expected
-    assert device.outcomes == []
+    crowded = Crowded(*outcomes)
+    device = cast(Device, crowded)
+    look = FirstLook(device, lambda said: False, known=True)
+    assert _add(device, ([0.1], 0.0), None, 1, 1.0, look) is expected
+    assert crowded.outcomes == []

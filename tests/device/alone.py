@@ -63,7 +63,8 @@ class Alone:
         """Append lines to the samples, and run."""
         with self.source.open("a", encoding="utf-8") as file:
             file.writelines(lines)
-        return self.run("run", "--source", self.source.name, "--wait", str(wait))
+        # Most samples here are longer than 1, which the device would ask about.
+        return self.run("run", "--source", self.source.name, "--wait", str(wait), "--yes")
 
     @property
     def state(self) -> Any:

@@ -139,7 +139,7 @@ def test_a_line_counts_once(alone: Alone, server: Process) -> None:
     ran = alone.feed(*lines)
     assert (ran.returncode, alone.buffered) == (1, 2)
     assert "were taken, and are others now" in ran.stderr
-    piped = alone.run("run", "--source", "-", typed=lines[0])
+    piped = alone.run("run", "--source", "-", "--yes", typed=lines[0])
     assert "0 of 3 samples wait" in piped.stdout
 
 
@@ -156,13 +156,28 @@ BAD = {
 
 def test_what_is_no_sample_is_skipped(alone: Alone, server: Process) -> None:
     join(alone, server, "softmax-false")
-    ran = alone.feed(*(f"{bad}\n" for bad in BAD), "1,2,3,4,walk\n", "1e300,1e300,0,0,walk\n")
+    ran = alone.feed(
+        *(f"{bad}\n" for bad in BAD), "0.1,0.2,0.3,0.4,walk\n", "1e300,1e300,0,0,walk\n"
+    )
     assert "2 of 3 samples wait" in ran.stdout
     assert "\x1b" not in ran.stderr
     *shown, more = ran.stderr.splitlines()
     assert more == f"… and {len(BAD) - 5} more"
     for said, reason in zip(shown, BAD.values(), strict=False):
         assert reason in said
+
+
+def test_rows_in_other_units_are_asked_about(alone: Alone, server: Process) -> None:
+    join(alone, server, "softmax-false")
+    alone.source.write_text(3 * "1,2,3,4,walk\n")
+    for source, typed in ((alone.source.name, ""), ("-", alone.source.read_text())):
+        ran = alone.run("run", "--source", source, "--wait", "0", typed=typed)
+        assert ran.returncode == 8
+        assert "3 of the first 3 rows cannot be in the task's units: they are longer" in ran.stderr
+        assert (alone.buffered, alone.state["number"]) == (0, 0)
+    assert alone.run("run", "--wait", "nan").returncode == 2
+    assert alone.feed().returncode == 0
+    assert alone.state["number"] == 1
 
 
 @pytest.mark.parametrize("name", ["laplace", "gaussian"])
@@ -301,7 +316,7 @@ def test_no_header_is_no_consent(alone: Alone, scene: tuple[Scene, str]) -> None
     liar, link = scene
     alone.join(link)
     liar.says("model", (200, {}, b'{"version": 0, "state": "running", "parameters": ""}'))
-    refused = alone.feed(*["1,2,3,4,walk\n"] * 3)
+    refused = alone.feed(*["0.1,0.2,0.3,0.4,walk\n"] * 3)
     assert refused.stderr == "the terms have changed. Leave, and read them anew.\n"
     assert (refused.returncode, alone.buffered) == (7, 3)
 

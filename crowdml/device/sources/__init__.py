@@ -20,6 +20,7 @@ from crowdml.device.sources.inputs import read_inputs
 from crowdml.device.sources.intake import Intake
 from crowdml.device.sources.listener import Listener
 from crowdml.device.sources.live import LiveSource, run_live
+from crowdml.device.sources.look import FirstLook, doubt_about
 from crowdml.device.sources.phyphox import PhyphoxPhone
 from crowdml.device.sources.pipe import Pipe
 from crowdml.device.sources.recording import read_recording
@@ -29,6 +30,7 @@ __all__ = [
     "FORMATS",
     "MOST_BAD",
     "Fed",
+    "FirstLook",
     "Intake",
     "ListenAddress",
     "Listener",
@@ -39,6 +41,7 @@ __all__ = [
     "SampleForm",
     "SourcePlace",
     "TopicAddress",
+    "doubt_about",
     "features_of",
     "feed",
     "is_address",

@@ -1,15 +1,22 @@
 """Feeding a device from a file or from standard input."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
 
 from crowdml.device.device import Device
 from crowdml.device.outcome import Outcome
 from crowdml.device.sources.files import SourcePlace, read_source
 from crowdml.device.sources.form import Sample, SampleForm
+from crowdml.device.sources.look import LOOKED_AT, FirstLook
 from crowdml.device.sources.recording import read_recording
+from crowdml.device.store import Position
 from crowdml.errors import InvalidSample
-from crowdml.tables import CsvDialect
+from crowdml.tables import CsvDialect, check_kind
+
+Placed = tuple[Sample | InvalidSample, Position | None, int]
+"""A sample with its place in the source, and the number of its line."""
 
 MOST_BAD = 1000
 """Bad lines in a row after which the rest of a source is not read."""
@@ -65,6 +72,7 @@ def feed(
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
     on_line: Callable[[Fed], None] = lambda fed: None,
+    on_doubt: Callable[[str], bool] = lambda said: False,
 ) -> Fed:
     """Give every sample of a source to the device, from where the last run stopped.
 
@@ -81,7 +89,14 @@ def feed(
         on_skip: Called with what was wrong with a skipped sample.
         on_note: Called with how the source is read, where that is not the usual way.
         on_line: Called after each sample with what became of the samples so far.
+        on_doubt: Called before the first check-in, if most rows cannot be in the task's units or
+            nearly all are the same; returns whether to go on.
+
+    Raises:
+        DoubtfulRows: `on_doubt` has said no; nothing was spent, and nothing of the source is kept.
     """
+    check_kind("source", source, (str, Path), "a file, or - for standard input")
+    source = str(source)
     path = None if again else SourcePlace.path(source)
     place = SourcePlace(source, device.position(path) if path else None, device.trail(again))
     fed, before = Fed(place.start), device.n_answered
@@ -94,11 +109,18 @@ def feed(
         )
     )
     bad = 0
-    for sample in samples:
-        fed.lines = place.lines
+    look = FirstLook(device, on_doubt, known=place.start > 0)
+    placed = _placed(samples, place)
+    if SourcePlace.path(source) and not place.start:
+        # A file can be read again, so nothing of it is taken before it was looked at.
+        first = list(islice(placed, max(LOOKED_AT, device.terms.collection.batch)))
+        look.at([sample[0] for sample, _, _ in first if not isinstance(sample, InvalidSample)])
+        placed = chain(first, placed)
+    for sample, position, line in placed:
+        fed.lines = line
         on_line(fed)
         try:
-            outcome = _add(device, sample, place, wait)
+            outcome = _add(device, sample, position, line, wait, look)
         except InvalidSample as error:
             if strict:
                 raise
@@ -124,12 +146,23 @@ def feed(
     return fed
 
 
+def _placed(samples: Iterable[Sample | InvalidSample], place: SourcePlace) -> Iterator[Placed]:
+    for sample in samples:
+        valid = not isinstance(sample, InvalidSample)
+        yield sample, place.next_position() if valid else None, place.lines
+
+
 def _add(
-    device: Device, sample: Sample | InvalidSample, place: SourcePlace, wait: float
+    device: Device,
+    sample: Sample | InvalidSample,
+    position: Position | None,
+    line: int,
+    wait: float,
+    look: FirstLook,
 ) -> Outcome:
     if isinstance(sample, InvalidSample):
         raise sample
-    position = place.next_position()
+    look.before(sample[0])
     try:
         outcome = device.add(*sample, position)
         # With nothing left to send, another run has made room; it may also fill the buffer again.
@@ -137,7 +170,7 @@ def _add(
             outcome = device.add(*sample, position)
     except InvalidSample as error:
         hint = "This looks like a recording: add --readings." if _recorded(device, sample) else ""
-        raise InvalidSample(f"line {place.lines}: {error}", hint) from error
+        raise InvalidSample(f"line {line}: {error}", hint) from error
     return outcome
 
 

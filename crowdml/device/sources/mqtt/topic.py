@@ -8,6 +8,7 @@ from crowdml.device.outcome import Outcome
 from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.form import SampleForm
 from crowdml.device.sources.intake import Hint, Intake
+from crowdml.device.sources.look import FirstLook
 from crowdml.device.sources.mqtt.broker import Broker, TopicMessage
 from crowdml.device.sources.mqtt.discovery import Discovery
 from crowdml.device.store import Position
@@ -42,6 +43,7 @@ def listen(
     intake: Intake | None = None,
     on_skip: Callable[[InvalidSample], None] = lambda error: None,
     on_note: Callable[[str], None] = lambda note: None,
+    on_doubt: Callable[[str], bool] = lambda said: False,
 ) -> Fed:
     """Give every sample of a topic to the device, until it is stopped or has ended.
 
@@ -52,13 +54,14 @@ def listen(
         intake: For messages of a sensor app, which are readings; otherwise they are samples.
         on_skip: Called with what was wrong with a skipped message.
         on_note: Called when the topic is being read, and with each key that is ignored, once.
+        on_doubt: As for `feed`.
     """
     reader: _Reader | _AppReader
     if intake:
         reader = _AppReader(intake, on_skip)
     else:
         form = SampleForm.of(device.terms.features, label=label, on_note=on_note)
-        reader = _Reader(device, client, form, on_skip)
+        reader = _Reader(device, client, form, on_skip, on_doubt)
     fed, before = reader.fed, device.n_answered
     ready = False
     while not (stopped() or device.ended):
@@ -92,6 +95,7 @@ class _Reader:
         client: str,
         form: SampleForm,
         on_skip: Callable[[InvalidSample], None],
+        on_doubt: Callable[[str], bool] = lambda said: False,
     ) -> None:
         self.fed = Fed(0)
         self._form = form
@@ -99,6 +103,7 @@ class _Reader:
         self._labels = device.terms.target.labels
         self._path = f"mqtt:{client}"
         self._on_skip = on_skip
+        self._look = FirstLook(device, on_doubt, known=device.position(self._path) is not None)
 
     def take(self, message: TopicMessage) -> bool:
         """Whether it is dealt with: kept, kept before, skipped, or nothing at all."""
@@ -123,6 +128,7 @@ class _Reader:
         position = (
             Position(self._path, self.fed.lines + 1, message.sha256) if message.number else None
         )
+        self._look.before(x)
         outcome = self._device.add(x, y, position, durable=True)
         if outcome in (Outcome.FULL, Outcome.ENDED):
             if message.number:

@@ -1,0 +1,112 @@
+"""A look at the first rows of a source, before anything is spent on them."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from crowdml.device.device import Device
+from crowdml.errors import DoubtfulRows, InvalidSample
+from crowdml.privacy import bound_rows
+from crowdml.protocol import MOST_SCALES, Features, Readings
+from crowdml.tables import quoted
+from crowdml.types import Array
+
+LOOKED_AT = 100
+"""Rows of a file that are looked at; of a stream, those before its first check-in."""
+
+FEWEST_ALIKE = 10
+"""Rows below which nothing is said about rows that are all the same."""
+
+ALIKE = 0.95
+ROUNDING = 1e-6
+REMEDY = "Look at the units and the order of the columns, or say --yes to go on."
+
+
+class FirstLook:
+    """Looks at the rows of a source before its first check-in.
+
+    Nothing is sent, and nothing is spent: only this device sees the rows.
+
+    Args:
+        on_doubt: Called with what is strange about the rows; returns whether to go on.
+        known: Whether a run before this one has gone on with the source.
+    """
+
+    def __init__(self, device: Device, on_doubt: Callable[[str], bool], known: bool) -> None:
+        self._device = device
+        self._on_doubt = on_doubt
+        self._done = known
+        self._rows: list[Readings] = []
+        self._before = device.n_samples
+
+    def at(self, rows: Sequence[Readings]) -> None:
+        """Look at rows that the device does not have yet; raise `DoubtfulRows` not to take them."""
+        terms, self._done = self._device.terms, True
+        said = doubt_about(terms.features, terms.mechanism().norm, rows)
+        if said and not self._on_doubt(said):
+            raise DoubtfulRows(f"{said} Nothing was spent on them. {REMEDY}")
+
+    def before(self, row: Readings) -> None:
+        """Look at the rows of a stream so far, if a check-in may follow this one.
+
+        Rows of a stream cannot be read again, so the device keeps them as they come, and forgets
+        them if they are not to be taken.
+        """
+        if self._done:
+            return
+        self._rows.append(row)
+        if self._device.n_samples + 1 >= self._device.terms.collection.batch:
+            try:
+                self.at(self._rows)
+            except DoubtfulRows:
+                own = self._device.n_samples - self._before
+                self._device.discard(max(0, min(own, len(self._rows) - 1)))
+                raise
+
+
+def doubt_about(features: Features, norm: int, rows: Sequence[Readings]) -> str | None:
+    """Say why rows cannot be in the task's units, or None.
+
+    Either most are cut at six scales or longer than 1 after scaling, or nearly all are the same.
+    Labels do not count: people differ, and one may have one label only.
+
+    >>> room = Features(1, names=("warmth",), center=(21.0,), scale=(3.0,), length=6.0)
+    >>> doubt_about(room, 2, [[294.0], [293.5], [20.0]])
+    "2 of the first 3 rows cannot be in the task's units: 'warmth' is 294, usual is 21 ± 3."
+    """
+    x = _numbers(features, rows)
+    n = len(x)
+    if not n:
+        return None
+    center = np.array(features.center or (0.0,) * features.count)
+    scale = np.array(features.scale or (np.inf,) * features.count)
+    cut = np.abs(x - center) > MOST_SCALES * scale
+    scaled = features.scaled_rows(x)
+    long = np.linalg.norm(scaled, norm, axis=1) > 1 + ROUNDING
+    wrong = cut.any(axis=1) | long
+    if 2 * wrong.sum() > n:
+        about = "they are longer than 1, and would be shortened"
+        if cut.any():
+            j = int(cut.sum(axis=0).argmax())
+            value = x[int(cut[:, j].argmax()), j]
+            name = quoted(features.column_names[j])
+            about = f"{name} is {value:g}, usual is {center[j]:g} ± {scale[j]:g}"
+        return f"{wrong.sum()} of the first {n} rows cannot be in the task's units: {about}."
+    alike = int(np.unique(bound_rows(scaled, norm), axis=0, return_counts=True)[1].max())
+    if n >= FEWEST_ALIKE and alike >= ALIKE * n:
+        return f"{alike} of the first {n} rows have the same features."
+    return None
+
+
+def _numbers(features: Features, rows: Sequence[Readings]) -> Array:
+    """The rows that are samples; what is wrong with the others is said when they are added."""
+    found = []
+    for row in rows:
+        try:
+            values = features.values(row)
+        except InvalidSample:
+            continue
+        if features.missing == "center" or None not in values:
+            found.append([np.nan if value is None else value for value in values])
+    x: Array = np.array(found, dtype=np.float64).reshape(len(found), features.count)
+    return x
