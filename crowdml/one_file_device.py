@@ -74,10 +74,6 @@ PERSON = {"", "copied", "task-finished", "terms-changed"}  # a person has to do 
 ENDED = {"copied", "task-finished", *GIVE_UP_ON}
 CODES = {**dict.fromkeys(ENDED, 3), **dict.fromkeys(KEEP_AFTER, 5), "wrong-number": 5}
 CODES |= {"task-paused": 6, "terms-changed": 7, "rows": 8}  # how `run` ends, as in the package
-    "task-paused": 6,
-    "terms-changed": 7,
-    "rows": 8,
-}  # how `run` ends, as that of the package does
 SHOWN, MOST_BAD, LONGEST_LINE = 5, 1000, 2**24  # bad lines that are shown; in a row; characters
 PROGRESS_SECONDS = 5.0
 OTHERS = "this one file knows the mechanism direction only. Install crowdml, as the join page shows"

@@ -6,6 +6,7 @@ import pytest
 
 from crowdml.cli.device_run import SHOWN, RunNotes
 from crowdml.device import Device, Fed, Outcome
+from crowdml.device.sources import FirstLook
 from crowdml.device.sources.feed import _add
 from crowdml.errors import InvalidSample
 
