@@ -238,6 +238,7 @@ def test_killed_after_an_answer(device: Device, store: DeviceStore, tmp_path: Pa
     messages, port = sensor_logger(MOMENTS), free_port()
     command = [sys.executable, "-m", "crowdml", "device", "run", "--file", str(tmp_path / "device")]
     command += ["--source", f"http://127.0.0.1:{port}", "--format", "sensor-logger"]
+    command += ["--every", "4"]  # messages between two samples are on disk all the same
     cuts = (0, 13, len(messages))
     for first, last in pairwise(cuts):
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
@@ -251,7 +252,7 @@ def test_killed_after_an_answer(device: Device, store: DeviceStore, tmp_path: Pa
         finally:
             running.send_signal(signal.SIGTERM if last == len(messages) else signal.SIGKILL)
             running.communicate(timeout=PATIENCE)
-    assert kept(store) == from_csv(tmp_path / "csv")
+    assert kept(store) == from_csv(tmp_path / "csv", every=4.0)
 
 
 def test_who_joins_again_takes_no_sample_twice(tmp_path: Path) -> None:
