@@ -6,6 +6,7 @@ import re
 import pytest
 
 import crowdml
+from docs.setups import SETUPS, draw
 from tests.docs.pages import PAGES, ROOT, inline, page, table_rows
 
 
@@ -126,3 +127,9 @@ def test_the_plan_shows_every_room() -> None:
     ladder = page("ARCHITECTURE.md").partition("## The ladder")[2].partition("\n## ")[0]
     shown = {name for cells in table_rows(ladder) for name in re.findall(r"`(\w+)`", cells[0])}
     assert shown == rooms
+
+
+def test_pictures_of_set_ups_are_current() -> None:
+    """`python docs/setups.py` draws them."""
+    for name, setup in SETUPS.items():
+        assert page(f"docs/{name}.svg") == draw(*setup)

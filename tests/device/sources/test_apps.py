@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -48,6 +49,7 @@ from experiments.sources.apps import (
 )
 from tests.brokers import broker_in, eventually
 from tests.device.fakes import MemoryTransport, join
+from tests.docs.pages import ROOT
 from tests.servers import PATIENCE, free_port, make_task
 
 SECONDS = 40
@@ -236,6 +238,7 @@ def test_killed_after_an_answer(device: Device, store: DeviceStore, tmp_path: Pa
     messages, port = sensor_logger(MOMENTS), free_port()
     command = [sys.executable, "-m", "crowdml", "device", "run", "--file", str(tmp_path / "device")]
     command += ["--source", f"http://127.0.0.1:{port}", "--format", "sensor-logger"]
+    command += ["--every", "4"]  # messages between two samples are on disk all the same
     cuts = (0, 13, len(messages))
     for first, last in pairwise(cuts):
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
@@ -249,7 +252,7 @@ def test_killed_after_an_answer(device: Device, store: DeviceStore, tmp_path: Pa
         finally:
             running.send_signal(signal.SIGTERM if last == len(messages) else signal.SIGKILL)
             running.communicate(timeout=PATIENCE)
-    assert kept(store) == from_csv(tmp_path / "csv")
+    assert kept(store) == from_csv(tmp_path / "csv", every=4.0)
 
 
 def test_who_joins_again_takes_no_sample_twice(tmp_path: Path) -> None:
@@ -598,3 +601,67 @@ def test_addresses_of_phones() -> None:
     assert read_phone_address("phyphox://10.0.0.7:80").port == 80
     with pytest.raises(InvalidInput, match="a phone's address must be phyphox"):
         read_phone_address("phyphox://")
+
+
+# docs/home.md
+
+
+def owntracks(second: int, speed: float) -> tuple[str, str]:
+    message = {"_type": "location", "tst": second, "lat": 1.5, "lon": 2.5, "acc": 12, "vel": speed}
+    return "owntracks/ann/phone", json.dumps(message | {"batt": 80})
+
+
+EXAMPLES = {
+    "owntracks": (
+        "speed",
+        [("owntracks/ann/phone", '{"_type": "lwt", "tst": 0}')]
+        + [owntracks(1698501144 + 10 * n, 36) for n in range(6)],
+    ),
+    "statestream": (
+        "light",
+        [("statestream/input_select/activity/state", "Walking")]
+        + 6 * [("statestream/sensor/living_room_illuminance/state", "10")],
+    ),
+}
+
+
+@pytest.mark.parametrize("format", EXAMPLES)
+def test_the_examples_for_a_home(format: str, tmp_path: Path) -> None:
+    """The command's topic, read from a real broker, with what the app publishes there."""
+    page = (ROOT / "docs" / "home.md").read_text()
+    (topic,) = re.findall(rf"--source mqtt://homeassistant.local/(\S+) --format {format}", page)
+    kind, messages = EXAMPLES[format]
+    sensor = {"rate": 0.1, "window": 2, "every": 0, "scale": 100}
+    file, running = tmp_path / "device", list[Intake]()
+
+    def clock() -> int:
+        """Ten seconds pass with each message."""
+        return START + 10 * SECOND * sum(each.fed.lines for each in running)
+
+    with (
+        broker_in(tmp_path / "broker") as broker,
+        closing(join(file, task_of(kind, sensor=sensor))) as device,
+        closing(DeviceStore(file)) as store,
+    ):
+        if format == "owntracks":
+            set_label(store, "Walking", 1)
+        intake = Intake(store, format, clock=clock)
+        running.append(intake)
+        address = read_address(f"mqtt://127.0.0.1:{broker.port}/{topic}")
+        client = client_of(device, address.topic)
+        session = Broker(address, client, waiting=Waiting(base=0.01))
+        published = threading.Event()
+
+        def stopped() -> bool:
+            if not published.is_set() and broker.n_subscriptions():
+                published.set()
+                with broker.talking() as home:
+                    for where, payload in messages:
+                        home.publish(where, payload, qos=1, retain=True).wait_for_publish(PATIENCE)
+            return intake.fed.lines == len(messages)
+
+        listen(device, session, client, stopped=stopped, intake=intake)
+        assert set(labels_in(store)) == {"Walking"}
+        mean = [float(memoryview(x).cast("d")[0]) for x, _ in kept(store)]
+    assert mean == pytest.approx([0.1] * len(mean))
+    assert len(mean) >= 2
