@@ -82,7 +82,7 @@ def test_an_owner_from_first_to_last(
     visitor.get_by_role("link", name="How many steps?").click()
     expect(visitor.locator(".state")).to_have_text("Recruiting")
 
-    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.locator(".notice")).to_contain_text("The task is paused")
     expect(visitor.locator(".state")).to_have_text("Paused")
     page.get_by_role("button", name="Resume").click()
