@@ -34,17 +34,23 @@ def what_became(
 
 
 def _yours(mine: Sequence[int], now: Statistics) -> Phrase:
-    values = {"first": mine[0], "n": len(mine), "total": max(now.version, mine[-1])}
-    if len(mine) == 1:
-        if now.state.final:
-            return Phrase("Yours was check-in {first} of {total}.", **values)
-        return Phrase("Yours was check-in {first} of {total} so far.", **values)
+    first, n, total = mine[0], len(mine), max(now.version, mine[-1])
+    if n == 1 and now.state.final:
+        return Phrase("Yours was check-in {first} of {total}.", first=first, total=total)
+    if n == 1:
+        return Phrase("Yours was check-in {first} of {total} so far.", first=first, total=total)
     if now.state.final:
         return Phrase(
-            "{n} of {total} check-ins were yours, the first was number {first}.", **values
+            "{n} of {total} check-ins were yours, the first was number {first}.",
+            n=n,
+            total=total,
+            first=first,
         )
     return Phrase(
-        "{n} of {total} check-ins so far were yours, the first was number {first}.", **values
+        "{n} of {total} check-ins so far were yours, the first was number {first}.",
+        n=n,
+        total=total,
+        first=first,
     )
 
 

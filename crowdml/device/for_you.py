@@ -95,7 +95,12 @@ def for_you(tallies: Sequence[RightCount], tolerance: float | None = None) -> Ph
     if of < 2:
         return None
     if tolerance is None:
-        about = "The crowd’s model was right about {n} of your last {of} samples."
-        return Phrase(about, n=n, of=of)
-    about = "The crowd’s model was within {off} of the number in {n} of your last {of} samples."
-    return Phrase(about, off=tolerance, n=n, of=of)
+        return Phrase(
+            "The crowd’s model was right about {n} of your last {of} samples.", n=n, of=of
+        )
+    return Phrase(
+        "The crowd’s model was within {off} of the number in {n} of your last {of} samples.",
+        off=tolerance,
+        n=n,
+        of=of,
+    )

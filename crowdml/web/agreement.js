@@ -62,8 +62,8 @@ export class Agreement {
       throw new Rejected("task-paused", 409, phrase("the task is paused."));
     }
     if (checkout.state !== "running") {
-      const why = phrase("the task has ended: {state}.", { state: phrase(checkout.state) });
-      throw new Rejected("task-finished", 409, why);
+      const { code, phrase: why } = taskEnded(checkout);
+      throw new Rejected(code, 409, why);
     }
     try {
       const { parameters, exported } = checkout;
@@ -113,6 +113,16 @@ export class Agreement {
     const counted = tally(this.#model, exported ?? w, x, y);
     return { checkin: { id: message.id, body }, event, truth, tally: counted };
   }
+}
+
+/**
+ * Why a device stops when its task has ended.
+ *
+ * @param {{state: string}} checkout
+ */
+export function taskEnded(checkout) {
+  const why = phrase("the task has ended: {state}.", { state: phrase(checkout.state) });
+  return { code: "task-finished", phrase: why };
 }
 
 /**

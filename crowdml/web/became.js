@@ -73,11 +73,9 @@ function yours(mine, { version, final }) {
 
 /** @type {(first: number, results: Omit<PublicResults, "devices">) => ReturnType<typeof phrase>} */
 function since(first, { error: now, errors }) {
-  if (!isKnown(now)) return phrase("How often the crowd’s model is wrong is not known.");
+  if (!isKnown(now)) return errorNow({ error: now });
   const then = errors.filter(({ version }) => version <= first).at(-1);
-  if (!isKnown(then)) {
-    return phrase("Now {now} of the model’s predictions are wrong.", { now: shareRange(now) });
-  }
+  if (!isKnown(then)) return errorNow({ error: now });
   const [before, after] = [nearest(100 * then.value), nearest(100 * now.value)];
   if (Math.abs(then.value - now.value) > then.margin + now.margin && before !== after) {
     return phrase("Since then the crowd’s error went from {before} % to {after} %.", { before, after });
@@ -87,6 +85,12 @@ function since(first, { error: now, errors }) {
       "too close to tell whether it has become better.",
     { then: shareRange(then), now: shareRange(now) },
   );
+}
+
+/** @param {Pick<PublicResults, "error">} results */
+export function errorNow({ error }) {
+  if (!isKnown(error)) return phrase("How often the crowd’s model is wrong is not known.");
+  return phrase("Now {now} of the model’s predictions are wrong.", { now: shareRange(error) });
 }
 
 /**

@@ -87,6 +87,11 @@ export class Device extends Exchange {
     return this.waiting.seconds;
   }
 
+  /** Whether it waits because the server has said how long. */
+  get askedToWait() {
+    return this.waiting.asked;
+  }
+
   /** What the next attempt waits for. */
   get waitsFor() {
     return this.waiting.why;

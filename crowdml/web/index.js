@@ -1,7 +1,7 @@
 /** The browser device: learn together, with exact local differential privacy. */
 
-export { Agreement } from "./agreement.js";
-export { publicResults, whatBecame } from "./became.js";
+export { Agreement, taskEnded } from "./agreement.js";
+export { errorNow, publicResults, whatBecame } from "./became.js";
 export { Chance } from "./chance.js";
 export { makeFeatures } from "./columns.js";
 export { Device, GIVE_UP_ON } from "./device.js";

@@ -20,6 +20,8 @@ export class Waiting {
   #failures = 0;
   #batchIsKnown = false;
   #notBefore = -Infinity;
+  /** Whether the server has said how long to wait. */
+  asked = false;
   /** @type {OutcomeName} */
   #why = Outcome.WAITING;
 
@@ -56,6 +58,7 @@ export class Waiting {
     this.#failures++;
     this.#notBefore = clock() + Math.max(delay * (0.5 + this.#part()), atLeast);
     this.#why = why;
+    this.asked = atLeast > 0;
     return why;
   }
 

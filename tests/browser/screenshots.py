@@ -17,10 +17,10 @@ from crowdml.protocol import Task
 from tests.browser.chromium import ARGUMENTS, LOOKS, find_chromium
 from tests.browser.looking import ROOT, show_all
 from tests.browser.participants import Participant, phone_task
-from tests.browser.portals import Portal, gallery, populate
+from tests.browser.portals import Crowd, Portal, gallery, populate
 from tests.browser.test_portal_pages import PAGES
 from tests.servers import PATIENCE, create
-from tests.web.pages import claim
+from tests.web.pages import add_tasks, claim, version
 
 SCREENSHOTS = ROOT / "screenshots"
 OWNER = "ada"
@@ -151,6 +151,9 @@ def participant_states(camera: Camera) -> None:
             take_part(camera, page, kind)
     with camera.page() as page:
         meet_other_terms(camera, page)
+    if camera.wants("participant-ending"):
+        with camera.page() as page:
+            see_the_end(camera, page)
 
 
 def take_part(camera: Camera, page: Page, kind: str) -> None:
@@ -174,6 +177,30 @@ def take_part(camera: Camera, page: Page, kind: str) -> None:
     page.locator("#sure-to-leave button[value=leave]").click()
     expect(page.locator("#bye-title")).to_be_visible()
     camera.take(page, f"participant-{kind}-left")
+
+
+def see_the_end(camera: Camera, page: Page) -> None:
+    """A task that ends, after others have gone on: the page to come back to."""
+    name = f"ending-{camera.variant}"
+    task = phone_task(name, stop__updates=400)
+    add_tasks(camera.portal, task)
+    with camera.portal.connected() as wire:
+        crowd = Crowd(wire, task, n_devices=40)
+        crowd.check_in(60)
+        Participant(page, camera.portal, name).open()
+        page.locator("#agree").click()
+        page.locator("#labels button").first.click()
+        expect(page.locator("[data-for-you] svg").first).to_be_visible(timeout=1000 * PATIENCE)
+        camera.take(page, "participant-ending-collecting")
+        page.locator("#run").click()
+        crowd.check_in(400 - version(camera.portal, name))
+    page.reload()
+    expect(page.locator("#became")).not_to_be_empty(timeout=1000 * PATIENCE)
+    page.locator("#keep").click()
+    expect(page.locator("#kept")).not_to_be_empty()
+    page.locator("#trial button").click()
+    expect(page.locator("#prediction dl")).to_be_visible()
+    camera.take(page, "participant-ending")
 
 
 def meet_other_terms(camera: Camera, page: Page) -> None:

@@ -117,7 +117,8 @@ def _check_what_was_sent(participant: Participant, lines: Locator, number: int) 
     expect(line.locator("summary")).to_contain_text("one number · applied")
     (cells,) = (row.locator("td").all_inner_texts() for row in line.locator("tbody tr").all())
     chance, least, most = re.findall(r"([\d.]+)\s%", line.locator("p").inner_text())
-    assert all(set(each) == {"id", "time", "body"} for each in participant.stored()["sent"])
+    kept = {"id", "time", "body", "tally", "version"}
+    assert all(set(each) == kept for each in participant.stored()["sent"])
     if "direction" in message:
         # Of k = 1,024 the best t for ε = 4 and for ε = 2.
         assert re.fullmatch(r"one of the (67|221) of 1,024 that suit your samples best", cells[0])

@@ -142,7 +142,7 @@ def test_without_a_network_the_buffer_fills_and_is_sent_later(
     participant.note()
     participant.tap("Still")
     participant.has_said("Waiting for the network.")
-    participant.has_said("Will try again in")
+    participant.has_said("Goes on as soon as there is a network.")
     inspect(page, "offline")
     participant.says("The buffer is full")
     assert participant.collected() == 40

@@ -1,5 +1,7 @@
 """What stops a participant, what can be decided then, and leaving."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -10,6 +12,8 @@ from tests.browser.portals import Portal
 from tests.web.pages import add_tasks, change_task
 
 pytestmark = pytest.mark.xdist_group("phones")
+READY = "navigator.serviceWorker.ready.then((registration) => registration.active.state)"
+RIGHT = re.compile(r"The crowd’s model was right about \d+ of your last \d+ samples\.")
 
 
 @pytest.fixture(scope="module")
@@ -131,16 +135,46 @@ def test_a_paused_task(browse: Browse, server: Portal, watch: Watch) -> None:
 
 
 def test_a_task_that_finishes(browse: Browse, server: Portal, watch: Watch) -> None:
+    """What was learnt, how well it works, the model to try and keep: also without a network."""
     watch.allow("console error: .* 409")
+    watch.allow("ERR_INTERNET_DISCONNECTED")
     page = browse(server, "phone-light")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url + (request.post_data or "")))
     participant = running(page, server, "finished", "Walking")
-    participant.until_applied(1)
+    for_you = page.locator("#for-you-title + [data-for-you]")
+    expect(for_you).to_have_text("Known after your first check-in.")
+    participant.until_applied(5)
+    expect(for_you).to_contain_text(RIGHT)
+    expect(page.locator(".ledger [data-for-you]")).to_contain_text(RIGHT)
+    expect(for_you.get_by_role("img", name="Over time: ")).to_be_visible()
     with server.store() as store:
         store.set_task_state("finished", "stopped")
     participant.view("ended")
     expect(page.locator("#sent-title")).to_be_visible()
     expect(page.get_by_role("button", name="Set the limit")).to_be_hidden()
+    expect(page.locator("#works-title + [data-for-you]")).to_contain_text(RIGHT)
+    expect(page.locator("#learnt")).to_have_text(
+        re.compile(r"The crowd’s model has learnt from \d+ check-ins\.")
+    )
+    expect(page.locator("#became")).to_contain_text("check-ins were yours, the first was number 1.")
     inspect(page, "ended")
+    tallies = [sent["tally"] for sent in participant.stored()["sent"]]
+    assert {"right", "samples"} == set(tallies[-1])
+    assert not [each for each in asked if "right" in each or "tall" in each]
+    participant.tap("Keep it on this device")
+    expect(page.locator("#kept")).to_contain_text("without a network")
+    page.evaluate(READY)
+    page.reload()
+    participant.view("ended")
+    page.context.set_offline(True)
+    page.reload()
+    participant.view("ended")
+    expect(page.locator("#became")).to_contain_text("check-ins were yours, the first was number 1.")
+    participant.tap("Sense and predict")
+    expect(page.get_by_text("The model says:")).to_be_visible()
+    participant.tap("Stop")
+    page.context.set_offline(False)
     participant.tap("Erase everything")
     participant.tap("Leave and erase")
     participant.view("bye")
@@ -155,8 +189,14 @@ def test_a_task_that_finished_while_nobody_looked(browse: Browse, server: Portal
         store.set_task_state("unseen", "stopped")
     participant.until(lambda: _state(server, "unseen") == "stopped")
     page.reload()
-    participant.tap("Resume")
     participant.view("ended")
+    expect(page.locator("#became")).to_be_empty()
+    expect(page.locator("#learnt")).to_have_text("It has learnt nothing yet.")
+    assert participant.stored()["sent"] == []
+    stats = page.request.get("/v1/tasks/unseen/stats").text().replace("stopped", "running")
+    page.route("**/unseen/stats", lambda route: route.fulfill(body=stats))  # it is reopened
+    page.reload()
+    participant.says("Paused. Nothing is collected.")
 
 
 def _state(server: Portal, task: str) -> str:

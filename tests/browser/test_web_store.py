@@ -180,7 +180,7 @@ def test_what_a_check_in_was_made_from_is_never_stored(page: Page) -> None:
         await new Promise((resolve) => (all.onsuccess = resolve));
         return [lines.map((line) => line.truth !== null), Object.keys(all.result[0])];
     """)  # fmt: skip
-    assert found == [[True, False], ["id", "time", "body"]]
+    assert found == [[True, False], ["id", "time", "body", "tally"]]
 
 
 def test_erasing_works_while_another_tab_looks_on(profile: Tabs, page: Page) -> None:

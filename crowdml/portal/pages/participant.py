@@ -29,6 +29,7 @@ async def participant(request: Request) -> Response:
         cache="no-cache",
         learner=learner,
         about=Description.of(learner),
+        sensor_json=msgspec.json.encode(learner.task.terms.features.sensor).decode(),
         program=JOINED,
         integrity=STATIC.files[JOINED].integrity,
     )

@@ -158,7 +158,7 @@ function follow() {
   });
   events.addEventListener("error", () => {
     if (!events) return;
-    show("link", say("The connection is lost; trying again …"));
+    show("link", say("The connection is lost. This page tries again in a few seconds."));
     // A browser gives up by itself when it is refused: too many listen, or something in front
     // answers in the server's place. Ask instead, and try again later.
     if (events.readyState === EventSource.CLOSED) {

@@ -27,7 +27,7 @@ export class Budget {
       await changed();
     };
     const { unit } = device.terms.mechanism();
-    for (const part of document.querySelectorAll("[data-unit]")) {
+    for (const part of document.querySelectorAll(".ledger [data-unit]")) {
       if (part instanceof HTMLElement) part.hidden = part.dataset["unit"] !== unit;
     }
     input("limit").max = String(this.#most);

@@ -21,6 +21,11 @@ export class Crowd {
     this.#model = device.terms.makeModel();
   }
 
+  /** Seconds until the server is asked again. */
+  get wait() {
+    return Math.max(0, this.#next - performance.now()) / 1000;
+  }
+
   async refresh() {
     if (performance.now() < this.#next) return false;
     this.#next = performance.now() + SECONDS * 1000;

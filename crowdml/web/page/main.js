@@ -1,10 +1,12 @@
 /** The participant's page: a phone's browser becomes a device. */
 
-import { Device } from "../index.js";
+import { Device, taskEnded } from "../index.js";
 import { Budget } from "./budget.js";
 import { Comparison } from "./comparison.js";
 import { consent } from "./consent.js";
+import { renderForYou } from "./course.js";
 import { any, complain, element, put, show } from "./elements.js";
+import { Ending } from "./ending.js";
 import { Panel } from "./panel.js";
 import { say } from "./say.js";
 import { Participation } from "./participation.js";
@@ -40,6 +42,7 @@ async function takePart(device, fresh) {
     await refresh();
     await part.sync();
   });
+  const ending = new Ending(device, () => part.goOn());
   const comparison = new Comparison(device, () => location.reload());
   new Signal(part);
   const agreed = device.termsSha256;
@@ -53,11 +56,15 @@ async function takePart(device, fresh) {
     if (device.termsSha256 !== agreed) return location.reload();
     await part.weigh();
     panel.count(await device.nSamples());
-    await Promise.all([sent.render(), budget.render()]);
+    const history = await device.history();
+    sent.render(history);
+    await budget.render();
     panel.render();
     const over = device.ended ?? part.over;
+    renderForYou(device.terms, history, over !== null);
     put("ended-why", over ? say(over.phrase) : "");
     show(over ? "ended" : part.termsChanged ? "terms" : "part");
+    if (over) await ending.render(history);
     if (part.termsChanged && !over && !compared) {
       compared = true;
       await comparison.render();
@@ -96,6 +103,12 @@ async function takePart(device, fresh) {
     show("bye");
   }
 
+  const { results } = await device.kept();
+  const state = any("page").dataset["ended"] || (results?.final ? results.state : "");
+  if (state) {
+    part.over = taskEnded({ state });
+    device.sync().catch(complain);
+  }
   part.run(fresh || part.typedIn);
   // Even if the ledger cannot be read, the way out must be on the page.
   await refresh().catch((error) => {

@@ -71,7 +71,7 @@ export class Panel {
     const { crowd, reader, typedIn, answered } = this.#part;
     const { x, sensing } = reader;
     if (!typedIn && !answered) return say("waits for your answer");
-    if (!typedIn) return x && sensing ? crowd.thinks(x) : say("not enough readings yet");
+    if (!typedIn) return x && sensing ? crowd.thinks(x) : say("nothing until {n} readings are in", { n: reader.sensor.window });
     const values = this.#values();
     return values ? crowd.thinks(this.#part.features(values)) : say("fill in the numbers");
   }

@@ -141,6 +141,14 @@ export class Participation extends EventTarget {
     this.settle();
   }
 
+  /** The task that had ended goes on: its owner has reopened it. */
+  async goOn() {
+    if (this.over?.code !== "task-finished" || this.device.ended) return;
+    this.over = null;
+    this.#update();
+    await this.sync();
+  }
+
   close() {
     this.over ??= { code: "left", phrase: phrase("nothing is collected now.") };
     return this.settle();

@@ -26,8 +26,8 @@ export class SentList {
     any("all-sent").addEventListener("click", () => any("sent").classList.remove("short"));
   }
 
-  async render() {
-    const history = await this.#device.history();
+  /** @param {readonly Sent[]} history */
+  render(history) {
     put("n-sent", history.length ? count(history.length) : say("Nothing yet."));
     for (const sent of history) {
       let answer = this.#answers.get(sent.id);

@@ -30,10 +30,7 @@ export function statusOf(part) {
  * @param {number} nSamples In the buffer.
  */
 export function outlook(part, nSamples) {
-  if (part.waiting) {
-    const wait = Math.ceil(part.device.wait);
-    return wait > 0 ? say("Will try again in {time}.", { time: time(wait) }) : "";
-  }
+  if (part.waiting || part.taskPaused) return untilWhen(part);
   const wait = part.reader.nextSample;
   if (wait === undefined) return "";
   if (part.sensor.trigger === "label-change") {
@@ -45,6 +42,21 @@ export function outlook(part, nSamples) {
     soon: time(Math.ceil(wait)),
     later: time(rest),
   });
+}
+
+/**
+ * Until when the page waits.
+ *
+ * @param {Participation} part
+ */
+function untilWhen({ device, crowd, waiting, taskPaused }) {
+  if (!navigator.onLine) return say("Goes on as soon as there is a network.");
+  const wait = Math.ceil(waiting ? device.wait : crowd.wait);
+  if (wait <= 0) return "";
+  const values = { time: time(wait) };
+  return taskPaused
+    ? say("Asks again in {time} whether the task goes on.", values)
+    : say("Will try again in {time}.", values);
 }
 
 /** @param {Participation} part */
@@ -71,13 +83,14 @@ function collecting(part) {
 }
 
 /** @param {Participation} part */
-function waiting({ taskPaused }) {
+function waiting({ device, taskPaused }) {
   if (taskPaused) return say("The task is paused by its owner. Your samples are kept here.");
-  return navigator.onLine
-    ? say(
+  if (!navigator.onLine) return say("Waiting for the network. Your samples are kept and sent later.");
+  return device.askedToWait
+    ? say("The server asks this device to wait. Your samples are kept and sent then.")
+    : say(
         "The server cannot be reached or is busy, or your browser does not trust its certificate. Your samples are kept and sent later.",
-      )
-    : say("Waiting for the network. Your samples are kept and sent later.");
+      );
 }
 
 /** @param {Participation} part */

@@ -1,0 +1,63 @@
+/** How well the crowd's model works for the participant: a sentence, and a small course over time. */
+
+import { course, forYou } from "../index.js";
+import { make } from "./elements.js";
+import { say } from "./say.js";
+
+/** @import { Terms } from "../terms.js" */
+/** @import { Sent } from "../types.js" */
+
+const SVG = "http://www.w3.org/2000/svg";
+const HEIGHT = 24;
+const STEP = 8;
+
+/**
+ * Write it wherever the page has a place for it. Nothing of it leaves the page.
+ *
+ * @type {(terms: Terms, history: readonly Sent[], ended: boolean) => void}
+ */
+export function renderForYou(terms, history, ended) {
+  const tallies = history.map(({ tally }) => tally ?? { right: 0, samples: 0 });
+  const said = forYou(tallies, terms.nClasses ? null : terms.model.tolerance);
+  const text = said ? say(said) : ended ? say("Not known: too few of your samples were used.") : waits(history);
+  const shares = course(tallies);
+  for (const place of document.querySelectorAll("[data-for-you]")) {
+    if (place.firstChild?.textContent === text) continue;
+    place.replaceChildren(make("p", text), ...(said && shares.length > 1 ? [drawn(shares)] : []));
+  }
+}
+
+/** @param {readonly Sent[]} history */
+function waits(history) {
+  return history.length
+    ? say("Known as soon as the crowd’s model has learnt something.")
+    : say("Known after your first check-in.");
+}
+
+/** @param {readonly number[]} shares */
+function drawn(shares) {
+  const picture = document.createElementNS(SVG, "svg");
+  const width = STEP * shares.length;
+  const ends = { first: percent(shares[0]), last: percent(shares.at(-1)) };
+  set(picture, {
+    viewBox: `0 0 ${width} ${HEIGHT}`,
+    class: "course",
+    role: "img",
+    "aria-label": say("Over time: {first} % right at first, {last} % now", ends),
+  });
+  shares.forEach((share, i) => {
+    const bar = document.createElementNS(SVG, "rect");
+    const height = Math.max(1, share * HEIGHT);
+    set(bar, { x: STEP * i, y: HEIGHT - height, width: STEP - 2, height });
+    picture.append(bar);
+  });
+  return picture;
+}
+
+/** @type {(element: Element, attributes: Record<string, string | number>) => void} */
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+}
+
+/** @param {number | undefined} share */
+const percent = (share = 0) => Math.round(100 * share);

@@ -1,0 +1,100 @@
+/** The end, to come back to: what was learnt, what became of it, the model to try and to keep. */
+
+import { Unreachable, errorNow, publicResults, whatBecame } from "../index.js";
+import { any, complain, element, put } from "./elements.js";
+import { say } from "./say.js";
+import { predict } from "./trial.js";
+
+/** @import { Device } from "../index.js" */
+/** @import { Kept, PublicResults, Sent } from "../types.js" */
+
+export class Ending {
+  #device;
+  #form = element("trial", HTMLFormElement);
+  /** @type {Kept} */
+  #kept = {};
+  #asked = false;
+  #goesOn;
+
+  /**
+   * @param {Device} device
+   * @param {() => void} goesOn Called if the task has not ended, or goes on again.
+   */
+  constructor(device, goesOn) {
+    this.#device = device;
+    this.#goesOn = goesOn;
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      predict(this.#form, any("prediction"), () => this.#model());
+    });
+    any("keep").addEventListener("click", () => this.#keep().catch(complain));
+    addEventListener("online", () => this.#ask().catch(complain));
+  }
+
+  /** @param {readonly Sent[]} history */
+  async render(history) {
+    this.#kept = await this.#device.kept();
+    this.#write(history);
+    if (this.#asked) return;
+    this.#asked = true;
+    await this.#ask();
+    this.#write(history);
+  }
+
+  /** Ask what is known by now; without a network, what was known before stays. */
+  async #ask() {
+    try {
+      const { url, task } = this.#device.identity;
+      const results = await publicResults(url, task);
+      this.#kept = await this.#device.kept({ results });
+      if (!results.final) this.#goesOn();
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+  }
+
+  /** @param {readonly Sent[]} history */
+  #write(history) {
+    const { results, model } = this.#kept;
+    const mine = history.flatMap(({ version }) => version ?? []).sort((a, b) => a - b);
+    const became = results ? whatBecame(mine, results) : [];
+    if (results?.version && became.length < 2) became.push(errorNow(results));
+    put("learnt", results ? learnt(results) : say("Asks the server as soon as there is a network."));
+    put("became", became.map((each) => say(each)).join(" "));
+    const nothing = results?.version === 0;
+    any("trial-card").hidden = any("keep-card").hidden = nothing;
+    any("keep").hidden = model !== undefined && results?.final !== false;
+    put("keep", model === undefined ? say("Keep it on this device") : say("Keep the newest one"));
+    put("kept", model === undefined ? "" : say("It is on this device now, and you can try it without a network."));
+  }
+
+  async #keep() {
+    this.#kept = await this.#device.kept({ model: await this.#fetched() });
+    this.#write(await this.#device.history());
+    any("kept").focus();
+  }
+
+  /** The newest model if there is a network, or else the one that was kept. */
+  async #model() {
+    try {
+      return await this.#fetched();
+    } catch (error) {
+      if (this.#kept.model === undefined) throw error;
+      return this.#kept.model;
+    }
+  }
+
+  async #fetched() {
+    const reply = await fetch(this.#form.dataset["model"] ?? "").catch(() => undefined);
+    if (!reply?.ok) throw new Error(say("The model could not be loaded."));
+    return reply.text();
+  }
+}
+
+/** @param {PublicResults} results */
+function learnt({ version: n }) {
+  if (!n) return say("It has learnt nothing yet.");
+  return n === 1
+    ? say("The crowd’s model has learnt from 1 check-in.")
+    : say("The crowd’s model has learnt from {n} check-ins.", { n });
+}
