@@ -8,6 +8,15 @@ from pathlib import Path
 
 from crowdml.errors import CrowdmlError, InvalidInput
 
+__all__ = [
+    "CERTIFICATE",
+    "KEY",
+    "certificate_fingerprint",
+    "is_self_signed",
+    "require_pair",
+    "self_signed",
+]
+
 CERTIFICATE, KEY = "crowdml-cert.pem", "crowdml-key.pem"
 YEARS = 10
 

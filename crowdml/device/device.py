@@ -15,7 +15,8 @@ from crowdml.device.identity import Identity
 from crowdml.device.membership import Membership
 from crowdml.device.notices import Notices
 from crowdml.device.outcome import Outcome
-from crowdml.device.store import DeviceStore, Position, TakenBefore, default_file
+from crowdml.device.position import Position, TakenBefore
+from crowdml.device.store import DeviceStore, default_file
 from crowdml.device.transport import Transport
 from crowdml.device.waiting import Waiting, check_seconds
 from crowdml.privacy import Chance, Ledger, Limits, SystemChance
@@ -25,14 +26,13 @@ from crowdml.protocol import Readings, Terms
 class Device:
     """Takes part in one task.
 
-    Three lines are enough; samples leave only as sanitised averages of b or more:
+    Samples leave only as sanitised averages of b or more:
 
         device = Device.join("https://crowd.example", "activity")
         device.add(x, y)
         device.leave()
 
-    All methods are synchronous and may be called from any thread; from asyncio use
-    `await asyncio.to_thread(device.add, x, y)`.
+    Methods may be called from any thread; in asyncio use `asyncio.to_thread(device.add, x, y)`.
 
     Args:
         store: The device's file.
@@ -74,8 +74,7 @@ class Device:
     ) -> "Device":
         """Join a task, or go on with it if the file has joined it before.
 
-        The terms that the server shows are pinned: see `terms`. Joining again changes nothing but
-        the limits, if they are given, and is refused with other terms than the pinned ones.
+        The terms that the server shows are pinned. Joining again changes only the given limits.
 
         Args:
             url: The server's root.
@@ -96,9 +95,9 @@ class Device:
                 store.join(enrol(url, task, transport, **join_options))
             return cls(store, transport, chance, waiting, on_step)
         except BaseException:
-            refused = created and store.identity is None
+            unused = created and store.identity is None
             store.close()
-            if refused:
+            if unused:
                 store.remove()
             raise
 
@@ -274,20 +273,18 @@ class Device:
 
         Args:
             url: The server's root.
-            fingerprint: SHA-256 of the certificate to trust alone; None for the authorities that
-                the system trusts.
+            fingerprint: SHA-256 of the only certificate to trust; None for the system's.
             insecure_http: Allow plain HTTP beyond loopback.
         """
         with self._lock:
-            self._membership.require_presence()
-            self._membership.remember(
-                moved(self._membership.identity, url, fingerprint, insecure_http)
-            )
+            member = self._membership
+            member.require_presence()
+            member.remember(moved(member.identity, url, fingerprint, insecure_http))
 
     def leave(self, erase: bool = True) -> None:
-        """Tell the server, as well as it can be told, and forget everything here.
+        """Leave the task on the server, if it can be reached, and erase everything here.
 
-        What was told stays in the account, and with `erase=False` the ledger in the file too.
+        The account keeps what was sent; with `erase=False` the file keeps its ledger too.
         """
         with self._lock:
             self._membership.leave(erase, self._notices)

@@ -22,9 +22,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from crowdml.device.account import Account, SampleMark
+from crowdml.device.account import Account
 from crowdml.device.database import PrivateDatabase
 from crowdml.device.identity import Identity
+from crowdml.device.position import Position, TakenBefore
 from crowdml.device.record import Record
 from crowdml.device.results import CheckinResults
 from crowdml.device.schema import SCHEMA
@@ -51,29 +52,11 @@ class WrittenCheckin:
     body: bytes
 
 
-@dataclass(frozen=True)
-class Position:
-    """How far a source was taken: so many lines or messages, and the hash to know them by.
-
-    A mark tells a sample from those taken under another name; a stream is a live source's memory.
-    """
-
-    path: str
-    lines: int
-    sha256: str
-    mark: SampleMark | None = None
-    stream: bytes | None = None
-
-
 class StoreSummary(NamedTuple):
     """How many samples are in the buffer, and whether a check-in still has to be answered."""
 
     n_samples: int
     pending: bool
-
-
-class TakenBefore(Exception):
-    """A sample of a source was taken before; nothing is changed."""
 
 
 class DeviceStore:

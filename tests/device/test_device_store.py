@@ -12,7 +12,8 @@ import pytest
 
 from crowdml.device.database import VERSION
 from crowdml.device.identity import Identity
-from crowdml.device.store import DeviceStore, Position, WrittenCheckin
+from crowdml.device.position import Position
+from crowdml.device.store import DeviceStore, WrittenCheckin
 from crowdml.errors import DeviceError, InvalidInput, LimitReached
 from crowdml.privacy import (
     CheckinEvent,

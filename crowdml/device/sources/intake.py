@@ -11,11 +11,12 @@ import msgspec
 from crowdml.device.account import Trail
 from crowdml.device.agreement import Agreement
 from crowdml.device.outcome import Outcome
+from crowdml.device.position import Position, TakenBefore
 from crowdml.device.sources.feed import Fed
 from crowdml.device.sources.formats import FORMATS, SECOND, Batch
 from crowdml.device.sources.sensing import Taken, rarer
 from crowdml.device.sources.stream import SKEW, Label, Stream, StreamMemory
-from crowdml.device.store import DeviceStore, Position, TakenBefore
+from crowdml.device.store import DeviceStore
 from crowdml.device.values import label_of
 from crowdml.errors import DeviceError, InvalidInput, InvalidSample
 from crowdml.protocol import Sensor, Terms
