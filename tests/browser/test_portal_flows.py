@@ -121,7 +121,8 @@ def test_a_promise_for_the_whole_person(desktop: Page) -> None:
     expect(desktop.locator(".tiles dt")).to_have_text(
         [
             "Error of the model as it is now",
-            "For comparison, always saying “ill”",
+            # Which devices count answers is decided by chance, and so is what is known of them.
+            re.compile("^For comparison, (guessing at random|always saying “(ill|well)”)$"),
             "Check-ins",
             "Devices that joined",
         ]
