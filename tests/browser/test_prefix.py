@@ -1,10 +1,10 @@
 """A portal under a path of its own: no page, script or worker asks outside of it."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import re
 import pytest
 from playwright.sync_api import expect
 
