@@ -599,7 +599,7 @@ def test_the_model_is_tried_on_samples_before_they_are_used(file: Path) -> None:
         for parameters, exported in ((transport.parameters, None), (good, None), (good, bad)):
             transport.parameters, transport.exported = parameters, exported
             for label in (0, 1, 1):
-                device.add(one_hot(label, 4), label)
+                device.add(one_hot(label, 4), ("still", "walk")[label])
     with closing(DeviceStore(file)) as store:
         assert store.results.tallies == [RightCount(0, 0), RightCount(3, 3), RightCount(0, 3)]
         assert store.results.versions == [1, 2, 3]
