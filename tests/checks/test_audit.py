@@ -1,4 +1,4 @@
-"""The audit passes what is right, and finds what is wrong, where it is wrong."""
+"""Test that the audit passes what is right, and finds what is wrong, and where it is wrong."""
 
 import math
 import shutil
@@ -65,10 +65,12 @@ def test_finding_at_the_claim_passes() -> None:
 
 
 def test_a_claim_that_cannot_fail_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At ε = 10 a device that always tells the truth looks like a right one in 6,000 trials.
+    """Check that a claim that no trial could break is undecided.
 
-    Of either nothing is said but how many trials it takes. With as many the truth is found, and
-    with one in a hundred fewer it is not.
+    At ε = 10 a device that always sends the truth looks like a correct one in 6,000 trials.
+
+    In both cases the audit only says how many trials are needed. With that number the truth is
+    found, and with one in a hundred fewer it is not.
     """
     for coin in (None, COIN):
         if coin:
@@ -86,7 +88,7 @@ def test_a_claim_that_cannot_fail_does_not_pass(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default as many as decide it, up to a limit."""
+    """Check that by default there are enough trials to decide the claim, up to a limit."""
     asked: list[int] = []
 
     def counted(pair: Pair, trials: int, *rest: Any) -> dict[str, Finding]:
@@ -100,8 +102,8 @@ def test_trials_grow_with_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         assert low <= asked[-1] <= high
 
 
-def test_the_confidence_is_that_of_the_whole_audit() -> None:
-    """The more parts there are, the less each may be wrong by chance."""
+def test_the_confidence_is_for_the_whole_audit() -> None:
+    """Check that each part may be wrong less often, the more parts there are."""
     (pair,) = noise_of("laplace", "checkin", 1.0)
     a, b = np.ones(300), np.zeros(300)
     proved = lower_bound(a, b, pure, 1e-9 / 5)
@@ -131,7 +133,10 @@ RESPONSE = pytest.mark.parametrize("role", [Role.EVALUATE, Role.COUNT])
 def found(
     epsilon: float, role: Role, trials: int, door: Door | None = None, directions: int = 16
 ) -> Finding:
-    """The fewer directions, the fewer draws tell a fault. Seeded, so the same every time."""
+    """Audit one pair with a fixed seed.
+
+    The fewer directions there are, the fewer draws reveal a fault.
+    """
     pair = opposites(role, epsilon, directions=directions)
     return audit_pair(pair, trials, door or Python(Pseudo()))[PARTS[role]]
 
@@ -145,7 +150,9 @@ def test_a_pair_has_its_role(role: Role) -> None:
 
 
 def test_directions_pass() -> None:
-    """False-positive rate 1e-9: `FALSE_ALARM` for the whole audit.
+    """Check that the directions pass.
+
+    False-positive rate 1e-9: `FALSE_ALARM` for the whole audit.
 
     For a part to prove less than 2.8 of its 4, an event of probability 0.014 must be seen twice as
     often as expected among 4,800: eight deviations, 6e-12.
@@ -171,21 +178,24 @@ def test_finds_that_each_check_in_spends_what_is_for_all(monkeypatch: pytest.Mon
 
 
 NUMBERS = {Role.EVALUATE: 2, Role.COUNT: 3}
-"""How many numbers a check-in of the pairs can send."""
+"""The number of values that a check-in of the pairs can send."""
 
 
 @pytest.mark.parametrize(("role", "percent"), [(Role.EVALUATE, 0.5), (Role.COUNT, 1.0)])
 def test_finds_a_coin_that_is_off_by_one_percent(
     role: Role, percent: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of two: p = 0.9933, or 0.9983. One of three: p = 0.9867, or 0.9966."""
+    """Check that the audit finds the wrong coin.
+
+    One of two: p = 0.9933, or 0.9983. One of three: p = 0.9867, or 0.9966.
+    """
     right = Choice(NUMBERS[role], 1, 5.0).coin
     monkeypatch.setattr(Choice, "coin", right * round(1000 + 10 * percent) // 1000)
     assert found(5.0, role, 16_000).broken
 
 
 def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coin is that for t, and the choice that of t − 1."""
+    """Use the coin for t with the choice for t − 1."""
 
     def choose(self: Choice, order: Ints, chance: Chance) -> int:
         t = self.t - 1
@@ -198,7 +208,10 @@ def test_finds_one_too_few_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Off by one where the others begin; seen if the two sides do not leave out the same one."""
+    """Start the others one number too late.
+
+    The fault is seen if the two sides do not leave out the same number.
+    """
 
     def choose(self: Choice, order: Ints, chance: Chance) -> int:
         if chance.below(COIN) < self.coin:
@@ -210,7 +223,7 @@ def test_finds_one_that_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Lopsided(Pseudo):
-    """The smallest of three draws, except for the coin."""
+    """Draw the smallest of three, except for the coin."""
 
     def below(self, n: int) -> int:
         draws = [super(Lopsided, self).below(n) for _ in range(1 if n > 2**50 else 3)]
@@ -219,20 +232,23 @@ class Lopsided(Pseudo):
 
 @pytest.mark.parametrize("role", [Role.TRAIN, Role.COUNT])
 def test_finds_a_choice_that_is_not_uniform(role: Role) -> None:
-    """Right or wrong leaves one other number, of which there is nothing to choose."""
+    """Check roles with several other numbers.
+
+    Right or wrong leaves only one other number, so there is nothing to choose.
+    """
     assert found(0.5, role, 20_000, Python(Lopsided()), directions=8).broken
 
 
 @pytest.mark.parametrize(
     ("role", "numbers"),
-    # The coin of one number more is for a choice that is less likely to be the truth.
+    # The coin for one number more would send the truth less often.
     [(Role.EVALUATE, 1.5), (Role.COUNT, 2)],
     ids=str,
 )
 def test_finds_the_coin_of_fewer_numbers(
     role: Role, numbers: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The coin of k − 1 numbers for a choice among k, in this role only."""
+    """Use the coin for k − 1 numbers in a choice among k, in this role only."""
     right = DirectionMechanism.choice_of
 
     def wrong(self: DirectionMechanism, asked: Role) -> Choice:
@@ -249,8 +265,8 @@ def test_finds_the_coin_of_fewer_numbers(
 
 
 @RESPONSE
-def test_finds_the_truth_said_too_often(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A truth that is sent as it is one time in two."""
+def test_finds_the_truth_sent_too_often(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send the truth unchanged one time in two."""
     right = DirectionMechanism._respond
 
     def respond(truth: int, choice: Choice, chance: Chance) -> int:
@@ -269,15 +285,17 @@ def noise_of(name: str, part: str, epsilon: float = 3.0) -> list[Pair]:
 
 
 def failed(pair: Pair, trials: int, door: Door | None = None) -> set[str]:
-    """The parts of which more is proved than is claimed. Seeded, so the same every time."""
+    """Return the parts for which more is proved than is claimed, with a fixed seed."""
     parts = audit_pair(pair, trials, door or Python(Pseudo()))
     return {part for part, finding in parts.items() if finding.broken}
 
 
 def test_exact_noise_passes() -> None:
-    """False-positive rate 2e-9: `FALSE_ALARM` for each of two laws.
+    """Check that exact noise passes.
 
-    The audit has teeth all the same. For the gradient to prove less than 0.25 of its 2.4, an event
+    False-positive rate 2e-9: `FALSE_ALARM` for each of two laws.
+
+    The audit is strict all the same. For the gradient to prove less than 0.25 of its 2.4, an event
     of probability e⁻²·⁴/2 = 0.05 must be seen in 20 % of 520 trials or more: 15 deviations.
     """
     laplace = audit_mechanism("laplace", epsilon=3.0, trials=1400)
@@ -310,16 +328,16 @@ def test_exact_noise_passes() -> None:
 def test_most_of_the_claim_is_proved_of_whole_checkins(
     name: str, part: str, epsilon: float, trials: int, share: float
 ) -> None:
-    """All that is sent together, with and without held-out samples. Seeded.
+    """Audit everything that is sent together, with and without held-out samples, with a fixed seed.
 
-    Of Gaussian noise one event proves four fifths at most; with more trials it is above 0.7.
+    For Gaussian noise one event proves four fifths at most; with more trials it is above 0.7.
     """
     finding = audit_pair(noise_of(name, part, epsilon)[-1], trials, Python(Pseudo()))[part]
     assert share <= finding.share <= 1.0
 
 
 class Scaled(Pseudo):
-    """Another scale than was asked for."""
+    """Use another scale than was requested."""
 
     factor = 0.5
 
@@ -338,7 +356,7 @@ class OffByRootTwo(Scaled):
 
 
 class HalvedCounts(Scaled):
-    """Wrong for the counts only: noise of the gradient is a million steps wide."""
+    """Halve the noise of the counts only: noise of the gradient is a million steps wide."""
 
     def change(self, scale: float) -> float:
         return scale if scale > 1000 else scale / 2
@@ -359,7 +377,10 @@ class HalvedGradient(Scaled):
     ],
 )
 def test_finds_halved_noise(name: str, fault: type[Pseudo], wrong: set[str]) -> None:
-    """And says where. The whole is left out: it may still be within what it claims."""
+    """Check that the audit names the parts with halved noise.
+
+    The whole check-in is left out: it may still be within its claim.
+    """
     (pair,) = noise_of(name, "checkin", 4.0 if name == "laplace" else 20.0)
     assert failed(pair, 3000, Python(fault())) - {"checkin"} == wrong
 
@@ -378,7 +399,7 @@ def test_finds_missing_noise_everywhere(name: str) -> None:
 
 @NOISE
 def test_finds_two_for_four_over_n(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """S/n, as if a sample were taken away and not replaced."""
+    """Use S/n, as if a sample were removed and not replaced."""
 
     def half(clip: float, n: int, grid: int, rounding: int) -> int:
         return sensitivity_steps(clip / 2, n, grid, rounding)
@@ -390,7 +411,7 @@ def test_finds_two_for_four_over_n(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 @NOISE
 def test_finds_the_divisor_of_the_batch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise for 2S/b where held-out samples leave fewer than b to average."""
+    """Use noise for 2S/b where held-out samples leave fewer than b to average."""
 
     def steps(self: NoiseMechanism, n_training: int) -> int:
         rounding = self.law.rounding(self.size)
@@ -408,15 +429,16 @@ def as_it_is(x: Any, n_features: int, norm: int) -> Array:
 
 
 def unclipped(norms: Array, clip: float) -> Array:
-    """As if ‖x‖ ≤ 1 and the model's own bound were enough."""
+    """Skip clipping, as if ‖x‖ ≤ 1 and the model's own bound were enough."""
     return np.full(len(norms), clip)
 
 
 @NOISE
 def test_finds_an_unbounded_x(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Features that are too long are shortened, and gradients clipped by what x really is.
+    """Check that long features are shortened, and that gradients are clipped by the real x.
 
-    Each is enough alone. With neither, one sample moves the gradient almost three times as far.
+    Each protection is enough alone. With neither, one sample moves the gradient almost three times
+    as far.
     """
     (pair,) = noise_of(name, "gradient", 4.0)
     with monkeypatch.context() as patched:
@@ -432,7 +454,7 @@ def test_finds_an_unbounded_x(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_finds_labels_with_too_little_noise(
     law: Any, right: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A replaced sample moves two bins, and not one."""
+    """Check that a replaced sample moves two bins, and not one."""
     assert law.two_bins() == pytest.approx(right)
     monkeypatch.setattr(type(law), "two_bins", lambda self: right / 2)
     (pair,) = noise_of(law.name, "checkin", 6.0 if law.pure else 20.0)
@@ -440,7 +462,7 @@ def test_finds_labels_with_too_little_noise(
 
 
 class Floats(Pseudo):
-    """Laplace noise as −s·log(u), for a float u of 12 bits."""
+    """Draw Laplace noise as −s·log(u), for a float u of 12 bits."""
 
     def laplace(self, shape: tuple[int, ...], scale: float) -> Ints:
         u = (1 + self.rng.integers(2**12, size=shape)) / 2**12
@@ -450,11 +472,13 @@ class Floats(Pseudo):
 
 
 def test_finds_noise_of_floats() -> None:
-    """Its law is right, but it comes in few sizes, which give away what it was added to.
+    """Check that float noise is found by its few distinct sizes, which reveal the hidden value.
 
-    Noise of floats with 53 bits is not found by drawing: integers on a grid of 2²⁰ steps to the
-    scale cut away most of what it tells. That noise is exact is asked of its source, in
-    `check_noise_source`.
+    Its law is right.
+
+    Float noise with 53 bits is not found by drawing: integers on a grid of 2²⁰ steps to the scale
+    cut away most of what it reveals. `check_noise_source` checks that the source of the noise is
+    exact.
     """
     (pair,) = noise_of("laplace", "gradient", 1.0)
     assert failed(pair, 6000, Python(Floats())) == {"repeats"}
@@ -465,7 +489,7 @@ def test_finds_noise_of_floats() -> None:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that writes its check-in anew when the answer was lost.
+    """Check a device that writes its check-in anew when the answer was lost.
 
     False-positive rate of the first half: `FALSE_ALARM` for each mechanism.
     """
@@ -500,7 +524,10 @@ def test_finds_fresh_noise_on_retry(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_javascript_passes(name: str) -> None:
-    """False-positive rate 3e-9: `FALSE_ALARM` for each mechanism."""
+    """Check that the JavaScript device passes.
+
+    False-positive rate 3e-9: `FALSE_ALARM` for each mechanism.
+    """
     epsilon = 12.0 if name == "gaussian" else 3.0
     whole = audit_mechanism(name, epsilon, trials=2000, door=JavaScript())
     assert whole.passed
@@ -509,7 +536,7 @@ def test_javascript_passes(name: str) -> None:
 
 
 def planted(folder: Path, *edits: tuple[str, str, str]) -> JavaScript:
-    """The browser's modules with faults written into them."""
+    """Copy the browser's modules with faults written into them."""
     web = folder / "web"
     shutil.copytree(WEB, web)
     for name, right, wrong in edits:
@@ -531,7 +558,7 @@ DIVISOR = (
     "sensitivitySteps(clip, nTraining,",
     "sensitivitySteps(clip, 2 * nTraining,",
 )
-"""Of all samples, where half of them are held out."""
+"""A divisor that counts all samples, although half of them are held out."""
 
 ONE_BIN = ("mechanisms/laws.js", "twoBins: 2,", "twoBins: 1,")
 LONG = ("features.js", "withoutTiny(value / length)", "withoutTiny(value)")
@@ -575,7 +602,7 @@ def test_finds_a_wrong_coin_in_javascript(role: Role, tmp_path: Path) -> None:
     assert found(3.0, role, 20_000, planted(tmp_path, COIN_OFF)).broken
 
 
-def test_node_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_failure_of_node_is_reported(tmp_path: Path) -> None:
     (pair,) = noise_of("laplace", "gradient")
     with pytest.raises(CrowdmlError, match="node stopped after 0 check-ins"):
         audit_pair(pair, 100, JavaScript(tmp_path))
@@ -587,7 +614,10 @@ def test_node_that_fails_is_told(tmp_path: Path) -> None:
 
 @ROLE
 def test_the_one_file_device_passes(role: Role) -> None:
-    """False-positive rate 3e-9: `FALSE_ALARM` for each role."""
+    """Check that the one-file device passes.
+
+    False-positive rate 3e-9: `FALSE_ALARM` for each role.
+    """
     finding = found(3.0, role, 2000, OneFile())
     assert finding.passed
     assert finding.share > 0.4
@@ -603,7 +633,10 @@ def test_finds_a_wrong_coin_in_the_one_file_device(role: Role, tmp_path: Path) -
 
 
 def test_the_one_file_device_computes_a_codebook_once(tmp_path: Path) -> None:
-    """By its own function, or an audit of 100,000 check-ins a side would take half an hour."""
+    """Count the calls of its own function.
+
+    Otherwise an audit of 100,000 check-ins a side would take half an hour.
+    """
     pair = opposites(Role.TRAIN, 3.0)
     right, head = OneFile().file.read_text(), "    keys = struct.unpack("
     assert right.count(head) == 1

@@ -1,4 +1,4 @@
-"""What is proved is never more than is true, but for a stated chance, and not much less."""
+"""Test that a bound is rarely more than the truth, at a stated rate, and not much less."""
 
 import math
 from typing import TypeVar
@@ -24,7 +24,7 @@ N = TypeVar("N", Array, Ints)
 
 
 def mixed(values: N) -> N:
-    """In an order in which every part of the sample looks like the whole."""
+    """Order the values so that every part of the sample looks like the whole."""
     return values[np.argsort(np.arange(len(values)) * 0.6180339887498949 % 1.0)]
 
 
@@ -38,7 +38,7 @@ def quantiles(law: stats.rv_continuous, centre: float, scale: float, n: int) -> 
 
 @pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (0.5, 0.1), (0.9, 0.5), (0.99, 0.9)])
 def test_bound_of_randomized_response(p: float, q: float) -> None:
-    """ε is the larger of log p/q and log (1−q)/(1−p), approached from below."""
+    """Approach ε, the larger of log p/q and log (1−q)/(1−p), from below."""
     epsilon = max(math.log(p / q), math.log((1 - q) / (1 - p)))
     bounds = [lower_bound(answers(p, n), answers(q, n)) for n in (400, 20_000, 200_000)]
     assert 0.0 <= bounds[0] < bounds[1] < bounds[2] < epsilon
@@ -47,14 +47,14 @@ def test_bound_of_randomized_response(p: float, q: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
 def test_bound_of_the_laplace_law(epsilon: float) -> None:
-    """Of the score {output ≤ 0 rather than 1}, which reaches ε below both centres."""
+    """Check the score {output ≤ 0 rather than 1}, which reaches ε below both centres."""
     a, b = (-quantiles(stats.laplace, centre, 1 / epsilon, 60_000) for centre in (0.0, 1.0))
     assert 0.8 * epsilon < lower_bound(a, b) < epsilon
 
 
 @pytest.mark.parametrize("mu", [0.5, 1.0, 2.0, 4.0])
 def test_bound_of_the_gaussian_law(mu: float) -> None:
-    """Two of deviation 1 that are μ apart: ρ = μ²/2 is approached and not passed."""
+    """Check normal laws of deviation 1 that are μ apart: ρ = μ²/2 is approached, not passed."""
     a, b = (quantiles(stats.norm, centre, 1.0, 100_000) for centre in (mu, 0.0))
     assert 0.5 * mu**2 / 2 < lower_bound(a, b, concentrated) < mu**2 / 2
 
@@ -67,7 +67,7 @@ def test_same_law_proves_nothing(measure: Measure) -> None:
 
 @pytest.mark.parametrize(("p", "q"), [(0.75, 0.25), (0.5, 0.1), (0.9, 0.05), (1.0, 0.5)])
 def test_measures_by_definition(p: float, q: float) -> None:
-    """Rényi's divergence of two coins, over its order, by the formula and over a fine grid."""
+    """Compare Rényi's divergence of two coins, over its order, with the formula on a fine grid."""
     found = [
         math.log(p**o * q ** (1 - o) + (1 - p) ** o * (1 - q) ** (1 - o)) / (o - 1) / o
         for o in np.linspace(1.01, 100, 20_000)
@@ -82,7 +82,7 @@ def test_measures_by_definition(p: float, q: float) -> None:
 @pytest.mark.parametrize("n", [20, 2000])
 @pytest.mark.parametrize("false_alarm", [1e-9, 1e-2])
 def test_bound_of_certain_answers(n: int, false_alarm: float) -> None:
-    """All against none in both halves of an event: m^(1/N) over 1 − m^(1/N), in closed form."""
+    """Check all against none in both halves: m^(1/N) over 1 − m^(1/N), in closed form."""
     low = (false_alarm / 12) ** (1 / (2 * (n - n // 10)))
     found = lower_bound(np.ones(n), np.zeros(n), pure, false_alarm)
     assert found == pytest.approx(max(0.0, math.log(low / (1 - low))), rel=1e-9)
@@ -104,7 +104,7 @@ def test_scores_needed_are_the_fewest_that_could_prove_more(claim: float, measur
 
 
 def test_the_claimed_law_scores_numbers_too() -> None:
-    """Of 1,000 numbers each is seen too seldom to be scored by how often it is seen."""
+    """Check 1,000 numbers, each seen too rarely to be scored by how often it is seen."""
     rng = np.random.default_rng(0)
     a, b = (rng.integers(0, 500, 4000) + 500 * (rng.random(4000) < p) for p in (0.2, 0.8))
     claimed = np.where(np.arange(1000) < 500, 1.0, -1.0)
@@ -119,7 +119,7 @@ def test_the_claimed_law_scores_numbers_too() -> None:
 def test_false_alarms_are_as_rare_as_stated(
     p: float, q: float, measure: Measure, event: Event, false_alarm: float
 ) -> None:
-    """Summed over every outcome of two binomial laws, with no sampling.
+    """Sum over every outcome of two binomial laws, with no sampling.
 
     An event in two halves adds trials of unequal probabilities, for which the bounds hold too.
     """
@@ -140,7 +140,7 @@ def test_two_halves_prove_more_than_one() -> None:
 
 
 def test_numbers_are_scored_by_how_often_they_are_seen() -> None:
-    """Whatever they are: here the third of five tells the sides apart, and the fifth the other."""
+    """Check five numbers: the third points to one side, and the fifth to the other."""
     n = 200_000
     a, b = (mixed(np.repeat(np.arange(5), np.array(shares) * n // 20)) for shares in
             ([4, 4, 6, 4, 2], [4, 4, 2, 4, 6]))  # fmt: skip
@@ -156,7 +156,7 @@ def test_a_number_that_one_side_never_sends() -> None:
 
 
 def test_binomial_bounds_are_clopper_pearson() -> None:
-    """At each bound the tail of the law is exactly the chance of missing."""
+    """Check that at each bound the tail of the law is exactly the probability of missing."""
     low, high = binomial_bounds(7, 40, 0.01)
     assert stats.binom.sf(6, 40, low) == pytest.approx(0.01)
     assert stats.binom.cdf(7, 40, high) == pytest.approx(0.01)

@@ -1,4 +1,4 @@
-"""Every mechanism keeps its promises at the ends of its terms, and planted faults are found."""
+"""Test that every mechanism keeps its promises at extreme terms; planted faults are found."""
 
 import math
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def check(mechanism: Mechanism, n_classes: int = 3) -> None:
     ],
 )
 def test_direction_conforms(epsilon: float, k: int, n_classes: int) -> None:
-    """Seeded, so that nothing here fails by chance."""
+    """Check with a fixed seed, so that nothing here fails at random."""
     check(direction(epsilon, k, n_classes), n_classes)
 
 
@@ -78,8 +78,11 @@ def test_direction_conforms_in_every_role(roles: Roles, scale: float) -> None:
     check(direction(roles=roles, scale=scale))
 
 
-def test_direction_conforms_with_the_systems_chance() -> None:
-    """False-positive rate below 1e-7, see `check_mechanism`."""
+def test_direction_conforms_with_the_systems_randomness() -> None:
+    """Check with the system's randomness.
+
+    False-positive rate below 1e-7, see `check_mechanism`.
+    """
     check_mechanism(direction(), SIZE, 3, BATCH, BUFFER)
 
 
@@ -107,7 +110,7 @@ def test_noise_conforms_for_every_length(law: Law, length: float) -> None:
 
 @dataclass(frozen=True)
 class Changed:
-    """A mechanism with some of its parts replaced by faulty ones."""
+    """Replace some parts of a mechanism by faulty ones."""
 
     right: Any
     faults: dict[str, Callable[..., Any]]
@@ -120,7 +123,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A mechanism that claims something else of itself."""
+    """Replace some claims of a mechanism about itself."""
 
     right: Any
     claims: dict[str, Any]
@@ -138,7 +141,7 @@ def longer(found: Reading) -> Reading:
 
 
 def leaning(found: Reading) -> Reading:
-    """To one side, by a third of S."""
+    """Shift every gradient to one side, by a third of S."""
     shift = 0.06 / 3 / math.sqrt(SIZE)
     return found._replace(g=None if found.g is None else found.g + shift)
 
@@ -160,12 +163,12 @@ def counted_twice(found: Reading) -> Reading:
 
 
 def spread(found: Reading) -> Reading:
-    """As if answers were read as they come, without the correction for chance."""
+    """Read answers as they come, without the correction for randomness."""
     return found._replace(labels=tuple(0.8 * count for count in found.labels))
 
 
 def whatever(right: Any, minibatch: Any, event: Any, place: Place, chance: Any) -> Any:
-    """Spends what it likes, not what was approved."""
+    """Spend a fresh event instead of the approved one."""
     return right.make_payload(minibatch, right.event(minibatch.n_samples, place), place, chance)
 
 

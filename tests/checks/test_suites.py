@@ -1,4 +1,4 @@
-"""The suites are for people who write their own parts, with whatever they have installed."""
+"""Test that people who write their own parts can run the suites without all extras."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The band of the error: it covers the model as it is now, while that improves."""
+"""Test that the error band covers the current model's error while the model improves."""
 
 import math
 
@@ -18,7 +18,7 @@ def rows(
 
 
 def same(n: int, device: npt.ArrayLike, wrong: float = 0.2, evaluated: float = 10.0) -> Array:
-    """Reports about the newest versions up to 10,000, of which each says the same."""
+    """Make n identical reports about the newest versions up to 10,000."""
     return rows(np.arange(10_000 - n, 10_000), device, np.full(n, wrong * evaluated), evaluated)
 
 
@@ -33,8 +33,8 @@ def test_without_reports_nothing_is_known() -> None:
     assert error_now(same(1, np.zeros(1)), 10_000, 0.0) is None
 
 
-def test_reports_about_another_model_say_nothing() -> None:
-    """Then there is no band: the versions have grown e-fold since."""
+def test_reports_about_an_old_model_give_no_band() -> None:
+    """Check that there is no band from old reports: versions have grown e-fold since."""
     found = same(300, np.arange(300))
     assert error_now(found, 15_000, 0.0) is not None
     assert error_now(found, 27_200, 0.0) is None
@@ -49,7 +49,10 @@ def test_one_device_is_not_a_crowd() -> None:
 
 
 def test_a_band_as_wide_as_everything_is_not_shown() -> None:
-    """Whatever was reported: else those would be seen that chance made small."""
+    """Check that a band as wide as the whole range is hidden, whatever was reported.
+
+    Otherwise readers would see only the bands that randomness made small.
+    """
     for wrong in (0.0, 0.5, 1.0):
         found = same(30, np.arange(30), wrong)
         assert error_now(found, 10_000, 60.0) is not None
@@ -57,7 +60,7 @@ def test_a_band_as_wide_as_everything_is_not_shown() -> None:
 
 
 def test_what_makes_a_band_wider() -> None:
-    """Age, few devices, and noise: each makes a difference that can be seen."""
+    """Check that age, few devices and noise each widen the band visibly."""
     crowd = same(300, np.arange(300))
     plain = margin(crowd)
     assert 0.015 < plain < 0.025
@@ -71,9 +74,11 @@ def test_what_makes_a_band_wider() -> None:
     assert margin(differing) > 2 * margin(alike)
 
 
-def test_many_reports_tell_how_much_the_error_jumps() -> None:
-    """A model that hardly changes has a narrow band, and one whose error goes up and down a wide
-    one; a fixed allowance gave both about 0.024."""
+def test_many_reports_show_how_much_the_error_jumps() -> None:
+    """Check that a stable error has a narrow band, and one that goes up and down a wide band.
+
+    A fixed allowance gave both about 0.024.
+    """
     rng, version = np.random.default_rng(0), np.arange(3_700, 10_000)
     flat, jumping = np.full(len(version), 0.2), 0.2 + 0.06 * np.sin(40 * np.log(version))
     device = np.arange(len(version))
@@ -88,8 +93,8 @@ def test_many_reports_tell_how_much_the_error_jumps() -> None:
     assert found.margin > 2 * still, "reports without chance tell nothing of jumps"
 
 
-def test_what_is_added_up_says_the_same() -> None:
-    """Ten reports of a device about the same version are one row of ten reports."""
+def test_added_up_reports_give_the_same_band() -> None:
+    """Check that ten reports of a device about the same version equal one row of ten reports."""
     rng = np.random.default_rng(1)
     version, device = np.repeat(np.arange(9_960, 10_000), 10), np.repeat(np.arange(40), 10)
     apart = rows(version, device, rng.binomial(5, 0.3, 400) + rng.normal(0, 2, 400), 5.0)
@@ -103,12 +108,12 @@ def test_what_is_added_up_says_the_same() -> None:
 
 
 def stream(kind: str, people: bool, rng: np.random.Generator) -> tuple[Array, float, Array]:
-    """Reports about a model whose error falls from 0.9 to 0.05, as a crowd would send them.
+    """Make reports about a model whose error falls from 0.9 to 0.05, as a crowd would send them.
 
-    At 200 check-ins it falls fastest.
+    The error falls fastest at 200 check-ins.
 
-    Of `people`, each has an error of its own, drawn from Beta(2p, 2(1 − p)), and they come in
-    bursts of five.
+    With `people`, each person has an error of its own, drawn from Beta(2p, 2(1 − p)), and reports
+    come in bursts of five.
     """
     truth = 0.9 / (1 + (np.arange(1001) / 150) ** 1.5)
     version, epsilon = np.arange(1000), 4.0
@@ -118,7 +123,7 @@ def stream(kind: str, people: bool, rng: np.random.Generator) -> tuple[Array, fl
     device, error = np.arange(n), truth[version]
     if people:
         device = np.repeat(rng.integers(60, size=n), 5)[:n]
-        # Two draws and the share of errors among them, on average p, have that much between people.
+        # The share of errors among two draws is p on average, with that variance between people.
         thresholds = rng.random((60, 2))[device]
         error = (thresholds < error[:, None]).mean(axis=1)
     if kind == "direction":
@@ -133,11 +138,14 @@ def stream(kind: str, people: bool, rng: np.random.Generator) -> tuple[Array, fl
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize("kind", ["direction", "noise"])
 def test_the_band_covers_the_model_as_it_is_now(kind: str, people: bool) -> None:
-    """Seeded, so it cannot fail by chance. 300 streams: a standard deviation of 0.013 at 0.95.
+    """Check that the band covers the current error about as often as it says.
+
+    The test is seeded, so it cannot fail at random. 300 streams give a standard deviation of 0.013
+    at 0.95.
 
     Without the mean of the trend, and with doubts about how alike answers are as if people hardly
-    differed, it is 0.91 of those with people at 200 check-ins. The newest 200 reports, taken as
-    being about one model and from people who are alike, are worse.
+    differed, coverage is 0.91 for the streams with people at 200 check-ins. The estimate from the
+    newest 200 reports, taken as being about one model and from people who are alike, is worse.
     """
     rng, times = np.random.default_rng(7), (200, 1000)
     covered: dict[int, list[bool]] = {t: [] for t in times}

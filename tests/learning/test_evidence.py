@@ -1,4 +1,4 @@
-"""Evidence and its rule, against a list of reports that is searched anew each time."""
+"""Test the evidence and its rule against a list of reports that is searched anew each time."""
 
 import math
 from collections import defaultdict
@@ -15,7 +15,7 @@ from tests.servers import make_directed, make_task
 
 
 class Shown:
-    """A rule that concludes nothing and returns what it is shown."""
+    """Return whatever the rule is shown, and conclude nothing."""
 
     def __init__(self, *windows: int) -> None:
         self.windows = windows
@@ -43,7 +43,7 @@ def slow_sums(rule: Shown, reports: list[list[int]]) -> WindowSums:
 def slowly(
     window: int, reports: list[list[int]], new: list[int], devices: int = 0
 ) -> list[list[int]]:
-    """At most twice the even share for each device, and the newest of all."""
+    """Keep at most twice the even share of each device's reports, and the newest of all reports."""
     kept = [*reports, new]
     share = max(1, 2 * window // max(devices, len({report[0] for report in kept})))
     own = [report for report in kept if report[0] == new[0]]
@@ -53,14 +53,17 @@ def slowly(
 
 
 @pytest.mark.parametrize("window", [1, 2, 7, 30])
-def test_sums_are_those_of_the_reports_that_are_kept(window: int) -> None:
-    """Some devices report so often that only few of their reports in a row stay."""
+def test_sums_match_the_kept_reports(window: int) -> None:
+    """Check the sums of the kept reports.
+
+    Some devices report often enough that only few of their reports in a row are kept.
+    """
     rng, rule = np.random.default_rng(window), Shown(window, 3 * window)
     seen = Evidence(cast(Any, rule))
     reports: list[list[list[int]]] = [[], []]
     for i in range(400):
         device = int(min(rng.geometric(0.8 if i // 50 % 2 else 0.2), 9))
-        new = [device, int(rng.integers(5)), 5 + i]  # no two are alike
+        new = [device, int(rng.integers(5)), 5 + i]  # every report differs
         seen = seen.with_report(*new)
         reports[1] = slowly(3 * window, reports[1], new)
         devices = len({report[0] for report in reports[1]})
@@ -83,7 +86,7 @@ def test_a_snapshot_of_a_single_window_can_be_read() -> None:
 
 
 class Even:
-    """A mechanism without noise that counts how often it is asked."""
+    """Count the calls of a mechanism without noise."""
 
     asked = 0
 
@@ -93,7 +96,7 @@ class Even:
 
 
 def rule_of(mechanism: Even) -> StoppingRule:
-    """One look at each of three windows may be mistaken with 0.025."""
+    """Make a rule whose single look at each of three windows is wrong with probability 0.025."""
     return StoppingRule(0.3, 50, 4, 100, 1 - 3 * 0.025, 1, cast(Mechanism, mechanism))
 
 
@@ -118,7 +121,10 @@ def test_a_report_is_held_against_the_target_less_one_liar_in_twenty() -> None:
 def test_enough_devices_predictions_and_certainty(
     devices: int, evaluated: int, above: int, met: bool
 ) -> None:
-    """1.96 standard deviations below the target, of sums whose variance is 9 of ONE."""
+    """Check the margin of 1.96 standard deviations below the target.
+
+    The variance of the sums is 9 of ONE.
+    """
     rule = rule_of(Even())
     surplus = -math.ceil(1.9599639845 * 3 * ONE) - 1000 + above * 2000
     alike = -(-(surplus**2) // devices)
@@ -129,8 +135,10 @@ def test_enough_devices_predictions_and_certainty(
 
 @pytest.mark.parametrize("above", [0, 1])
 def test_devices_that_differ_need_a_larger_margin(above: int) -> None:
-    """Four means whose sum has a variance of 9 of ONE, as they show it: the quantile is Student's,
-    here that of three degrees of freedom as approximated."""
+    """Check the margin for four means whose sum has a variance of 9 of ONE, as the means show.
+
+    The quantile is Student's, here the approximation for three degrees of freedom.
+    """
     rule = rule_of(Even())
     t = student_t(1.9599639845, 3)
     assert 3.18 < t < 3.30, "3.182 in tables"
@@ -144,12 +152,18 @@ def test_devices_that_differ_need_a_larger_margin(above: int) -> None:
     [(0.975, 5, 2.5706), (0.999, 19, 3.5794), (0.999999, 19, 6.7234), (0.99999, 199, 4.3699)],
 )
 def test_quantiles_of_student(p: float, freedom: int, t: float) -> None:
-    """Never below the exact ones, but for their rounding, and at most 0.3 % above."""
+    """Check that quantiles are at most 0.3 % above the exact ones.
+
+    They are never below the exact ones, except for rounding of the latter.
+    """
     assert 0.9999 * t <= student_t(NormalDist().inv_cdf(p), freedom) <= 1.003 * t
 
 
-def test_looks_share_what_may_go_wrong() -> None:
-    """A look after each quarter of the window; all until T_max, at three windows each, count."""
+def test_looks_share_the_error_probability() -> None:
+    """Check that all looks until T_max, at three windows each, share the error probability.
+
+    There is one look after each quarter of the window.
+    """
     task = make_task(stop__error=0.4, stop__window=40, stop__updates=1005)
     rule = StoppingRule.of(task, task.terms.mechanism())
     assert rule is not None

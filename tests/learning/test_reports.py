@@ -1,4 +1,4 @@
-"""Reports: values that share what does not change, in a bounded number of rows."""
+"""Test that reports share what does not change, in a bounded number of rows."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from crowdml.learning.reports import GROUPS, MOST
 
 
 def test_reports_share_nothing_that_changes() -> None:
-    """Two go on from every one of them."""
+    """Check that each value stays as it was after two others were made from it."""
     made = [(Reports(), [[0.0] * 5][:0])]
     for i in range(1, 60):
         reports, rows = made[i // 2]
@@ -21,7 +21,10 @@ def test_reports_share_nothing_that_changes() -> None:
 
 
 def test_many_reports_fit_into_few_rows() -> None:
-    """Nothing that counts is lost, and a copy that was read back goes on in the same way."""
+    """Check that compressed rows keep all relevant sums.
+
+    A copy that was stored and read back continues in the same way.
+    """
     rng = np.random.default_rng(0)
     reports, again, every = Reports(), Reports(), []
     for version in range(3 * MOST):

@@ -1,4 +1,4 @@
-"""The step: a pure function, for every mechanism, optimizer and rate."""
+"""Test that the step is a pure function, for every mechanism, optimizer and rate."""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from crowdml.privacy import Reading
 from tests.servers import make_directed, make_task
 
 STEPS = 250
-"""More than are remembered: lengths and error counts are forgotten, too."""
+"""More steps than are remembered, so that lengths and error counts are forgotten, too."""
 
 NOISY = ["laplace", "gaussian"]
 
@@ -29,7 +29,7 @@ def readings(size: int, evaluated: int) -> Iterator[Reading]:
 
 
 def frozen(state: LearningState) -> LearningState:
-    """The same state; whoever writes to one of its arrays fails."""
+    """Return the same state with read-only arrays, so that any write to them fails."""
     for value in (state.w, *state.optimizer.values()):
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
@@ -37,7 +37,7 @@ def frozen(state: LearningState) -> LearningState:
 
 
 def content(state: LearningState) -> list[bytes]:
-    """Every number of it."""
+    """Return every number of the state as bytes."""
     assert state.evidence is not None
     parts = [state.w, *map(np.asarray, state.optimizer.values())]
     more = [state.totals.to_array(), state.reports.rows, state.evidence.to_array()]
@@ -52,7 +52,7 @@ def content(state: LearningState) -> list[bytes]:
 def test_a_step_never_changes_what_it_is_given(
     mechanism: str, kind: str, averaging: float | None
 ) -> None:
-    """Two steps from one state agree, and long afterwards every state is as it was."""
+    """Check that two steps from one state agree, and that no state changes long afterwards."""
     settings: dict[str, Any] = {
         "privacy__mechanism": mechanism,
         "optimizer__kind": kind,
@@ -95,7 +95,7 @@ def test_the_limit_is_what_makes_a_long_gradient_short() -> None:
 
 
 def test_what_each_reading_changes() -> None:
-    """Two reports of 0 wrong reach the target, and later reports do not take that back."""
+    """Check that two reports of 0 wrong reach the target, and later reports do not undo that."""
     stopping = StoppingRule(
         0.5, 4, 2, 20, 0.6, 1, make_task(privacy__epsilon=math.inf).terms.mechanism()
     )

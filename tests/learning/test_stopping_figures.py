@@ -1,6 +1,6 @@
-"""The figures of the stopping rule in docs/tasks.md, measured again on small crowds.
+"""Measure the figures of the stopping rule in docs/tasks.md again, on small crowds.
 
-Crowds are seeded, so no test here fails by chance.
+Crowds are seeded, so no test here fails at random.
 """
 
 import numpy as np
@@ -22,14 +22,17 @@ from experiments.figures.stopping import (
 
 
 def test_a_whole_task_stops_falsely_as_rarely_as_it_says() -> None:
-    """Where a fifth of the people has all the errors, and each reports five times in a row."""
+    """Check false stops if a fifth of the people has all the errors.
+
+    Each person reports five times in a row.
+    """
     before, _, now = false_stops(4.0, 0.2, "a fifth", in_a_row=True, runs=4)
     assert before >= 0.5, "the earlier rule did"
     assert now <= 0.1, "at confidence 0.9"
 
 
-def test_the_earlier_rule_and_this_one_see_the_same_reports() -> None:
-    """A crowd that is clearly below ρ stops by both, and not before a full window."""
+def test_the_earlier_and_the_current_rule_see_the_same_reports() -> None:
+    """Check that a crowd clearly below ρ stops by both rules, and not before a full window."""
     rng = np.random.default_rng(0)
     devices, says = bursts("alike", 0.02, 4.0, False, 0.0, rng)
     rule = rule_of(4.0, 0.3, 3000)
@@ -38,7 +41,7 @@ def test_the_earlier_rule_and_this_one_see_the_same_reports() -> None:
     assert earlier == 200 == now
 
 
-def test_sums_at_once_are_those_of_the_program() -> None:
+def test_sums_at_once_match_the_program() -> None:
     errors = np.linspace(0.4, 0.05, 2000)
     says = single_reports(errors, 4.0, 0.0, np.random.default_rng(1))
     rule = rule_of(4.0, 0.2, 2000)
@@ -55,7 +58,10 @@ def test_where_a_tenth_of_liars_balances(epsilon: float, expected: float) -> Non
 
 
 def test_what_honest_crowds_pay() -> None:
-    """At ε = 4 and half of ρ, no more than a third for the liars who are not there."""
+    """Check that guarding against absent liars costs honest crowds at most a third more reports.
+
+    The comparison is at ε = 4 and half of ρ.
+    """
     before, now, trusting = honest_stops(4.0, 0.2, 0.1, reports=6000, runs=10)
     assert now <= 1.35 * trusting
     assert now <= 2 * before

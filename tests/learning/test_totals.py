@@ -1,4 +1,4 @@
-"""Totals and the estimates from them, against their definitions."""
+"""Test the totals and the estimates from them against their definitions."""
 
 import math
 
@@ -10,7 +10,7 @@ from crowdml.privacy import Reading
 
 
 def test_every_sum() -> None:
-    """Readings that do not evaluate or count are no evaluations or countings."""
+    """Check that readings without an evaluation or a count add to neither number."""
     totals = Totals((0.5, 0.25))
     report = Reading(evaluated=1, errors=3.5)
     count = Reading(labels=(1.0, 2.0), labelled=1)
@@ -32,7 +32,7 @@ def test_samples_stay_unknown(before: int | None, new: int | None) -> None:
 def test_the_margin_reaches_the_farther_root(
     errors: int, evaluated: int, noise_variance: float
 ) -> None:
-    """Of (value − p)² = z²·(noise + p(1 − p))/n, with 7 check-ins."""
+    """Compare the margin with the roots of (value − p)² = z²·(noise + p(1 − p))/n, 7 check-ins."""
     z, value, noise = 1.7, errors / evaluated, 7 * noise_variance / evaluated
     width = z**2 / evaluated
     roots = np.roots([1 + width, -2 * value - width, value**2 - width * noise])
@@ -44,7 +44,10 @@ def test_the_margin_reaches_the_farther_root(
 
 @pytest.mark.parametrize("value", [-0.5, 1.5])
 def test_noise_beyond_0_and_1_keeps_its_margin(value: float) -> None:
-    """As if the share itself had no spread: z²/n = 1, and a noise of 2 in one check-in."""
+    """Compute the margin as if the share itself had no spread.
+
+    Here z²/n = 1, and one check-in has a noise of 2.
+    """
     found = share_estimate(value, 1, 1, 2.0, z=1.0)
     assert found is not None
     assert found.margin == pytest.approx(abs((value + 0.5) / 2 - value) + math.sqrt(0.25 + 4.0) / 2)

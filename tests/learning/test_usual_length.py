@@ -1,4 +1,4 @@
-"""The usual length, against a sorted list of all that is remembered."""
+"""Test the usual length against a sorted list of all remembered lengths."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from crowdml.learning import UsualLength
 
 
 def test_nine_of_ten_of_the_last_two_hundred() -> None:
-    """The limit holds for a gradient before its own length counts."""
+    """Check that the limit for a gradient does not yet include the gradient's own length."""
     usual, lengths = UsualLength(3.0), list[float]()
     for length in np.random.default_rng(2).exponential(size=450).tolist():
         known = sorted(lengths[-200:])

@@ -1,4 +1,4 @@
-"""Models of every kind, learnt by a real fold from real check-ins."""
+"""Make models of every kind, learnt by a real fold from real check-ins."""
 
 from typing import Any
 
@@ -50,12 +50,12 @@ def learnt(task: Task) -> LearntModel:
 
 
 def features(n: int = 300) -> Array:
-    """Rows of four numbers, most of them longer than 1, some shorter, one of zeros."""
+    """Make rows of four numbers, most of them longer than 1, some shorter, one of zeros."""
     x = np.random.default_rng(0).normal(size=(n, 4)) * np.geomspace(0.01, 300, n)[:, None]
     x[0] = 0.0
     return x
 
 
 def made(task: Task, weights: Array, intercepts: Array) -> LearntModel:
-    """A model with numbers of one's own."""
+    """Make a model with the given numbers."""
     return estimator(About.of(task.terms, "0" * 64, 1), weights, intercepts)

@@ -1,4 +1,4 @@
-"""The estimator as users of scikit-learn meet it, with scikit-learn and without."""
+"""Test the estimator as users of scikit-learn use it, with scikit-learn and without."""
 
 import pickle
 import subprocess
@@ -19,7 +19,7 @@ from tests.servers import make_task
 
 X = features()
 BY_FIRST = make_task(target__labels=["walk", "bus", "run"])
-"""Its model says the label whose feature is the largest."""
+"""A task whose model predicts the label whose feature is the largest."""
 
 
 def classifier() -> LearntSoftmax:
@@ -88,14 +88,14 @@ def test_what_it_was_learnt_under() -> None:
         (np.vstack([X[:7], np.full((2, 4), np.nan)]), r"in row 7 \(of 2 such rows\)"),
     ],
 )
-def test_rows_that_are_refused(rows: Any, sentence: str) -> None:
+def test_rows_that_are_rejected(rows: Any, sentence: str) -> None:
     for model in (classifier(), regressor()):
         with pytest.raises(InvalidInput, match=sentence):
             model.predict(rows)
 
 
 class Table:
-    """As much of a data frame as is looked at."""
+    """Imitate the part of a data frame that the estimator uses."""
 
     def __init__(self, columns: list[str], rows: Array) -> None:
         self.columns, self.rows = columns, rows
@@ -146,11 +146,11 @@ def test_a_misspelt_or_missing_column(change: dict[str, float | None], words: st
             model.predict(readings)
 
 
-# In scikit-learn
+# Use in scikit-learn
 
 
 def test_in_scikit_learn() -> None:
-    """Pipelines, cross-validation, scorers and importances, without a warning."""
+    """Use pipelines, cross-validation, scorers and importances, without a warning."""
     from sklearn.base import clone, is_classifier, is_regressor
     from sklearn.inspection import permutation_importance
     from sklearn.metrics import log_loss
@@ -180,7 +180,7 @@ def test_in_scikit_learn() -> None:
 
 
 def test_numpy_is_enough(tmp_path: Path) -> None:
-    """Neither scikit-learn nor anything of an extra is imported to load and to predict."""
+    """Check that loading and predicting import neither scikit-learn nor any other extra."""
     (tmp_path / "model.npz").write_bytes(write_model(classifier(), "npz"))
     program = (
         "import sys; extras = 'sklearn onnx scipy starlette sqlalchemy opendp'.split()\n"

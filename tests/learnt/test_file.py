@@ -1,4 +1,4 @@
-"""Whatever file a model is in, it answers as the devices that learnt it."""
+"""Test that a model in any file format answers like the devices that learnt it."""
 
 import io
 import zipfile
@@ -24,7 +24,10 @@ FACTS = ("task", "version", "terms_sha256", "mechanism", "epsilon", "delta", "un
 
 
 def on_a_device(task: Task, w: Array, x: Array) -> list[Any]:
-    """The slow, obvious way: each row as `Device.add` sees it, then Device Routine 2's model."""
+    """Predict in the slow, obvious way.
+
+    Each row is bounded as in `Device.add`, then given to the model of Device Routine 2.
+    """
     norm, made = task.terms.mechanism().norm, task.terms.features
     rows = np.array([bound_features(made.scaled(made.values(row)), 4, norm) for row in x])
     found = task.terms.make_model().predict(w, rows)
@@ -104,7 +107,7 @@ def test_onnx_has_probabilities_in_the_order_of_classes() -> None:
 
 
 def test_rows_are_rescaled_and_not_taken_as_they_are() -> None:
-    """With intercepts, or for a number, the raw rows would give other answers."""
+    """Check that raw rows would give other answers, with intercepts or for a number."""
     fold, x = fold_of(KINDS["ridge"]), features()
     raw = x @ fold.learnt
     assert np.abs(learnt_model(Published.of(fold, fold.state)).predict(x) - raw).max() > 1e-3
@@ -118,7 +121,7 @@ def test_a_file_of_an_earlier_version_has_no_constants() -> None:
     assert read_model(msgspec.json.encode(document), "old").about == model.about
 
 
-def test_a_model_that_has_learnt_nothing_is_refused() -> None:
+def test_a_model_that_has_learnt_nothing_is_rejected() -> None:
     with pytest.raises(Rejected, match="activity has learnt nothing yet: of its 0 check-ins"):
         learnt_model(Published.of(fold_of(make_task(), checkins=0), State.RUNNING))
 
@@ -129,12 +132,15 @@ def test_a_promise_for_nobody() -> None:
         assert read_model(write_model(model, kind), "x").about.epsilon == "inf"
 
 
-# Files that are none
+# Files that contain no model
 
 
 @pytest.mark.parametrize("kind", sorted(FORMATS))
-def test_a_damaged_file_is_refused_or_whole(kind: str) -> None:
-    """Cut or changed anywhere: a clear error, or a change that a model may have, never a fault."""
+def test_a_damaged_file_is_rejected_or_whole(kind: str) -> None:
+    """Cut or change a file anywhere.
+
+    Reading must give a clear error, or a model with a change that models may have, and never crash.
+    """
     data = write_model(learnt(KINDS["softmax"]), kind)
     rng = np.random.default_rng(0)
     refused = 0

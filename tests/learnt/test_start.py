@@ -1,4 +1,4 @@
-"""A start as a file: read as it was written, or rejected."""
+"""Test that the file of a start is read as it was written, or rejected."""
 
 import hashlib
 import io
@@ -66,7 +66,7 @@ def test_an_exported_model_is_a_start(task: Any, kind: str) -> None:
 
 
 def archive(**changed: Any) -> bytes:
-    """The file of `START` with some arrays replaced, or left out where they are None."""
+    """Return the file of `START` with some arrays replaced, or left out where they are None."""
     with np.load(io.BytesIO(write_start(START))) as file:
         arrays = dict(file) | changed
     buffer = io.BytesIO()

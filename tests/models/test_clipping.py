@@ -1,4 +1,4 @@
-"""Shrinking to a norm of at most S, and never more than that."""
+"""Test that clipping shrinks gradients to a norm of at most S, and no further."""
 
 from fractions import Fraction
 
@@ -38,7 +38,7 @@ def test_direction_and_short_rows_stay(gradients: Array, clip: float, norm: int)
     assert ((factors > 0) & (factors <= 1)).all()
     short = lengths <= clip * (1 - 1e-6)
     assert (factors[short] == 1).all()
-    # All but a billionth of S is used: no accuracy is given away.
+    # Clipping uses all but a billionth of S, so no accuracy is lost.
     assert (lengths[~short] * factors[~short] >= clip * (1 - 1e-5)).all()
 
 
@@ -61,7 +61,7 @@ def test_zero_gradient_stays_zero(clip: float) -> None:
 
 
 def test_margin_covers_the_worst_rounding() -> None:
-    """The last line of the proof, in exact fractions: the largest model, and every kind of n."""
+    """Check the proof's last line in exact fractions, for the largest model and all kinds of n."""
     u, d = Fraction(1, 2**53), 10**6
     for n in [*range(1, 3000), 10**4, 10**5, 10**6]:
         rounded = n * (n + 4) * u / (1 - (n + 4) * u)
@@ -70,7 +70,7 @@ def test_margin_covers_the_worst_rounding() -> None:
 
 @pytest.mark.parametrize("n", [1000, 300_000])
 def test_averages_move_by_no_more_than_stated(n: int) -> None:
-    """Added one by one, as in JavaScript, and compared in exact fractions."""
+    """Compare averages in exact fractions, with sums added one by one as in JavaScript."""
     rng = np.random.default_rng(1)
     for clip in rng.uniform(0.1, 4.0, 8).tolist():
         longest = clip * (1 - margin(n))

@@ -1,4 +1,4 @@
-"""The multiclass support vector machine against its definition, one sample at a time."""
+"""Test the multiclass support vector machine against its definition, one sample at a time."""
 
 import numpy as np
 

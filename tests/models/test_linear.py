@@ -1,4 +1,4 @@
-"""The family: layout of the parameters, and its bounds under any input a device lets in."""
+"""Test the linear models' parameter layout, and their bounds under any input a device accepts."""
 
 import math
 from collections.abc import Callable
@@ -36,7 +36,7 @@ Case = tuple[LinearModel, int, Array, Array, Array]
 
 @st.composite
 def samples(draw: st.DrawFn) -> Case:
-    """A model, a norm, w as a check-out can bring it, and n samples as a device lets them in."""
+    """Draw a model, a norm, w as a check-out can carry it, and n samples that a device accepts."""
     norm = draw(st.sampled_from([1, 2]))
     model: LinearModel = draw(models)
     n = draw(st.integers(1, 6))
@@ -70,7 +70,10 @@ def test_no_input_passes_the_bound(case: Case) -> None:
 @settings(deadline=None, max_examples=300)
 @given(samples(), st.floats(1e-3, 4.0))
 def test_no_input_passes_the_clip(case: Case, clip: float) -> None:
-    """Not even by a rounding error: the mechanism refuses an average longer than S."""
+    """Check that not even a rounding error exceeds S.
+
+    The mechanism rejects an average longer than S.
+    """
     model, norm, w, x, y = case
     assert np.linalg.norm(model.mean_gradient(w, x, y, clip, norm), norm) <= clip
 
@@ -88,7 +91,10 @@ def test_parameters_are_row_major_then_intercepts() -> None:
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_bounds(intercept: bool) -> None:
-    """An intercept is one more feature that is always 1: 2 times in L1, √2 times in L2."""
+    """Check that an intercept multiplies the bound by 2 in L1 and by √2 in L2.
+
+    An intercept acts as one more feature that is always 1.
+    """
     for norm, labels in ((1, 2.0), (2, math.sqrt(2))):
         more = (1 + intercept) ** (1 / norm)
         assert Softmax(3, 2, intercept).bound(norm) == pytest.approx(labels * more)
@@ -110,6 +116,6 @@ def test_bounds(intercept: bool) -> None:
         (lambda: Huber(2, delta=np.nan), "delta must be positive and finite, found nan"),
     ],
 )
-def test_refuses(make: Callable[[], LinearModel], message: str) -> None:
+def test_rejects(make: Callable[[], LinearModel], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         make()

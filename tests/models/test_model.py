@@ -1,4 +1,4 @@
-"""Every model of ours passes the conformance suite, and the suite finds planted faults."""
+"""Test that every model passes the conformance suite, and that the suite finds planted faults."""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +32,10 @@ def test_conforms(model: LinearModel, intercept: bool) -> None:
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("model", BOUNDED, ids=str)
 def test_bound_is_attained(model: LinearModel, intercept: bool, norm: int) -> None:
-    """A bound far above what gradients reach would make every device add too much noise."""
+    """Check that gradients reach the bound.
+
+    A bound far above every gradient would make each device add too much noise.
+    """
     model = replace(model, intercept=intercept)
     rng = np.random.default_rng(5)
     x = np.eye(model.n_features)
@@ -54,7 +57,7 @@ class HalfBound(Softmax):
 
 @dataclass(frozen=True)
 class NoLabels(Softmax):
-    """Right for one slope, as in regression, but there are two."""
+    """Bound the slopes as in regression, which has one slope, although there are two."""
 
     def slope_bound(self, norm: int) -> float:
         return super().slope_bound(norm) if norm == 1 else 1.0
@@ -62,7 +65,7 @@ class NoLabels(Softmax):
 
 @dataclass(frozen=True)
 class ForgottenIntercept(Softmax):
-    """The constant feature stands beside ‖x‖ ≤ 1, so the bounds must grow."""
+    """Forget that the constant feature adds to ‖x‖ ≤ 1, so the bounds must grow."""
 
     def bound(self, norm: int) -> float:
         return self.slope_bound(norm)
@@ -70,7 +73,7 @@ class ForgottenIntercept(Softmax):
 
 @dataclass(frozen=True)
 class OneNorm(Ridge):
-    """Clips in L1 whatever is asked for."""
+    """Clip in L1, even if another norm is requested."""
 
     def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
         return super().mean_gradient(w, x, y, clip, 1)
@@ -84,7 +87,7 @@ class WrongSign(Softmax):
 
 @dataclass(frozen=True)
 class NoSubtraction(Softmax):
-    """P alone, without I[y = k]."""
+    """Return P alone, without subtracting I[y = k]."""
 
     def slopes(self, s: Array, y: Array) -> Array:
         p = super().slopes(s, y)
@@ -100,7 +103,7 @@ class ClipForgotten(Ridge):
 
 @dataclass(frozen=True)
 class ClipAfterwards(Ridge):
-    """Shrinks the average instead of each gradient: one sample could then move all others."""
+    """Shrink the average instead of each gradient, so that one sample can move all the others."""
 
     def mean_gradient(self, w: Array, x: Array, y: Array, clip: float, norm: int = 1) -> Array:
         g = super().mean_gradient(w, x, y, np.inf, norm)
@@ -123,7 +126,7 @@ class Vandal(Softmax):
 
 @dataclass(frozen=True)
 class Forgetful(Softmax):
-    """Counts what it gets right."""
+    """Count correct predictions as mistakes."""
 
     def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
         return ~super().mistakes(w, x, y)
@@ -131,7 +134,7 @@ class Forgetful(Softmax):
 
 @dataclass(frozen=True)
 class Signed(Ridge):
-    """Overestimates only."""
+    """Count only overestimates as mistakes."""
 
     def mistakes(self, w: Array, x: Array, y: Array) -> Flags:
         return self.predict(w, x) - y > self.tolerance

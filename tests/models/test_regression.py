@@ -1,4 +1,4 @@
-"""Ridge and Huber against their definitions and scikit-learn's least squares."""
+"""Test Ridge and Huber against their definitions and scikit-learn's least squares."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_huber_loss_is_scipys() -> None:
 
 
 def test_huber_is_ridge_inside_delta() -> None:
-    """And straight outside."""
+    """Check that Huber's gradient equals Ridge's inside delta and is constant outside."""
     ridge, model = Ridge(n_features=2), Huber(n_features=2, delta=0.5)
     w, x = np.array([0.3, -0.2]), np.array([[0.5, 0.5], [0.5, 0.5]])
     y = np.array([0.2, 3.0])

@@ -1,4 +1,4 @@
-"""Multiclass logistic regression against Table I written out, and against scikit-learn."""
+"""Test multiclass logistic regression against Table I written out, and against scikit-learn."""
 
 import math
 
@@ -11,7 +11,7 @@ RNG = np.random.default_rng(3)
 
 
 def test_table_1() -> None:
-    """Prediction, loss and gradient, one number at a time."""
+    """Compare prediction, loss and gradient with the table, one number at a time."""
     model = Softmax(n_features=3, n_classes=4)
     w = RNG.normal(size=(4, 3))
     x = RNG.normal(size=3)
@@ -39,7 +39,10 @@ def test_huge_scores_do_not_overflow() -> None:
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_scikit_learn_finds_the_same_minimum(intercept: bool) -> None:
-    """Where scikit-learn stops, its gradient is zero: ours must be minus that of the penalty."""
+    """Check that our gradient is minus the penalty's gradient where scikit-learn stops.
+
+    At that point the gradient of scikit-learn's objective is zero.
+    """
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import log_loss
 

@@ -1,4 +1,4 @@
-"""Each update rule against its formula, written out slowly over the whole history."""
+"""Test each update rule against its formula, written out slowly over the whole history."""
 
 from collections.abc import Callable
 
@@ -83,14 +83,14 @@ def test_iterates(fast: Optimizer, slow: list[Array]) -> None:
     assert np.allclose(path, slow, rtol=1e-9, atol=1e-12)
     assert np.array_equal(model, path[-1])
     norms = np.linalg.norm(path, axis=1)
-    # The case is only worth something if the projection is at work sometimes, not always.
+    # The case is only useful if the projection acts on some of the steps, but not on all.
     assert norms.max() > R * (1 - 1e-9)
     assert norms.min() < 0.9 * R
 
 
 @pytest.mark.parametrize("power", [0.0, 3.0, 8.0])
 def test_average_of_iterates(power: float) -> None:
-    """Unrolled: α_s·∏_{r>s}(1 − α_r) is the weight of iterate s, and the weights add up to 1."""
+    """Check the weight of iterate s, α_s·∏_{r>s}(1 − α_r), and that the weights add up to 1."""
     path, model = iterates(averaged(sgd(inverse_sqrt(0.7), R), power))
     plain, _ = iterates(sgd(inverse_sqrt(0.7), R))
     assert np.array_equal(path, plain)
@@ -118,7 +118,10 @@ def test_average_gradient_remembers_only_the_devices_it_heard() -> None:
 
 
 def test_adagrad_tames_an_outlier() -> None:
-    """One huge gradient moves each parameter by at most c, and slows only what it touched."""
+    """Check that one huge gradient moves each parameter by at most c.
+
+    It slows only the parameters that it touched.
+    """
     optimizer = adagrad(c=0.1)
     w = np.zeros(2)
     state, w = optimizer.update(optimizer.init(w), w, np.array([1e6, 0.0]), 0)
@@ -129,7 +132,7 @@ def test_adagrad_tames_an_outlier() -> None:
 
 
 def test_what_is_left_out() -> None:
-    """The power of an average is 8, and two kinds take a rate."""
+    """Check the defaults: averages have a power of 8, and two kinds of optimizer take a rate."""
     plain = averaged(sgd(constant(0.03)))
     eighth = make_optimizer("sgd", "constant", 0.03, np.inf, averaging=8.0)
     assert np.array_equal(iterates(plain)[1], iterates(eighth)[1])

@@ -1,4 +1,4 @@
-"""Every optimizer of ours passes the conformance suite, and the suite finds planted faults."""
+"""Test that every optimizer passes the conformance suite, which finds planted faults."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def hidden_state() -> Optimizer:
 
 
 def forgotten_on_restart() -> Optimizer:
-    """Rounds its sum when asked to store it, so that a restart differs."""
+    """Round the sum when it is stored, so that a restart gives a different result."""
 
     def update(
         state: OptimizerState, w: Array, g: Array, device: int
@@ -110,7 +110,10 @@ def divides_by_gradient() -> Optimizer:
 
 
 def changed_row() -> Optimizer:
-    """As a table of the devices' newest gradients that is copied only where it is read."""
+    """Change a row of the old state in place.
+
+    A table of the devices' newest gradients does this if it is copied only where it is read.
+    """
     inner = average_gradient(constant(0.1))
 
     def update(

@@ -1,4 +1,4 @@
-"""Π: the nearest point of the ball."""
+"""Test Π, the projection to the nearest point of the ball."""
 
 import numpy as np
 import pytest

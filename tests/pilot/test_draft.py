@@ -1,4 +1,4 @@
-"""A draft of a task: the text of its file, its start, and what its owner is told."""
+"""Test the draft of a task: the text of its file, its start, and what its owner is shown."""
 
 import tomllib
 from typing import Any
@@ -18,7 +18,7 @@ HEADER = "light [lux],temperature [°C],vote,person"
 
 
 def sample(n: int = 120, people: int = 4, seed: int = 0) -> Array:
-    """Light and temperature in their own units."""
+    """Draw light and temperature in their own units."""
     rng = np.random.default_rng(seed)
     return np.column_stack([rng.uniform(0, 1000, n).round(), rng.normal(21, 3, n).round(1)])
 
@@ -58,7 +58,7 @@ def test_the_file_is_a_task_as_it_stands(draft: Draft) -> None:
 
 
 def test_the_start_fits_rows_as_devices_scale_them(draft: Draft) -> None:
-    """The constants in the file, which are rounded, and no others."""
+    """Check that the start was fitted with the rounded constants that are in the file."""
     task, x = draft.task, sample()
     model, features = task.terms.make_model(), task.terms.features
     z = bound_rows(features.scaled_rows(x), 2)
@@ -70,7 +70,10 @@ def test_the_start_fits_rows_as_devices_scale_them(draft: Draft) -> None:
 
 
 def test_intercepts_are_chosen_and_the_file_says_why(draft: Draft) -> None:
-    """The label in the middle needs them; labels that are shares of a sum do not."""
+    """Check that the draft has intercepts, which the label in the middle needs.
+
+    Labels that are shares of a sum do not need intercepts.
+    """
     without, having = draft.errors
     assert having < without
     said = f"# the pilot's error is {having:.3f} with intercepts and {without:.3f} without"
@@ -79,7 +82,7 @@ def test_intercepts_are_chosen_and_the_file_says_why(draft: Draft) -> None:
     assert draft.start.error == having
 
 
-def test_what_the_owner_is_told(draft: Draft) -> None:
+def test_what_the_owner_is_shown(draft: Draft) -> None:
     assert [*map(str, draft.findings)][1:2] == ["'person' names 4 people."]
     assert draft.start.error is not None
     last = str(draft.findings[-1])

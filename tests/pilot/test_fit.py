@@ -17,8 +17,11 @@ def digits(rows: int, seed: int = 0) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("kind", [Softmax, Hinge])
-def test_the_error_is_that_of_new_rows(kind: type[Softmax] | type[Hinge]) -> None:
-    """A fifth of the rows is left out, which makes the error of 200 rows a little larger."""
+def test_the_error_is_for_new_rows(kind: type[Softmax] | type[Hinge]) -> None:
+    """Check that the stated error is close to, and slightly above, the error on new rows.
+
+    A fifth of the rows is left out, which makes the error of 200 rows a little larger.
+    """
     model = kind(DIGITS.x_train.shape[1], 10)
     true, errors, seen = [], [], []
     for seed in range(1 if kind is Hinge else 2):
@@ -70,7 +73,7 @@ def test_intercepts_pay_where_a_label_lies_in_the_middle() -> None:
 
 
 def test_folds_are_people_where_there_are_five() -> None:
-    """A label that one person alone has cannot be predicted by a model of the others."""
+    """Check that a label of only one person cannot be predicted by a model of the others."""
     rng = np.random.default_rng(0)
     person = np.repeat(np.arange(6), 10)
     x = bound_rows(np.eye(6)[person] + rng.normal(0, 0.01, (60, 6)), 2)
@@ -86,7 +89,7 @@ def test_the_margin_is_by_people() -> None:
     person = np.repeat(np.arange(8), 50)
     x = bound_rows(rng.normal(size=(400, 3)), 2)
     y = (x[:, 0] > 0).astype(float)
-    y[person < 2] = 1 - y[person < 2]  # two people are the other way round
+    y[person < 2] = 1 - y[person < 2]  # two people answer the other way round
     by_people, by_rows = (fit_start(Softmax(3, 2), x, y, who) for who in (person, None))
     assert by_people.error_margin is not None
     assert by_rows.error_margin is not None

@@ -1,4 +1,4 @@
-"""A pilot as a file: what is read, what is left out and why, and what cannot be a pilot."""
+"""Test a pilot as a file: what is read, what is left out and why, and what cannot be a pilot."""
 
 import io
 import json

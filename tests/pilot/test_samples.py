@@ -1,4 +1,4 @@
-"""A pilot's rows, read as the devices of a task would read them."""
+"""Test that a pilot's rows are read as the devices of a task would read them."""
 
 from typing import Any
 

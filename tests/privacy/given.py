@@ -1,4 +1,4 @@
-"""A minibatch of which everything is given, whether it makes sense or not."""
+"""Provide a minibatch whose every part is given, whether it makes sense or not."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from crowdml.types import Array, Flags, Ints
 
 @dataclass
 class Given:
-    """n samples; it remembers which of them a gradient was asked of, and how it was to be cut."""
+    """Hold n samples; record which rows a gradient was asked for and how to clip it."""
 
     g: Array
     n_samples: int = 20

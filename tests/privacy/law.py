@@ -1,16 +1,16 @@
-"""The discrete laws by their definition, P(z) ∝ e^(−|z|/s) and P(z) ∝ e^(−z²/2s²)."""
+"""Define the discrete laws directly: P(z) ∝ e^(−|z|/s) and P(z) ∝ e^(−z²/2s²)."""
 
 import math
 from functools import lru_cache
 
 
 def log_probability(z: int, scale: float) -> float:
-    """Of Laplace's law: P(z) = (1−p)/(1+p)·p^|z| with p = e^(−1/s)."""
+    """Return log P(z) of Laplace's law: P(z) = (1−p)/(1+p)·p^|z| with p = e^(−1/s)."""
     return math.log(math.tanh(0.5 / scale)) - abs(z) / scale
 
 
 def probability(z: int, scale: float, norm: int = 1) -> float:
-    """Of Laplace's law for the norm 1, of Gauss's for 2."""
+    """Return P(z) of Laplace's law for the norm 1, and of Gauss's law for the norm 2."""
     if norm == 1:
         return math.exp(log_probability(z, scale))
     return math.exp(gaussian_log_probability(z, scale))
@@ -27,7 +27,7 @@ def _gaussian_total(scale: float) -> float:
 
 
 def tail(k: int, scale: float, norm: int = 1) -> float:
-    """P(|z| > k), summed term by term from the smallest."""
+    """Return P(|z| > k), summed term by term from the smallest."""
     last = k + 1 + math.ceil(60 * scale)
     return 2.0 * math.fsum(probability(z, scale, norm) for z in range(last, k, -1))
 
@@ -38,9 +38,9 @@ def variance(scale: float, norm: int) -> float:
 
 
 def worst_log_ratio(u: list[int], v: list[int], scale: float) -> float:
-    """The largest log P(o | u)/P(o | v) over all outputs o, with Laplace's law.
+    """Return the largest log P(o | u)/P(o | v) over all outputs o, with Laplace's law.
 
-    Coordinates are independent. For one of them the ratio is constant outside the interval from
+    Coordinates are independent. For one coordinate the ratio is constant outside the interval from
     u to v and monotone inside, so its ends and one point beyond each are enough.
     """
     return math.fsum(
@@ -53,7 +53,7 @@ def worst_log_ratio(u: list[int], v: list[int], scale: float) -> float:
 
 
 def concentrated(u: list[int], v: list[int], scale: float) -> float:
-    """The ρ that Gauss's law costs: the largest D_α/α, which is Σ(u − v)²/(2s²) for every α.
+    """Return the ρ that Gauss's law costs: the largest D_α/α, which is Σ(u − v)²/(2s²) for every α.
 
     Reference: Canonne, Kamath, Steinke 2020, Proposition 5.
     """

@@ -1,4 +1,4 @@
-"""Chance from a seeded generator: quick and the same every time, for tests only."""
+"""Provide randomness from a seeded generator: fast and repeatable, for tests only."""
 
 import math
 from functools import cache
@@ -9,7 +9,7 @@ from crowdml.types import Array, Ints
 
 
 class Pseudo:
-    """A `Chance` whose laws are exact but for the generator behind them."""
+    """Implement `Chance` with laws that are exact, except for the generator behind them."""
 
     def __init__(self, seed: int = 21) -> None:
         self.rng = np.random.default_rng(seed)
@@ -21,13 +21,13 @@ class Pseudo:
         return values + self.gaussian(values.shape, scale)
 
     def laplace(self, shape: tuple[int, ...], scale: float) -> Ints:
-        """The difference of two geometric numbers."""
+        """Draw the difference of two geometric numbers."""
         stop = -math.expm1(-1.0 / scale)
         first, second = self.rng.geometric(stop, size=(2, *shape))
         return np.asarray(first - second, dtype=np.int64)
 
     def gaussian(self, shape: tuple[int, ...], scale: float) -> Ints:
-        """From a table; a rounded normal number where steps are too small to tell them apart."""
+        """Draw from a table, or round a normal number where the steps are too small to matter."""
         if scale > 300:
             return np.rint(self.rng.normal(scale=scale, size=shape)).astype(np.int64)
         first, law = _table(scale)
@@ -42,7 +42,7 @@ class Pseudo:
 
 @cache
 def _table(scale: float) -> tuple[int, Array]:
-    """Where a rounded normal number begins, and its distribution function from there."""
+    """Return the first value of the table, and the distribution function from there."""
     last = math.ceil(12 * scale)
     weights = np.exp(-((np.arange(-last, last + 1) / scale) ** 2) / 2)
     return -last, np.cumsum(weights) / weights.sum()

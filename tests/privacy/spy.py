@@ -1,4 +1,4 @@
-"""Chance that adds a fixed nothing, always draws the first, and remembers what it was asked for."""
+"""Provide randomness that adds zero, always draws the first, and records every request."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from crowdml.types import Ints
 
 
 class Spy:
-    """Records the law, the values and the scale of every noise, and every n."""
+    """Record the law, the values and the scale of every noise, and every n."""
 
     def __init__(self) -> None:
         self.laws: list[str] = []
@@ -29,7 +29,7 @@ class Spy:
 
     @property
     def asked(self) -> int:
-        """How often anything at all was drawn."""
+        """Count all draws of any kind."""
         return len(self.scales) + len(self.below_asked)
 
     def _add(self, law: str, values: Ints, scale: float) -> Ints:

@@ -1,4 +1,4 @@
-"""One number of k: its two probabilities, the ε that they cost, and how far it pulls."""
+"""Test the choice of one number of k: its two probabilities, their ε, and the pull."""
 
 import math
 from decimal import Decimal, localcontext
@@ -31,7 +31,7 @@ REFERENCE = [
 
 
 class Given:
-    """Chance from a list; it remembers what it was asked for."""
+    """Return draws from a list, and record every request."""
 
     def __init__(self, *draws: int) -> None:
         self._draws = iter(draws)
@@ -44,7 +44,10 @@ class Given:
 
 @pytest.mark.parametrize(("k", "epsilon", "t", "p", "a"), REFERENCE)
 def test_values_from_the_literature(k: int, epsilon: float, t: int, p: float, a: float) -> None:
-    """PrivUnit's, at the same ε, for k = 1024 and less: a·d is the mean square of an estimate."""
+    """Compare with PrivUnit at the same ε, for k = 1024 and less.
+
+    The mean square of an estimate is a·d.
+    """
     assert best_closest(k, epsilon) == t
     choice = Choice(k, t, epsilon)
     assert choice.p == pytest.approx(p, abs=5e-5)
@@ -61,12 +64,15 @@ def test_the_true_loss_is_never_above_the_claim(
     best, other = Fraction(coin, COIN * t), Fraction(COIN - coin, COIN * (k - t))
     ratio = best / other
     assert math.log(ratio) <= epsilon * (1 + 1e-15)
-    # Close to the claim: what is charged is not wasted.
+    # The loss is close to the claim: hardly any of the charged ε is wasted.
     assert math.log(ratio) >= epsilon - max(1e-13, 2.0**-60 * k * math.exp(epsilon))
 
 
 def test_the_coin_is_never_above_the_exact_probability() -> None:
-    """With e^ε in 50 digits: a float's own exp is too large about every other time."""
+    """Compare the coin with e^ε in 50 digits.
+
+    The exp of a float is too large about every other time.
+    """
     with localcontext(prec=50):
         for i in range(1, 400):
             odds = Decimal(i / 10).exp()
@@ -83,7 +89,10 @@ def test_the_best_closest_pulls_most(k: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize(("k", "t", "epsilon"), [(2, 1, 0.1), (1024, 67, 4.0), (6, 1, 40.0)])
 def test_two_probabilities(k: int, t: int, epsilon: float) -> None:
-    """Of floats, too: the small one is not lost where the large one is nearly 1."""
+    """Check the probabilities as floats.
+
+    The small one must not be lost where the large one is nearly 1.
+    """
     choice = Choice(k, t, epsilon)
     assert t * choice.likely + (k - t) * choice.unlikely == pytest.approx(1.0)
     assert math.log(choice.likely / choice.unlikely) == pytest.approx(epsilon, rel=2e-2)
@@ -102,7 +111,7 @@ def test_the_best_and_the_others() -> None:
 
 @pytest.mark.parametrize(("k", "t"), [(2, 1), (6, 1), (9, 4)])
 def test_every_number_has_one_of_two_probabilities(k: int, t: int) -> None:
-    """All draws of the uniform choices are tried, so that there is nothing left to chance."""
+    """Try all draws of the uniform choices, so that nothing is random."""
     choice, order = Choice(k, t, 1.3), np.arange(k)[::-1].copy()
     best = {choice.choose(order, Given(0, i)) for i in range(t)}
     others = {choice.choose(order, Given(COIN - 1, i)) for i in range(k - t)}
@@ -112,7 +121,10 @@ def test_every_number_has_one_of_two_probabilities(k: int, t: int) -> None:
 
 @pytest.mark.parametrize(("k", "t"), [(1024, 67), (64, 9), (3, 1)])
 def test_the_pull_is_the_mean_of_the_chosen_normal(k: int, t: int) -> None:
-    """A mean of 40,000 is off by more than 6 of its standard deviations with chance < 1e-8."""
+    """Compare the pull with a sample mean.
+
+    A mean of 40,000 is off by more than 6 of its standard deviations with probability < 1e-8.
+    """
     choice, rng = Choice(k, t, 4.0), np.random.default_rng(3)
     n = 40_000 if k < 100 else 4000
     z = -np.sort(-rng.normal(size=(n, k)), axis=1)

@@ -1,4 +1,4 @@
-"""Directions that everyone expands alike, and that point everywhere alike."""
+"""Test that directions expand to the same numbers everywhere, and spread evenly."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from crowdml.privacy import codebook as module
 
 
 def word(size: int, device: str, j: int) -> list[int]:
-    """The slow and obvious version, in Python's own integers."""
+    """Compute a codeword slowly and obviously, in Python's own integers."""
     import hashlib
 
     seed = hashlib.sha256(f"{'ab' * 32}\n{device}\n3".encode()).digest()
@@ -50,7 +50,10 @@ def test_seeds_make_codebooks() -> None:
 
 
 def test_codewords_look_like_normal_vectors() -> None:
-    """With the given seed this is a fixed computation: it cannot fail by chance."""
+    """Check moments and correlations.
+
+    With the given seed this is a fixed computation, so it cannot fail at random.
+    """
     book = Codebook(60, Place("00", "ana", 1))
     v = np.array([book.codeword(j) for j in range(4000)])
     assert abs(v.mean()) < 0.02
@@ -63,5 +66,5 @@ def test_codewords_look_like_normal_vectors() -> None:
 
 
 def test_the_variance_of_a_number() -> None:
-    """Of the ones in a byte, over all bytes."""
+    """Compare the variance with the variance of the number of ones in a byte, over all bytes."""
     assert np.bitwise_count(np.arange(256)).var() == module.VARIANCE

@@ -1,4 +1,4 @@
-"""One number of k: hidden whatever the samples are, read without bias, and hard to abuse."""
+"""Test one number of k: it hides any samples, is read without bias, and is hard to abuse."""
 
 import math
 import re
@@ -59,7 +59,7 @@ def place(door: DirectionMechanism, role: Role = Role.TRAIN, number: int = 1) ->
 
 
 def responses(door: DirectionMechanism, role: Role) -> int:
-    """How many numbers a check-in of this role can send, from the definition of the role."""
+    """Count the numbers that a check-in of this role can send, from the role's definition."""
     return 2 if role is Role.EVALUATE else door.n_classes
 
 
@@ -68,7 +68,7 @@ def samples(g: Array, n: int = 5, label: int = 0, wrong: bool = False, classes: 
 
 
 class Script:
-    """Chance that is told how the coin falls, and what comes out of everything else."""
+    """Return a prescribed coin and prescribed results for all other draws."""
 
     def __init__(self, coin: int, choice: int, turn: int = FINE - 1, sample: int = 0) -> None:
         self._coin, self._choice, self._turn, self._sample = coin, choice, turn, sample
@@ -100,7 +100,7 @@ def sent(role: Role, value: int) -> Directed:
 
 
 def law(door: DirectionMechanism, minibatch: Alike, where: Place, **more: int) -> list[Fraction]:
-    """The probability of each number, from every outcome of the coin and the uniform choices."""
+    """Compute each number's probability from all outcomes of the coin and the uniform choices."""
     role = door.roles.of(where)
     trains = role is Role.TRAIN
     k, t = (door.directions, door.closest) if trains else (responses(door, role), 1)
@@ -128,7 +128,7 @@ def law(door: DirectionMechanism, minibatch: Alike, where: Place, **more: int) -
 def test_every_number_has_one_of_two_probabilities(
     g: Array, w: Array, device: str, turn: int, wrong: bool, label: int
 ) -> None:
-    """Whatever the samples, the parameters and the codebook are: this is the whole proof."""
+    """Check the law for any samples, parameters and codebook: this is the whole proof."""
     door, where = mechanism(regularization=0.1), Place(TERMS, device, 1)
     minibatch = Alike(g, w, 5, label, wrong, 3)
     numbers = {Role.TRAIN: (16, door.closest), Role.EVALUATE: (2, 1), Role.COUNT: (3, 1)}
@@ -150,7 +150,7 @@ def test_every_number_has_one_of_two_probabilities(
 def test_the_truth_has_the_probability_of_randomised_response(
     role: Role, n_classes: int, epsilon: float
 ) -> None:
-    """e^ε/(e^ε + k − 1) for the truth and 1/(e^ε + k − 1) for each other number."""
+    """Check for e^ε/(e^ε + k − 1) for the truth and 1/(e^ε + k − 1) for each other number."""
     door = mechanism(epsilon, n_classes=n_classes)
     where, k = place(door, role), responses(door, role)
     for truth in range(k):
@@ -161,7 +161,7 @@ def test_the_truth_has_the_probability_of_randomised_response(
 
 
 def test_an_evaluation_says_nothing_about_the_label() -> None:
-    """And an answer nothing about the prediction: the laws are the same, exactly."""
+    """Check that evaluations ignore the label, and answers the prediction: the laws are equal."""
     door = mechanism()
     evaluates, counts = (place(door, role) for role in RESPONSES)
     for wrong in (False, True):
@@ -190,7 +190,7 @@ LABELS, MISTAKES = (0, 1, 2, 2, 1), (False, True, False, True, True)
 
 
 class Mixed(Alike):
-    """Five samples that differ in their labels and in whether they are predicted rightly."""
+    """Hold five samples that differ in their labels and in whether their prediction is right."""
 
     @property
     def labels(self) -> Any:
@@ -217,7 +217,7 @@ def test_which_sample_is_used_is_drawn(role: Role, truths: tuple[int, ...]) -> N
 
 
 def test_a_direction_is_near_the_gradient() -> None:
-    """The best by the codebook's own inner products, for a gradient longer than S."""
+    """Compare with the codebook's own inner products, for a gradient longer than S."""
     door = mechanism(k=256)
     where, g = place(door), np.linspace(-1, 2, 6)
     found = law(door, samples(g), where)
@@ -227,8 +227,11 @@ def test_a_direction_is_near_the_gradient() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 7.0])
-def test_a_short_gradient_is_turned_round_so_often(share: float) -> None:
-    """With probability (1 − ‖u‖/S)/2: half the time for none at all, never from S on."""
+def test_how_often_a_short_gradient_is_turned_round(share: float) -> None:
+    """Check the probability (1 − ‖u‖/S)/2.
+
+    It is one half for a gradient of zero, and zero from a length of S on.
+    """
     door = mechanism(k=64)
     where = place(door)
     g = share * door.length * np.array([0.6, 0, 0, -0.8, 0, 0]) + 1e-12 * np.ones(6)
@@ -256,7 +259,7 @@ def test_the_decay_is_part_of_the_gradient() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 2.0])
 def test_how_likely_a_direction_was(share: float) -> None:
-    """Against the law of every draw, for a gradient turned round or not."""
+    """Compare with the law of every draw, for a gradient turned round or not."""
     door = mechanism(k=32)
     where = place(door)
     minibatch = samples(share * door.length * np.array([0.6, 0, 0, -0.8, 0, 0]))
@@ -303,7 +306,7 @@ def test_cost_is_for_the_whole_checkin(role: Role) -> None:
     assert (event.unit, door.unit) == (Unit.CHECKIN, Unit.CHECKIN)
 
 
-def test_an_event_of_another_checkin_is_refused() -> None:
+def test_an_event_of_another_checkin_is_rejected() -> None:
     door = mechanism(checkins=5)
     where = place(door, number=2)
     own = door.event(5, where)
@@ -321,7 +324,10 @@ def test_an_event_of_another_checkin_is_refused() -> None:
 
 
 def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The role is in the event that the ledger approved: it is not drawn again to spend it."""
+    """Check that spending an event does not draw the role again.
+
+    The ledger approved the event with its role.
+    """
     door = mechanism()
     events = [door.event(5, place(door, role)) for role in Role]
     places = [place(door, role) for role in Role]
@@ -337,7 +343,10 @@ def test_the_event_decides_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None
     ids=str,
 )
 def test_one_number_and_nothing_else_is_sent(fields: tuple[str, ...]) -> None:
-    """The server finds any other set of fields in every role, and says which one is right."""
+    """Check that the server rejects any other set of fields in every role.
+
+    The error says which field is right.
+    """
     door, told = mechanism(), Directed(1, **dict.fromkeys(fields, 0))
     for role in Role:
         where = place(door, role)
@@ -389,7 +398,7 @@ def test_the_range_of_a_number(role: Role, largest: int) -> None:
 
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"epsilon": 41.0}, {"closest": 16}])
-def test_refused_at_once(change: dict[str, Any]) -> None:
+def test_rejected_at_once(change: dict[str, Any]) -> None:
     fields = {"epsilon": 1.0, "directions": 16, "closest": 3, "size": 6} | change
     with pytest.raises(InvalidInput):
         DirectionMechanism(**fields)
@@ -404,7 +413,7 @@ def test_counters_need_answers_to_count() -> None:
 
 
 def expected_reading(door: DirectionMechanism, role: Role, truth: int) -> tuple[Array, Array]:
-    """The mean and the variance of (errors, labels …), summed over every number."""
+    """Return the mean and the variance of (errors, labels …), summed over every number."""
     where = place(door, role)
     about = {"label": truth} if role is Role.COUNT else {"wrong": bool(truth)}
     minibatch = samples(np.zeros(6), classes=door.n_classes, **about)
@@ -418,7 +427,7 @@ def expected_reading(door: DirectionMechanism, role: Role, truth: int) -> tuple[
 @pytest.mark.parametrize("epsilon", [0.3, 1.3, 4.0])
 @pytest.mark.parametrize("n_classes", [0, 2, 3, 10])
 def test_responses_are_read_without_bias(epsilon: float, n_classes: int) -> None:
-    """With the variances that are said beforehand; nothing here is left to chance."""
+    """Check means and the stated variances, with nothing random."""
     door = mechanism(epsilon, n_classes=n_classes)
     for wrong in (0, 1):
         mean, variance = expected_reading(door, Role.EVALUATE, wrong)
@@ -443,7 +452,10 @@ def test_responses_are_read_without_bias(epsilon: float, n_classes: int) -> None
 def test_the_variance_of_an_error_report(
     epsilon: float, n_classes: int, expected: float, with_the_label: float
 ) -> None:
-    """e^ε/(e^ε − 1)², whatever C is: not that of one of 2C, which would carry the label too."""
+    """Check that the variance is e^ε/(e^ε − 1)² for every C.
+
+    One number of 2C, which would carry the label too, has a larger variance.
+    """
     both = Choice(2 * n_classes, 1, epsilon)
     seldom = n_classes * both.unlikely
     carried = seldom * (1 - seldom) / (both.likely - both.unlikely) ** 2
@@ -458,7 +470,7 @@ def test_the_variance_of_an_error_report(
 
 
 def test_what_is_counted_at_an_error() -> None:
-    """The mean and the variance of how many of n people send "wrong", from the exact law."""
+    """Check the mean and the variance of how many of n people send "wrong", from the exact law."""
     door = mechanism(1.3)
     where = place(door, Role.EVALUATE)
     right, wrong = (
@@ -473,7 +485,7 @@ def test_what_is_counted_at_an_error() -> None:
 
 
 def test_what_a_reading_counts() -> None:
-    """Each role moves its own sums, and no other."""
+    """Check that each role changes only its own sums."""
     door = mechanism()
     evaluated = door.read(Directed(1, wrong=1), place(door, Role.EVALUATE))
     assert evaluated == Reading(evaluated=1, errors=evaluated.errors, counted=1)
@@ -486,7 +498,7 @@ def test_what_a_reading_counts() -> None:
 
 
 def readings(door: DirectionMechanism, g: Array, n: int) -> Array:
-    """What is read from n devices with this gradient; seeded, so the same every time."""
+    """Read the gradients of n devices that have this gradient, with a fixed seed."""
     chance, found = Pseudo(), []
     for i in range(n):
         where = Place(TERMS, f"device-{i}", 1)
@@ -503,10 +515,10 @@ def readings(door: DirectionMechanism, g: Array, n: int) -> Array:
 )
 @pytest.mark.parametrize("length", [0.4, 3.0])
 def test_directions_are_read_without_bias(epsilon: float, k: int, a: float, length: float) -> None:
-    """For the direction and for a length up to S; seeded, so that luck has no part in it.
+    """Check the mean for the direction and for a length up to S, with a fixed seed.
 
-    A mean of n lies about S·√(a/n) off along each direction, and 5 of them are allowed, with
-    2 % of S for codewords that are only nearly normal.
+    A mean of n lies about S·√(a/n) off along each direction, and 5 of these deviations are allowed,
+    with 2 % of S for codewords that are only nearly normal.
     """
     n, d = 3000, 50
     door = mechanism(epsilon, k, size=d, roles=ALL_TRAIN, scale=2.0)
@@ -517,10 +529,10 @@ def test_directions_are_read_without_bias(epsilon: float, k: int, a: float, leng
     wanted = min(1.0, length)
     room = 5 * math.sqrt(max(a, 1.0) / n) + 0.02
     assert found.mean(axis=0) @ u == pytest.approx(wanted, abs=room)
-    # To all sides at once: d such deviations, and what is left of them is noise.
+    # Over every direction together: d such deviations, and the rest is noise.
     left = found.mean(axis=0) - wanted * u
     assert np.linalg.norm(left) == pytest.approx(math.sqrt(a * d / n), rel=0.35)
-    # E‖ĝ‖² = a·d·S², and up to 10·a·S² more because the chosen one is long.
+    # E‖ĝ‖² = a·d·S², and up to 10·a·S² more because the chosen codeword is long.
     energy = (found**2).sum(axis=1).mean()
     assert a * d * 0.97 < energy < a * (d + 10) * 1.03
     assert door.noise_energy == pytest.approx(a * d * door.length**2, rel=5e-3)
@@ -528,10 +540,11 @@ def test_directions_are_read_without_bias(epsilon: float, k: int, a: float, leng
 
 @pytest.mark.parametrize("epsilon", [4.0, 10.0])
 def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
-    """At most 3.25/m times as far as an honest device, whatever it sends, for k = 1024.
+    """Check that an attacker pushes at most 3.25/m times as far as an honest device, for k = 1024.
 
-    On average over the codebooks, of which it chooses none: 400 fixed ones, so that this is a
-    computation. The mean of so many lies 0.02/m off at most of times; 0.05/m is allowed.
+    The attacker may send any number. The average is over the codebooks, which the attacker cannot
+    choose: 400 fixed ones, so that this is a computation. The mean of 400 is usually at most 0.02/m
+    off; 0.05/m is allowed.
     """
     d = 99
     door = mechanism(epsilon, 1024, size=d, roles=ALL_TRAIN)
@@ -551,8 +564,11 @@ def test_an_attacker_pushes_little_harder(epsilon: float) -> None:
     assert honest.mean() / door.length == pytest.approx(1.0, abs=0.15)
 
 
-def test_no_direction_is_longer_than_this() -> None:
-    """Never, in any codebook: the ones in a byte less 4 lie in −4 … 4."""
+def test_no_direction_is_longer_than_the_bound() -> None:
+    """Check the bound for every direction.
+
+    It holds in any codebook, because the ones in a byte less 4 lie in −4 … 4.
+    """
     door = mechanism(4.0, 1024, size=40)
     where = place(door)
     longest = max(
@@ -563,7 +579,7 @@ def test_no_direction_is_longer_than_this() -> None:
 
 
 def test_a_codebook_belongs_to_a_place() -> None:
-    """The device's word decides nothing but the number."""
+    """Check that a device decides nothing but the number."""
     door = mechanism(k=1024)
     told = Directed(1, direction=5)
     found = {
@@ -579,7 +595,10 @@ def test_a_codebook_belongs_to_a_place() -> None:
 
 
 def test_many_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit for bit, however many fit into memory at once: the fold must not depend on groups."""
+    """Check that group reading is the same bit for bit, however many directions fit into memory.
+
+    The fold must not depend on groups.
+    """
     door = mechanism()
     places = [Place(TERMS, f"device-{i}", 1) for i in range(40)]
     roles = [door.roles.of(place) for place in places]
@@ -602,7 +621,7 @@ def test_a_log_of_an_earlier_version_is_named_so() -> None:
 
 
 def test_the_closest_come_first() -> None:
-    """Each part in the order of its numbers, against a plain sort; the lowest number of a tie."""
+    """Compare with a plain sort; each part is in order, and a tie goes to the lowest number."""
     rng = np.random.default_rng(4)
     for k, closest in ((16, 1), (16, 15), (1024, 1), (1024, 67)):
         door = DirectionMechanism(1.0, k, closest, size=6)

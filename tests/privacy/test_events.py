@@ -1,4 +1,4 @@
-"""What a check-in costs, from the facts alone."""
+"""Test the cost of a check-in, from the facts alone."""
 
 import math
 
@@ -50,7 +50,7 @@ def test_cost_of_laplace(errors_on: Part, labels: float, level: float, n: int) -
 
 @pytest.mark.parametrize(("errors_on", "labels", "level", "n"), CASES)
 def test_cost_of_gaussian(errors_on: Part, labels: float, level: float, n: int) -> None:
-    """ρ adds up as ε does, and grows with the square of a group."""
+    """Check that ρ adds up as ε does, and grows with the square of a group."""
     event = noisy(errors_on, labels, DELTA)
     assert event.loss == Loss(rho=level, delta=DELTA)
     assert event.whole_loss == Loss(rho=n * n * level, delta=DELTA)
@@ -59,7 +59,10 @@ def test_cost_of_gaussian(errors_on: Part, labels: float, level: float, n: int) 
 
 @pytest.mark.parametrize("delta", [0.0, DELTA])
 def test_dearer_part_counts(delta: float) -> None:
-    """Of two disjoint parts each sample is in one only, whichever it is."""
+    """Check that the part that costs more decides.
+
+    Each sample is in only one of two disjoint parts.
+    """
     gradient = Release("gradient", Part.TRAINING, 9, 1.0)
     for errors, level in ((0.25, 1.0), (4.0, 4.0)):
         held = Release("errors", Part.HELDOUT, 1, errors)

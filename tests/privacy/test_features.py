@@ -1,4 +1,4 @@
-"""What a device lets in: D finite numbers with ‖x‖ ≤ 1, and a valid target."""
+"""Test what a device accepts: D finite numbers with ‖x‖ ≤ 1, and a valid target."""
 
 import math
 from typing import Any
@@ -19,7 +19,10 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 @settings(deadline=None, max_examples=300)
 @given(hnp.arrays(np.float64, st.integers(1, 20), elements=finite), st.sampled_from([1, 2]))
 def test_never_longer_than_one(x: Array, norm: int) -> None:
-    """Up to the rounding of d additions, which the clip's margin of 2⁻³⁰ covers."""
+    """Check the length up to the rounding of d additions.
+
+    The clip's margin of 2⁻³⁰ covers that rounding.
+    """
     found = bound_features(x, len(x), norm)
     length = np.linalg.norm(found, norm)
     assert np.isfinite(found).all()
@@ -35,7 +38,7 @@ def test_never_longer_than_one(x: Array, norm: int) -> None:
     st.sampled_from([1, 2]),
 )
 def test_short_vectors_stay_as_they_are(x: Array, norm: int) -> None:
-    """But for numbers that are as good as 0."""
+    """Check that short vectors stay unchanged, except for numbers that are practically 0."""
     visible = np.where(np.abs(x) < 2.0**-60, 0.0, x)
     assert np.array_equal(bound_features(x, len(x), norm), visible)
 
@@ -75,7 +78,7 @@ def test_rescales(x: Any, expected: list[float]) -> None:
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_many_rows_are_bounded_as_one_is(norm: int) -> None:
-    """One rule for devices and simulations: a row that is short enough stays as it is."""
+    """Check that devices and simulations share one rule: a row that is short enough stays."""
     x = np.random.default_rng(2).normal(size=(50, 4)) * 10.0 ** np.arange(-200, 300, 10)[:, None]
     before = x.copy()
     found = bound_rows(x, norm)
@@ -103,14 +106,17 @@ def test_many_rows_are_bounded_as_one_is(norm: int) -> None:
         pytest.param([10**400, 0, 0, 0], r"x must be 4 numbers, found \[1000", id="huge"),
     ],
 )
-def test_refuses_features(x: Any, message: str) -> None:
+def test_rejects_features(x: Any, message: str) -> None:
     with pytest.raises(InvalidSample, match=message):
         bound_features(x, 4, norm=1)
 
 
 @pytest.mark.parametrize("x", [[0.25, -0.5], [3.0, -1.0], [1e308, 1e308]])
 def test_gives_a_copy(x: list[float]) -> None:
-    """A caller may reuse its array: what is kept does not change with it, nor it with that."""
+    """Check that later changes to the caller's array and to the result do not affect each other.
+
+    A caller may reuse its array.
+    """
     given = np.array(x)
     found = bound_features(given, 2, norm=1)
     before = found.tolist()
@@ -138,7 +144,7 @@ NOT_LABELS: list[Any] = [
 
 
 @pytest.mark.parametrize("y", NOT_LABELS)
-def test_refuses_labels(y: Any) -> None:
+def test_rejects_labels(y: Any) -> None:
     with pytest.raises(InvalidSample, match=r"y must be a label 0 … 2, found "):
         check_target(y, 3)
 
@@ -158,6 +164,6 @@ NOT_TARGETS: list[Any] = [
 
 
 @pytest.mark.parametrize("y", NOT_TARGETS)
-def test_refuses_targets(y: Any) -> None:
+def test_rejects_targets(y: Any) -> None:
     with pytest.raises(InvalidSample, match=r"y must be a number within ±1e\+12, found "):
         check_target(y, 0)

@@ -1,4 +1,4 @@
-"""The grid: its choice, its rounding, and the steps that one replaced sample can move."""
+"""Test the grid: its choice, its rounding, and the steps that one replaced sample can move."""
 
 import math
 from fractions import Fraction
@@ -34,7 +34,7 @@ reals = st.floats(-1e6, 1e6)
 
 @st.composite
 def neighbours(draw: st.DrawFn) -> tuple[Law, Model, float, Array, Array, Array, Array, Array]:
-    """A law, a model, S, w, and two minibatches that differ by one replaced sample."""
+    """Draw a law, a model, S, w, and two minibatches that differ by one replaced sample."""
     model, law = draw(st.sampled_from(MODELS)), draw(st.sampled_from(LAWS))
     clip = min(model.bound(law.norm), draw(st.floats(0.01, 4.0)))
     n = draw(st.integers(1, 8))
@@ -69,7 +69,7 @@ def test_one_replaced_sample_moves_no_further(
 @pytest.mark.parametrize("n", [1, 7, 20])
 @pytest.mark.parametrize("epsilon", [0.1, 3.0])
 def test_bound_is_nearly_attained(law: Law, n: int, epsilon: float) -> None:
-    """A target that jumps from far below to far above: 2S/n in either norm."""
+    """Move a target from far below to far above, which moves the average by 2S/n in either norm."""
     model = Huber(n_features=3, delta=0.7)
     w, x, y = np.zeros(3), np.eye(3)[np.zeros(n, dtype=int)], np.full(n, 1e6)
     other = y.copy()
@@ -86,7 +86,7 @@ def test_bound_is_nearly_attained(law: Law, n: int, epsilon: float) -> None:
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 @pytest.mark.parametrize("size", [1, 2, 9, 10, 50])
 def test_rounding_must_be_charged_for(law: Law, size: int) -> None:
-    """An average that hardly moves can still move every rounded number by one whole step."""
+    """Check that an average that hardly moves can move every rounded number by one whole step."""
     grid, clip, n = -20, 2.0, 1000
     half = math.ldexp(0.5, grid)
     here, there = np.full(size, half * (1 - 1e-9)), np.full(size, half * (1 + 1e-9))
@@ -133,7 +133,7 @@ def test_noise_is_a_million_steps_where_values_fit(
     fits = Fraction(largest) / step
     assert fits <= 2**29 * (1 + Fraction(1, 10**12))
     assert scale < 2**21 * (1 + Fraction(1, 10**12))
-    # A coarser grid than wanted for the noise is taken for want of room only.
+    # A grid coarser than the noise needs is chosen only for lack of room.
     assert scale > 2**20 * (1 - Fraction(1, 10**12)) or fits > 2**28 * (1 - Fraction(1, 10**12))
 
 
@@ -145,7 +145,7 @@ def test_without_noise_the_grid_is_the_finest_that_fits(largest: float) -> None:
 
 @pytest.mark.parametrize("n", [20, 100_000])
 def test_nearly_no_noise_is_like_none(n: int) -> None:
-    """At the largest level, the noise no longer decides the step."""
+    """Check that the noise no longer decides the step at the largest level."""
     assert choose_grid(2.0, 2.0, n, 1e6) == choose_grid(2.0, 2.0, n, math.inf)
 
 

@@ -1,4 +1,4 @@
-"""The promise itself, computed exactly from the law of the noise for real neighbours."""
+"""Test the guarantee itself, computed exactly from the law of the noise for real neighbours."""
 
 import math
 from collections.abc import Callable
@@ -45,9 +45,9 @@ def mechanism(law: Law, model: Model, heldout: float = 0.0) -> NoiseMechanism:
 def losses(
     door: NoiseMechanism, one: Minibatch, other: Minibatch, planted: float = 1.0
 ) -> dict[str, float]:
-    """The ε, or ρ, of each release, over all that the server could ever see.
+    """Return the ε, or ρ, of each release, over all outputs that the server could ever see.
 
-    Both minibatches meet the same chance: the first samples are held out.
+    Both minibatches meet the same randomness: the first samples are held out.
 
     Args:
         door: The mechanism.
@@ -104,7 +104,7 @@ def test_no_pair_of_neighbours_loses_more_than_promised(case: Case) -> None:
 
 
 def worst_case(law: Law, model: Model, w: Array, *targets: float) -> tuple[Minibatch, Minibatch]:
-    """Five samples of which the first has the one target or the other."""
+    """Make two minibatches of five samples whose first sample has one or the other target."""
     x = np.zeros((5, model.n_features))
     x[:, 0] = 1.0
     y = np.zeros(5)
@@ -117,13 +117,13 @@ def worst_case(law: Law, model: Model, w: Array, *targets: float) -> tuple[Minib
 
 
 def jump(law: Law, heldout: float = 0.0) -> Case:
-    """A target from far below to far above, which turns a gradient from −S to S."""
+    """Move a target from far below to far above, which turns a gradient from −S to S."""
     model = Huber(n_features=3, delta=0.7)
     return mechanism(law, model, heldout), *worst_case(law, model, np.zeros(3), -1e6, 1e6)
 
 
 def turn(law: Law, heldout: float = 0.0) -> Case:
-    """A label from right to wrong, which moves all counts."""
+    """Change a label from right to wrong, which moves all counts."""
     model = Softmax(n_features=3, n_classes=3)
     w = np.zeros((3, 3))
     w[0] = 1e3
@@ -132,7 +132,10 @@ def turn(law: Law, heldout: float = 0.0) -> Case:
 
 @LAW
 def test_promise_is_nearly_used_up(law: Law) -> None:
-    """So the check above is not vacuous, and no noise is wasted."""
+    """Check that the bound is nearly reached.
+
+    So the check above is not vacuous, and no noise is wasted.
+    """
     lost = losses(*jump(law))
     assert 0.9999 * LEVELS.gradient < lost["gradient"] <= LEVELS.gradient * ROUNDING
     lost = losses(*turn(law))
@@ -159,17 +162,17 @@ def test_too_little_noise_would_be_found(law: Law, planted: float) -> None:
 
 
 @LAW
-def test_divisor_of_the_batch_would_be_found(law: Law) -> None:
-    """With held-out samples, noise for 2S/b instead of 2S/n protects less than promised."""
+def test_a_divisor_of_the_batch_would_be_found(law: Law) -> None:
+    """Check that noise for 2S/b instead of 2S/n, with held-out samples, breaks the guarantee."""
     door, one, other = jump(law, heldout=0.4)
-    # The first two are held out, so let the replaced sample come last.
+    # The first two samples are held out, so the replaced sample must come last.
     one, other = (Minibatch(m.model, m.w, m.x[::-1], m.y[::-1]) for m in (one, other))
     assert losses(door, one, other)["gradient"] <= LEVELS.gradient * ROUNDING
     assert losses(door, one, other, planted=3 / 5)["gradient"] > 1.6 * LEVELS.gradient
 
 
 def test_worst_ratio_by_brute_force() -> None:
-    """Every output of a small window, in two coordinates: the shortcut misses nothing."""
+    """Try every output of a small window, in two coordinates: the shortcut misses nothing."""
     u, v, scale = [3, -2], [1, 2], 2.7
     window = range(-15, 16)
     worst = max(
@@ -186,7 +189,7 @@ def test_worst_ratio_by_brute_force() -> None:
 
 @pytest.mark.parametrize("order", [1.001, 1.5, 2.0, 8.0])
 def test_concentration_by_brute_force(order: float) -> None:
-    """Rényi's divergence of order α, summed over every output that counts, is at most αρ."""
+    """Check that Rényi's divergence of order α, over every output that counts, is at most αρ."""
     u, v, scale = 3, 1, 2.7
     logs = [
         order * gaussian_log_probability(o - u, scale)

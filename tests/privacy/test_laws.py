@@ -1,4 +1,4 @@
-"""The scale that a level asks for, the variance and the tail of the noise, and who certifies it."""
+"""Test the scale for a level, the variance and tail of the noise, and OpenDP's certificate."""
 
 import math
 import subprocess
@@ -20,7 +20,7 @@ SCALE = pytest.mark.parametrize("scale", [0.01, 0.3, 0.7, 2.9, 3.3, 25.0, 400.0]
 
 
 def scale_of(law: Law, sensitivity: float, level: float) -> float:
-    """The scale of the noise that is really asked for."""
+    """Return the scale of the noise that is really requested."""
     spy = Spy()
     law.add(np.zeros(1, dtype=np.int64), sensitivity, level, spy)
     assert spy.laws == [law.name]
@@ -40,7 +40,7 @@ def scale_of(law: Law, sensitivity: float, level: float) -> float:
     ],
 )
 def test_scale(law: Law, sensitivity: float, level: float, scale: float) -> None:
-    """Δ/ε, and Δ/√(2ρ): a standard deviation, not a variance."""
+    """Check for Δ/ε, and Δ/√(2ρ), which is a standard deviation and not a variance."""
     assert scale_of(law, sensitivity, level) == pytest.approx(scale, rel=1e-14)
 
 
@@ -48,7 +48,7 @@ def test_scale(law: Law, sensitivity: float, level: float, scale: float) -> None
 @settings(deadline=None, max_examples=200)
 @given(sensitivity=st.integers(1, 10**9), level=st.floats(1e-6, 1e3))
 def test_opendp_certifies_the_scale(law: Law, sensitivity: int, level: float) -> None:
-    """And would not certify one that is smaller by next to nothing: no noise is wasted."""
+    """Check that OpenDP certifies the scale, but not a slightly smaller one: no noise is wasted."""
     scale = scale_of(law, sensitivity, level)
     exact = sensitivity if law is LAPLACE else float(sensitivity)
     assert measurement(law.name, scale).map(exact) <= level
@@ -64,7 +64,7 @@ def test_variance(law: Law, scale: float) -> None:
 
 
 def test_variance_at_large_scales() -> None:
-    """2s² − 1/6 + O(1/s²), from the series of 1/(2·sinh²(1/2s)); and s²."""
+    """Compare with 2s² − 1/6 + O(1/s²), from the series of 1/(2·sinh²(1/2s)), and with s²."""
     for scale in (1e4, 2.0**20):
         assert LAPLACE.variance(scale) == pytest.approx(2 * scale**2 - 1 / 6, rel=1e-9)
         assert GAUSSIAN.variance(scale) == scale**2
@@ -81,7 +81,10 @@ def test_tail_is_not_exceeded(law: Law, scale: float, probability: float) -> Non
 @pytest.mark.parametrize("scale", [0.3, 0.7, 3.3, 25.0, 400.0])
 @pytest.mark.parametrize("probability", [0.9, 0.5, 0.01, 1e-9, 1e-12])
 def test_tail_is_the_least(scale: float, probability: float) -> None:
-    """For Laplace; a Gaussian tail is bounded, at a rare probability by a tenth too much."""
+    """Check that the tail is minimal for Laplace.
+
+    A Gaussian tail is only bounded: at a rare probability it is up to a tenth too large.
+    """
     k = LAPLACE.tail(scale, probability)
     assert k == 0 or definition.tail(k - 1, scale) > probability * (1 - 1e-9)
     if probability <= 1e-9 and scale > 1:
@@ -96,7 +99,7 @@ def test_rounding(size: int) -> None:
 
 
 def test_two_bins() -> None:
-    """(1, −1) has a length of 2 in L1, of √2 in L2: rounded up, never down."""
+    """Check the length of (1, −1): 2 in L1, and √2 in L2 rounded up, never down."""
     assert LAPLACE.two_bins() == 2
     assert 0 < GAUSSIAN.two_bins() ** 2 - 2 < 1e-15
 
@@ -105,12 +108,12 @@ def test_two_bins() -> None:
 @SCALE
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_excess(law: Law, scale: float, share: float) -> None:
-    """Summed over all noise beyond k, the smallest terms first."""
+    """Compare with the sum over all noise beyond k, the smallest terms first."""
     k = round(share * scale) + (share > 0)
     beyond = range(math.ceil(60 * scale) + k + 2, k, -1)
     terms = [(z - k, definition.probability(z, scale, law.norm)) for z in beyond]
     expected = tuple(math.fsum(d**power * p for d, p in terms) for power in (1, 2))
-    # A large Gaussian scale is taken as continuous.
+    # A large Gaussian scale is treated as continuous.
     off = 1e-5 if law is GAUSSIAN and scale > 100 else 1e-9
     assert law.excess(scale, k) == pytest.approx(expected, rel=off, abs=1e-30)
 
@@ -127,7 +130,7 @@ def test_outline_and_simulation(law: Law) -> None:
     assert abs(drawn.mean()) < 0.1, "seeded"
 
 
-# Without OpenDP
+# Check-ins without OpenDP
 
 BLOCKED = "import sys; sys.modules['opendp'] = None\n"
 DIRECTION = """
@@ -153,7 +156,7 @@ assert not found, found
 
 @pytest.mark.parametrize("before", ["", BLOCKED], ids=["there", "not installed"])
 def test_a_direction_needs_no_opendp(before: str) -> None:
-    """Everything that a device does for a check-in, in an interpreter of its own."""
+    """Run everything that a device does for a check-in, in a separate interpreter."""
     subprocess.run([sys.executable, "-c", before + DIRECTION], check=True)
 
 

@@ -1,4 +1,4 @@
-"""The ledger: composition, limits, and no way to take anything back."""
+"""Test the ledger: composition, limits, and that no charge can be taken back."""
 
 import dataclasses
 import math
@@ -36,7 +36,7 @@ def test_empty() -> None:
 
 
 def test_composition() -> None:
-    """Disjoint minibatches: the dearest for a sample, the sum for the device."""
+    """Check disjoint minibatches: a sample pays the largest cost, the device pays the sum."""
     ledger = Ledger.of([checkin(0.5, n=20), checkin(2.0, n=3), checkin(0.25, n=100)])
     assert ledger.epsilon_per_sample == 2.0
     assert ledger.epsilon_spent == 2.75
@@ -44,7 +44,10 @@ def test_composition() -> None:
 
 
 def test_composition_of_gaussian() -> None:
-    """ρ adds up, and is told as ε at δ once: far less than the ε of each, added up."""
+    """Check that ρ adds up and is converted to ε at δ once.
+
+    The result is far less than the sum of each check-in's ε.
+    """
     ledger = Ledger.of([checkin(0.05, delta=DELTA)] * 20)
     assert ledger.epsilon_per_sample == pytest.approx(epsilon_of(0.05, DELTA))
     assert ledger.epsilon_spent == pytest.approx(epsilon_of(1.0, DELTA))
@@ -53,7 +56,7 @@ def test_composition_of_gaussian() -> None:
 
 
 def test_composition_of_directions() -> None:
-    """K·ε for the whole person: no number of samples enters."""
+    """Check K·ε for the whole person, independent of the number of samples."""
     ledger = Ledger.of(DirectionEvent(i, Role.TRAIN, 0.5) for i in range(1, 9))
     assert (ledger.epsilon_per_sample, ledger.epsilon_spent, ledger.epsilon_per_person) == (
         0.5,
@@ -70,7 +73,10 @@ def test_composition_of_all_kinds() -> None:
 
 
 def test_gaussian_limit_is_on_the_sum() -> None:
-    """The ε of what was spent and what is asked for do not simply add up."""
+    """Check the limit on the combined ε.
+
+    The spent ε and the requested ε do not simply add up.
+    """
     event, ledger = checkin(0.05, delta=DELTA), Ledger()
     limit = Limits(per_sample=math.inf, per_device=epsilon_of(0.5, DELTA))
     for _ in range(10):
@@ -117,7 +123,7 @@ def test_device_limit() -> None:
 
 @pytest.mark.parametrize(("count", "limit"), [(10, 1.0), (3, 0.3), (7, 0.7)])
 def test_ten_tenths_fit_into_one_and_eleven_do_not(count: int, limit: float) -> None:
-    """In floats 0.2 + 0.1 is more than 0.3."""
+    """Check limits under float rounding: in floats 0.2 + 0.1 is more than 0.3."""
     limits, ledger = Limits(per_sample=0.1, per_device=limit), Ledger()
     for _ in range(count):
         ledger.require(checkin(0.1), limits)
@@ -129,7 +135,10 @@ def test_ten_tenths_fit_into_one_and_eleven_do_not(count: int, limit: float) -> 
 
 
 def test_a_full_limit_takes_no_small_events() -> None:
-    """The room for rounding is a part of the event, so that small events do not add up in it."""
+    """Check that the room for rounding is relative to the event.
+
+    Otherwise small events would add up within it.
+    """
     limits, full = Limits(per_sample=1.0, per_device=1.0), Ledger.of([checkin(0.1)] * 10)
     for cost in (1e-10, 1e-12, 1e-14):
         with pytest.raises(LimitReached):

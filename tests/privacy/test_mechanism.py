@@ -1,4 +1,4 @@
-"""What every mechanism shares: readings, errors, the choice of samples, and what it inherits."""
+"""Test what all mechanisms share: readings, errors, the choice of samples, and inheritance."""
 
 from collections import Counter
 from itertools import product
@@ -9,7 +9,7 @@ from crowdml.privacy.minibatch import choose
 
 
 class Drawn:
-    """Chance from a list."""
+    """Return draws from a list."""
 
     def __init__(self, *draws: int) -> None:
         self._draws = iter(draws)
@@ -21,7 +21,7 @@ class Drawn:
 
 
 def test_all_choices_of_samples_are_equally_likely() -> None:
-    """Two of four, over all draws: each of the six pairs comes twice."""
+    """Choose two of four over all draws: each of the six pairs comes twice."""
     pairs = Counter(
         tuple(choose(4, 2, Drawn(*draws)).nonzero()[0].tolist())
         for draws in product(range(4), range(3))

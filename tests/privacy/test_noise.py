@@ -1,4 +1,4 @@
-"""The exact noise passes the conformance suite, and the suite finds planted faults."""
+"""Test that the exact noise passes the conformance suite, which finds planted faults."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,10 @@ Draw = Callable[[tuple[int, ...], float], Ints]
 
 
 def test_exact_noise_conforms() -> None:
-    """False-positive rate below 1e-8, see `check_noise_source`."""
+    """Check the exact noise.
+
+    False-positive rate below 1e-8, see `check_noise_source`.
+    """
     check_noise_source(ExactNoise())
 
 
@@ -29,7 +32,7 @@ def test_suite_accepts_a_correct_source() -> None:
 
 
 class Faulty(Pseudo):
-    """Noise with one fault in one of the laws, and none in the other."""
+    """Draw noise with one fault in one of the laws, and none in the other."""
 
     def __init__(self, law: str, fault: "type[Fault]") -> None:
         super().__init__()
@@ -55,7 +58,7 @@ class Narrower(Fault):
 
 
 class Deviation(Fault):
-    """Takes the scale for a standard deviation, or the other way round."""
+    """Confuse the scale with a standard deviation, or the other way round."""
 
     factor = 1 / math.sqrt(2)
 
@@ -66,7 +69,7 @@ class Variance(Fault):
 
 
 class RoundedFloats(Fault):
-    """Continuous noise rounded: nearly the law at large scales, not at small ones."""
+    """Round continuous noise: nearly the law at large scales, but not at small ones."""
 
     def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
         rng, gaussian = self.source.rng, self.draw.__name__ == "gaussian"
@@ -75,7 +78,7 @@ class RoundedFloats(Fault):
 
 
 class EvenOnly(Fault):
-    """The right spread with a dead lowest bit, at large scales only."""
+    """Draw the right spread with a constant lowest bit, at large scales only."""
 
     def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
         z = self.draw(shape, scale)
@@ -99,7 +102,7 @@ class Reseeded(Fault):
 
 
 class OtherLaw(Fault):
-    """Gauss for Laplace, and Laplace for Gauss, of the right variance."""
+    """Swap Gauss and Laplace, keeping the right variance."""
 
     def __call__(self, shape: tuple[int, ...], scale: float) -> Ints:
         if self.draw.__name__ == "gaussian":
@@ -124,13 +127,13 @@ class OtherLaw(Fault):
     ],
 )
 def test_suite_finds_planted_fault(name: str, fault: type[Fault], complaint: str) -> None:
-    """The seed is fixed, so this is not a matter of chance."""
+    """Check that the suite fails; the seed is fixed, so the result is not random."""
     with pytest.raises(AssertionError, match=complaint.format(name)):
         check_noise_source(Faulty(name, fault))
 
 
 class OneForAll(Pseudo):
-    """Forgets the noise of large values."""
+    """Add no noise to large values."""
 
     def add_gaussian(self, values: Ints, scale: float) -> Ints:
         return np.where(np.abs(values) > 10**6, values, super().add_gaussian(values, scale))
@@ -165,7 +168,7 @@ def test_suite_looks_at_the_values_too(noise: NoiseSource, complaint: str) -> No
 
 @pytest.mark.parametrize("cells", [2, 5, 16, 40])
 def test_suites_level_is_never_optimistic(cells: int) -> None:
-    """The finite-sample bound lies above the asymptotic chi-square probability."""
+    """Check that the finite-sample bound lies above the asymptotic chi-square probability."""
     rng = np.random.default_rng(1)
     expected = np.full(cells, 1e5)
     for size in (0.5, 1.0, 2.0, 4.0):
@@ -207,7 +210,7 @@ def test_suites_law_is_smooth_where_it_changes_its_formula(family: Family) -> No
 @FAMILY
 @pytest.mark.parametrize("scale", [0.7, 3.3, 25.0])
 def test_suites_spread_is_chernoffs(family: Family, scale: float) -> None:
-    """The closed form against the exponent maximised numerically from the law itself."""
+    """Compare the closed form with the exponent maximised numerically from the law itself."""
     z = np.arange(math.ceil((80 if family.power == 1 else 14) * scale) + 1)
     sizes = z.astype(float) ** family.power
     each = [law.probability(int(v), scale, family.power) * (2 if v else 1) for v in z]
@@ -225,7 +228,7 @@ def test_suites_spread_is_chernoffs(family: Family, scale: float) -> None:
 
 
 def _with_mean(mean: float, n: int, power: int) -> Ints:
-    """Any integers do: only the mean of their sizes is looked at."""
+    """Make integers whose sizes have this mean; nothing else about them matters."""
     z, left = np.zeros(n, dtype=np.int64), mean * n
     for i in range(n):
         z[i] = int(left ** (1 / power))

@@ -1,4 +1,4 @@
-"""Noise on averages and counts: its scale as really used, what it costs, and what comes out."""
+"""Test noise on averages and counts: its scale as really used, its cost, and the output."""
 
 import base64
 import math
@@ -62,7 +62,7 @@ def integers(message: Noisy) -> Ints:
 
 
 def steps(law: Law, n_training: int, grid: int, size: int = SIZE) -> int:
-    """⌈2S/(nq)⌉ + d, or + ⌈√d⌉."""
+    """Return ⌈2S/(nq)⌉ + d for Laplace, or + ⌈√d⌉ for Gauss."""
     rounding = size if law is LAPLACE else math.ceil(math.sqrt(size))
     return math.ceil(2 * 2.0 / n_training / 2.0**grid) + rounding
 
@@ -74,7 +74,7 @@ def steps(law: Law, n_training: int, grid: int, size: int = SIZE) -> int:
 @pytest.mark.parametrize("heldout", [0.0, 0.2])
 @pytest.mark.parametrize("n", [1, 16, 20, 57])
 def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
-    """Δ/ε or Δ/√(2ρ), with n the samples really behind the gradient."""
+    """Check for Δ/ε or Δ/√(2ρ), with n the number of samples really behind the gradient."""
     spy, door = Spy(), mechanism(law, heldout=heldout)
     out = told(door, samples(n), spy)
     n_training = n - int(heldout * n)
@@ -85,7 +85,7 @@ def test_scale_of_the_noise(law: Law, n: int, heldout: float) -> None:
         expected = [gradient / math.sqrt(1.4), 1 / math.sqrt(0.6), math.sqrt(2 / 0.26)]
     assert spy.laws == [law.name] * 3
     assert spy.scales == pytest.approx(expected, rel=1e-14)
-    # In units of the gradient, the noise of Eq. (10): scale 4/(nε), and hardly more.
+    # In units of the gradient, the scale of Eq. (10) is 4/(nε), and ours is hardly more.
     in_units = spy.scales[0] * 2.0**out.grid
     assert 1.0 <= in_units / (4 / (n_training * law.strength(0.7))) < 1.0001
 
@@ -101,13 +101,13 @@ def test_each_gradient_is_clipped_in_the_norm_of_the_law(law: Law) -> None:
 
 @LAW
 def test_heldout_samples(law: Law) -> None:
-    """Set aside by chance, they count errors and do not train."""
+    """Check that randomly held-out samples count errors and do not train."""
     spy, given, door = Spy(), samples(20), mechanism(law, heldout=0.25)
     given.wrong = np.arange(20) % 2 == 0
     out = told(door, given, spy)
     ((rows, _, _),) = given.asked
     assert spy.below_asked == [20, 19, 18, 17, 16]
-    # The spy always draws the first that is left.
+    # The spy always draws the first remaining sample.
     assert rows.tolist() == [False] * 5 + [True] * 15
     assert (out.samples, out.heldout, out.errors) == (20, 5, 3)
     assert [v.tolist() for v in spy.values[1:]] == [[3], [5, 7, 8]]
@@ -129,7 +129,10 @@ def test_noise_falls_on_the_rounded_secret(law: Law, n: int) -> None:
 
 @LAW
 def test_nothing_random_touches_the_decay(law: Law) -> None:
-    """λw is public: two parameters differ in the output by it exactly, under the same noise."""
+    """Check that λw is added without noise, because λw is public.
+
+    Under the same noise, the outputs for two parameters differ by exactly λw.
+    """
     door = mechanism(law, regularization=0.25, radius=4.0)
     w = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
     plain, decayed = (told(door, samples(w=at), Pseudo()) for at in (0 * w, w))
@@ -141,7 +144,7 @@ def test_nothing_random_touches_the_decay(law: Law) -> None:
 @pytest.mark.parametrize("far", [4.5, 1e6, 1e30, float(np.finfo(np.float32).max), 1e300])
 @pytest.mark.parametrize("decay", [0.25, 1e6])
 def test_decay_stays_within_the_radius(law: Law, far: float, decay: float) -> None:
-    """A server may send any w: λw is cut to λR, and no number overflows on the way."""
+    """Check that λw is cut to λR without overflow, because a server may send any w."""
     door = mechanism(law, regularization=decay, radius=4.0)
     w = far * np.array([1.0, -1.0, 1.0, -1.0, 0.0, 1.0])
     plain, decayed = (told(door, samples(w=at), Spy()) for at in (0 * w, w))
@@ -242,8 +245,11 @@ def others(law: Law) -> Iterator[object]:
 
 
 @LAW
-def test_an_event_of_another_checkin_is_refused(law: Law) -> None:
-    """Even one that costs more: its sensitivity is in steps of another grid. Nothing is drawn."""
+def test_an_event_of_another_checkin_is_rejected(law: Law) -> None:
+    """Check that another event is rejected before anything is drawn.
+
+    This holds even for an event that costs more: its sensitivity is in steps of another grid.
+    """
     door = mechanism(law)
     for other in others(law):
         spy = Spy()
@@ -252,7 +258,7 @@ def test_an_event_of_another_checkin_is_refused(law: Law) -> None:
         assert spy.asked == 0
 
 
-# Refusals
+# Rejected input
 
 
 @LAW
@@ -266,8 +272,8 @@ def test_an_event_of_another_checkin_is_refused(law: Law) -> None:
         np.zeros(SIZE - 1),
     ],
 )
-def test_refuses_an_unclipped_average(law: Law, g: Array) -> None:
-    """And asks for no noise, so nothing is lost or told."""
+def test_rejects_an_unclipped_average(law: Law, g: Array) -> None:
+    """Check that a rejected average requests no noise, so nothing is charged or sent."""
     spy = Spy()
     sentence = f"6 numbers with an L{law.norm} norm of at most 2, found"
     with pytest.raises(InvalidInput, match=sentence):
@@ -276,7 +282,7 @@ def test_refuses_an_unclipped_average(law: Law, g: Array) -> None:
 
 
 def test_the_norm_of_the_average_is_the_laws() -> None:
-    """Six halves are 3 long in L1, and 1.2 in L2."""
+    """Check six halves, which have a length of 3 in L1, and of 1.2 in L2."""
     g = np.full(SIZE, 0.5)
     told(mechanism(GAUSSIAN), samples(g=g), Spy())
     with pytest.raises(InvalidInput, match="found 6 with 3"):
@@ -285,7 +291,7 @@ def test_the_norm_of_the_average_is_the_laws() -> None:
 
 @LAW
 @pytest.mark.parametrize("clip", [0.0, -1.0, math.inf, math.nan])
-def test_refuses_clip(law: Law, clip: float) -> None:
+def test_rejects_clip(law: Law, clip: float) -> None:
     with pytest.raises(InvalidInput, match=f"positive and finite, found {clip}"):
         mechanism(law, clip=clip)
 
@@ -293,7 +299,7 @@ def test_refuses_clip(law: Law, clip: float) -> None:
 @LAW
 @pytest.mark.parametrize("what", Levels._fields)
 @pytest.mark.parametrize("level", [0.0, -1.0, math.nan, -math.inf, 5e-324, 9.9e-10, 1.01e6, 1e308])
-def test_refuses_levels(law: Law, what: str, level: float) -> None:
+def test_rejects_levels(law: Law, what: str, level: float) -> None:
     must = f"the level for the {what} must lie in 1e-09 … 1e+06, found {level:g}. Use inf for no"
     with pytest.raises(InvalidInput, match=f"^{re.escape(must)}"):
         mechanism(law, LEVELS._replace(**{what: level}))
@@ -302,19 +308,25 @@ def test_refuses_levels(law: Law, what: str, level: float) -> None:
 @pytest.mark.parametrize(
     ("law", "delta"), [(LAPLACE, 1e-6), (GAUSSIAN, 0.0), (GAUSSIAN, -1e-6), (GAUSSIAN, 1.0)]
 )
-def test_refuses_delta(law: Law, delta: float) -> None:
-    """Without a δ, ρ would be charged as a pure ε."""
+def test_rejects_delta(law: Law, delta: float) -> None:
+    """Check that Gaussian noise needs a δ.
+
+    Without a δ, ρ would be charged as a pure ε.
+    """
     with pytest.raises(InvalidInput, match=f"for {law.name} noise, found {delta:g}"):
         mechanism(law, delta=delta)
 
 
-# What the server takes from it
+# What the server computes from a check-in
 
 
 @LAW
 @pytest.mark.parametrize("level", [1e-9, 1e-6, 0.7, 1e6, math.inf])
 def test_levels_at_the_ends(law: Law, level: float) -> None:
-    """And works there: honest noise of a seeded generator, within what the wire carries."""
+    """Check that honest noise at extreme levels fits the message.
+
+    The noise comes from a seeded generator.
+    """
     door = mechanism(law, Levels(level, level, level))
     out = told(door, samples(), Pseudo())
     assert msgspec.json.decode(msgspec.json.encode(out), type=Noisy) == out
@@ -328,7 +340,10 @@ def test_levels_at_the_ends(law: Law, level: float) -> None:
 @pytest.mark.parametrize("n", [1, 20])
 @pytest.mark.parametrize("decay", [0.0, 0.01])
 def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: float) -> None:
-    """Even the extreme one: all of S in one number and λR on top, refused with chance 10⁻⁹."""
+    """Check that even an extreme honest gradient is rejected with probability 10⁻⁹ at most.
+
+    It has all of S in one number and λR on top.
+    """
     door = mechanism(law, LEVELS._replace(gradient=level), regularization=decay, radius=100.0)
     spy, one = Spy(), np.eye(SIZE)[0]
     extreme = told(door, samples(n, g=2.0 * one, w=100.0 * one), spy)
@@ -336,7 +351,7 @@ def test_honest_gradient_is_plausible(law: Law, level: float, n: int, decay: flo
     scale = spy.scales[0]
     if law is LAPLACE:
         refused = SIZE * 2 * math.exp(-(room + 1) / scale) / (1 + math.exp(-1 / scale))
-        # And not much more room than that: a poisoned gradient gains little.
+        # There is not much more room than needed: a poisoned gradient gains little.
         assert refused > 1e-9 / 1.01
     else:
         refused = SIZE * math.erfc(room / scale / math.sqrt(2))
@@ -351,7 +366,7 @@ def test_honest_counts_are_plausible(law: Law, levels: Levels) -> None:
     scales = 1 / law.strength(levels.errors), law.two_bins() / law.strength(levels.labels)
     assert definition.tail(errors, scales[0], law.norm) <= 1e-9
     assert 1000 * definition.tail(labels, scales[1], law.norm) <= 1e-9
-    # And not much more room than that.
+    # There is not much more room than needed.
     assert definition.tail(int(0.85 * errors) - 1, scales[0], law.norm) > 1e-9
 
 
@@ -392,7 +407,7 @@ def gradient(*values: int) -> bytes:
         ({"grid": 0}, "wrong-grid", "for 20 samples, found 0"),
     ],
 )
-def test_refuses_the_implausible(
+def test_rejects_the_implausible(
     law: Law, change: dict[str, Any], kind: str, sentence: str
 ) -> None:
     door = mechanism(law, batch=15)
@@ -411,7 +426,7 @@ def test_another_number_of_heldout_samples(law: Law, heldout: int) -> None:
 
 
 @LAW
-def test_one_beyond_the_bound_is_refused(law: Law) -> None:
+def test_one_beyond_the_bound_is_rejected(law: Law) -> None:
     door = mechanism(law)
     (errors, labels), most = door.plausible_excess, door.plausible_gradient(20)
     for change in (
@@ -443,7 +458,10 @@ def test_reading(law: Law, heldout: float, evaluated: int) -> None:
 
 @LAW
 def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
-    """For b samples, at levels away from those where variance and deviation are the same."""
+    """Check the noise for b samples.
+
+    The levels are chosen so that variance and deviation differ.
+    """
     door, spy = mechanism(law, batch=20), Spy()
     out = told(door, samples(20), spy)
     variances = [law.variance(scale) for scale in spy.scales]
@@ -455,7 +473,10 @@ def test_what_is_known_of_the_noise_beforehand(law: Law) -> None:
 @LAW
 @pytest.mark.parametrize("n", [6, 20])
 def test_the_ends_of_what_is_plausible(law: Law, n: int) -> None:
-    """The least and the most samples are let in; counts are cut to what is possible."""
+    """Check that the fewest and the most samples are accepted.
+
+    Counts are cut to what is possible.
+    """
     door = mechanism(law, batch=6, buffer=20, heldout=0.5)
     honest = told(door, samples(n), Pseudo())
     door.check(honest, PLACE)
@@ -480,7 +501,7 @@ def test_what_is_known_beforehand(law: Law) -> None:
 
 @pytest.mark.parametrize("size", [1, 5, 6, 7])
 def test_how_many_bytes_are_sent(size: int) -> None:
-    """As base64, with a buffer of two digits and the longest counts."""
+    """Count base64, with a buffer of two digits and the longest counts."""
     encoded = len(base64.b64encode(bytes(4 * size)))
     assert mechanism(LAPLACE, size=size).private_bytes == encoded + 4 * 2
     rooms = []

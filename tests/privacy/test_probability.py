@@ -1,4 +1,4 @@
-"""How likely a number was: the law of what a check-in tells, known exactly."""
+"""Test the probability of a sent number, which is known exactly from the law of a check-in."""
 
 import math
 
@@ -24,7 +24,7 @@ SIZE, CLASSES = 6, 3
 
 
 def minibatch(gain: float) -> Minibatch:
-    """Four samples of one label, whose gradient is as long as `gain` says."""
+    """Make four samples whose gradient is scaled by `gain`."""
     x: Array = gain * np.array([[0.6, 0.1], [0.5, 0.3], [0.2, 0.7], [0.4, 0.4]])
     return Minibatch(Softmax(2, CLASSES), np.zeros(SIZE), x, np.array([0.0, 0.0, 0.0, 2.0]))
 
@@ -41,7 +41,7 @@ def place_of(role: Role) -> Place:
 
 @pytest.mark.parametrize("role", Role)
 def test_two_probabilities_bound_it(role: Role) -> None:
-    """For samples of any kind; they are e^ε apart, at most."""
+    """Check for all kinds of samples that the probabilities are at most e^ε apart."""
     place, key, choice = place_of(role), FIELDS[role], HOW.choice_of(role)
     assert choice.likely <= choice.unlikely * math.exp(HOW.epsilon)
     assert choice.likely * choice.t + choice.unlikely * (choice.k - choice.t) == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""The public rule: who trains, who evaluates and who counts."""
+"""Test the public rule that decides who trains, who evaluates and who counts."""
 
 import hashlib
 
@@ -25,7 +25,7 @@ def drawn(roles: Roles, number: int = 1, terms: str = TERMS) -> list[Role]:
     "roles", [USUAL, ALL_TRAIN, Roles(0.9), Roles(0.0, 0.9), Roles(0.45, 0.45), Roles(0.0, 0.2)]
 )
 def test_the_shares_are_kept(roles: Roles) -> None:
-    """The names are fixed, so luck has no part in it."""
+    """Check the shares of fixed names, so that nothing is random."""
     found = drawn(roles)
     for role in Role:
         share = roles.share(role)
@@ -35,7 +35,7 @@ def test_the_shares_are_kept(roles: Roles) -> None:
 
 
 def test_other_numbers_and_terms_are_drawn_anew() -> None:
-    """Knowing one role of a device says nothing about the next one."""
+    """Check that one role of a device does not predict the next one."""
     mine = np.array(drawn(USUAL))
     agreeing = sum(USUAL.share(role) ** 2 for role in Role)
     for other in (drawn(USUAL, number=2), drawn(USUAL, terms="")):
@@ -55,7 +55,7 @@ def test_other_numbers_and_terms_are_drawn_anew() -> None:
 def test_the_rule_is_a_hash_of_public_words(
     terms: str, device: str, number: int, evaluators: float, counters: float
 ) -> None:
-    """From its definition in docs/protocol.md: evaluators come first, counters after them."""
+    """Compare with the definition in docs/protocol.md: first evaluators, then counters."""
     text = "\n".join((terms, device, str(number), "role"))
     draw = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little") / 2**32
     if draw < evaluators:
@@ -68,7 +68,10 @@ def test_the_rule_is_a_hash_of_public_words(
 
 
 def test_the_first_of_each_role_is_fixed() -> None:
-    """A change of the rule would put devices and servers at odds."""
+    """Check fixed roles.
+
+    A change of the rule would make devices and servers disagree.
+    """
     found = drawn(USUAL)
     assert [NAMES[found.index(role)] for role in Role] == FIRST
 
@@ -94,7 +97,7 @@ def test_shares_that_are_none(shares: tuple[float, float]) -> None:
 
 
 def test_where_a_role_begins() -> None:
-    """A draw below the share has the role, and a draw at the share does not."""
+    """Check that a draw below the share has the role, and a draw at the share does not."""
     place = Place(TERMS, FIRST[1], 1)
     word, draw = 2**32, place.draw("role")
     assert draw < 0.9 * word

@@ -1,4 +1,4 @@
-"""What the ledger adds up, beside what Google's dp-accounting makes of the same events."""
+"""Compare the ledger's sums with Google's dp-accounting for the same events."""
 
 import math
 
@@ -33,11 +33,11 @@ from crowdml.privacy import (
 
 REPLACED = NeighboringRelation.REPLACE_ONE
 MOVED = NeighboringRelation.ADD_OR_REMOVE_ONE
-"""Theirs is noise for what moves when a sample comes or goes, ours when one is replaced."""
+"""dp-accounting's noise is for adding or removing a sample, ours for replacing one."""
 
 DELTA = 1e-6
 TOO_RARE = 1e-12
-"""The least δ that numbers on a grid can tell from none."""
+"""The smallest δ that numbers on a grid can distinguish from zero."""
 
 
 def lost(event: CheckinEvent, checkins: int) -> float:
@@ -45,7 +45,7 @@ def lost(event: CheckinEvent, checkins: int) -> float:
 
 
 def exact(event: DpEvent, relation: NeighboringRelation, delta: float = TOO_RARE) -> float:
-    """From the whole law of the privacy loss, rounded up."""
+    """Compute ε from the whole law of the privacy loss, rounded up."""
     accountant = PLDAccountant(relation, value_discretization_interval=1e-3)
     return float(accountant.compose(event).get_epsilon(delta))
 
@@ -58,7 +58,7 @@ def noise(law: Law, level: float) -> NoiseMechanism:
 @pytest.mark.parametrize("checkins", [1, 7])
 @pytest.mark.parametrize("epsilon", [0.25, 4.0])
 def test_pure(epsilon: float, checkins: int) -> None:
-    """Any mechanism that keeps a pure ε, so often."""
+    """Compose a mechanism with a pure ε over all check-ins."""
     ours = lost(DirectionEvent(1, Role.TRAIN, epsilon), checkins)
     one = from_privacy_parameters(DifferentialPrivacyParameters(epsilon, 0.0))
     theirs = one.self_compose(checkins).get_epsilon_for_delta(0.0)
@@ -68,7 +68,10 @@ def test_pure(epsilon: float, checkins: int) -> None:
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 1.0), (2, 4.0), (3, 4.0), (20, 2.5)])
 def test_responses_are_randomised_response(k: int, epsilon: float) -> None:
-    """One number of k with one best: drawn anew among all of them with a known chance."""
+    """Compare a number of k with one best to randomised response.
+
+    A known probability decides whether the number is drawn anew among all k.
+    """
     choice = Choice(k, 1, epsilon)
     theirs = exact(RandomizedResponseDpEvent(k * choice.unlikely, k), REPLACED)
     assert theirs == pytest.approx(epsilon, abs=2e-3)
@@ -76,20 +79,20 @@ def test_responses_are_randomised_response(k: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize("checkins", [1, 5])
 def test_laplace_checkins(checkins: int) -> None:
-    """Gradient and errors on the same samples, both replaced as far as can be."""
+    """Compose gradient and errors on the same samples, both moved as far as possible."""
     event = noise(LAPLACE, 0.8).event(10)
     parts = [LaplaceDpEvent(1 / release.level) for release in event.releases]
     theirs = exact(SelfComposedDpEvent(ComposedDpEvent(parts), checkins), MOVED)
     ours = lost(event, checkins)
     assert ours == pytest.approx(checkins * 1.2)
-    # The largest loss of many Laplace numbers is rarer than anybody can tell.
+    # The largest loss of many Laplace numbers is too rare for the accountant to resolve.
     assert (0.99 if checkins == 1 else 0.9) * ours < theirs <= ours * 1.01
 
 
 @pytest.mark.parametrize("checkins", [1, 10, 300])
 @pytest.mark.parametrize("rho", [1e-4, 0.02, 0.7])
 def test_concentrated(rho: float, checkins: int) -> None:
-    """ρ adds up, and is told as ε at δ by the same conversion, at orders of their choice."""
+    """Check that ρ adds up, and is converted to ε at δ as by dp-accounting at its own orders."""
     ours = lost(noise(GAUSSIAN, rho / 1.5).event(10), checkins)
     accountant = RdpAccountant(neighboring_relation=REPLACED)
     composed = SelfComposedDpEvent(ZCDpEvent(rho), checkins)
@@ -101,7 +104,7 @@ def test_concentrated(rho: float, checkins: int) -> None:
 @pytest.mark.parametrize("checkins", [1, 20])
 @pytest.mark.parametrize("rho", [0.02, 0.3])
 def test_gaussian_noise_at_delta(rho: float, checkins: int) -> None:
-    """(ε, δ) of Gaussian noise itself, exactly: ρ promises no less than that, and not much more."""
+    """Compare with the exact (ε, δ) of Gaussian noise: ρ claims no less, and not much more."""
     event = noise(GAUSSIAN, rho / 1.5).event(10)
     parts = [GaussianDpEvent(1 / math.sqrt(2 * release.level)) for release in event.releases]
     composed = SelfComposedDpEvent(ComposedDpEvent(parts), checkins)

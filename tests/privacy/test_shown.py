@@ -1,4 +1,4 @@
-"""What noise shows to those who look at it: pictures, worked examples and odds."""
+"""Test what people are shown about noise: pictures, worked examples and odds."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def mechanism(law: Law, size: int = 2, heldout: float = 0.0) -> NoiseMechanism:
 
 @LAW
 def test_the_hills_of_another_epsilon(law: Law) -> None:
-    """All levels grow alike, so the level of the gradient stays 4/7 of the whole."""
+    """Check that all levels grow alike, so the level of the gradient stays 4/7 of the whole."""
     made = mechanism(law, heldout=0.0)
     whole = made.event(20).loss
     same, more = (made.picture(epsilon, 20) for epsilon in (whole.total, 2 * whole.total))
@@ -38,8 +38,8 @@ def test_the_hills_of_another_epsilon(law: Law) -> None:
 
 
 @LAW
-def test_odds_are_those_of_the_law(law: Law) -> None:
-    """log P/P′ of every part, summed over its numbers by the definition of the law."""
+def test_odds_follow_the_law(law: Law) -> None:
+    """Compare with log P/P′ of every part, summed over its numbers by the definition of the law."""
     made = mechanism(law)
     one = Given(np.array([0.5, -0.25]), w=np.array([0.5, 0.25]))
     two = Given(

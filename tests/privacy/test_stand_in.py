@@ -1,4 +1,4 @@
-"""What simulations draw in the place of a mechanism, with chance that is given."""
+"""Test what simulations draw in place of a mechanism, with given randomness."""
 
 import math
 from typing import Any, cast
@@ -12,12 +12,12 @@ from crowdml.privacy.stand_in import StandIn
 from crowdml.types import Array, Ints
 
 DIRECTED = DirectionMechanism(4.0, 256, 20, size=40, batch=2)
-"""With so many parameters that one codeword stands for all."""
+"""A mechanism with enough parameters for one codeword to stand for all."""
 NOISY = NoiseMechanism(LAPLACE, Levels(0.5, 0.25, 0.125), clip=2.0, size=3, n_classes=2)
 
 
 class Fixed:
-    """A generator that returns what it is given and notes what it is asked for."""
+    """Return given numbers, and record every request."""
 
     def __init__(self, uniform: list[float], beta: float = 0.1) -> None:
         self.uniform, self.fixed_beta = np.array(uniform), beta
@@ -38,7 +38,7 @@ class Fixed:
     ("length", "coin", "sign"), [(0.5, 0.25, 1), (0.5, 0.2499, -1), (1.0, 0.0, 1), (3.0, 0.0, 1)]
 )
 def test_a_codeword_with_a_given_pull(length: float, coin: float, sign: int) -> None:
-    """A gradient of half of S is turned round once in four times, a longer one never."""
+    """Check that half of S is turned round one time in four, and a longer gradient never."""
     stand_in, s = DIRECTED.stand_in(True), 0.3 / 2
     scale = s / DIRECTED.choice.pull
     g = np.array([0.0, length * s, 0.0])
@@ -51,7 +51,7 @@ def test_a_codeword_with_a_given_pull(length: float, coin: float, sign: int) -> 
 
 
 def test_ranks_are_drawn_as_the_mechanism_draws_them() -> None:
-    """The t best share the numbers below p, the others those above it; Φ(z) is 0.9 here."""
+    """Check that the t best share the draws below p, the others those above; Φ(z) is 0.9."""
     choice = Choice(10, 3, 2.0)
     p, end = choice.p, 1 - 2**-53
     shares = [
@@ -67,7 +67,7 @@ def test_ranks_are_drawn_as_the_mechanism_draws_them() -> None:
 
 
 class Bytes:
-    """A generator whose random bytes are given."""
+    """Return the given random bytes."""
 
     def __init__(self, *rows: list[int]) -> None:
         self.rows = np.array(rows, dtype=np.uint8)
@@ -83,7 +83,11 @@ class Bytes:
 def test_with_few_parameters_codewords_are_drawn_and_ranked(
     rank: int, coin: float, number: int
 ) -> None:
-    """The ones in 0, 3 and 255 are 0, 2 and 8, less 4. Half of S: turned round once in four."""
+    """Check the chosen codeword and its sign.
+
+    The ones in 0, 3 and 255 are 0, 2 and 8, less 4. A gradient of half of S is turned round one
+    time in four.
+    """
     mechanism = DirectionMechanism(4.0, 3, 1, size=2, batch=2)
     stand_in, g = mechanism.stand_in(True), np.array([0.5 * 0.3 / 2, 0.0])
     rng = Bytes([0, 255], [3, 0], [255, 3])

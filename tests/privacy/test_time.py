@@ -1,7 +1,7 @@
-"""The work of a check-in does not depend on the samples, whatever w a server sends.
+"""Test that a check-in's work does not depend on the samples, for any w that a server sends.
 
-Not by the clock: every operation on arrays is counted, and none may touch a number so close to 0
-that processors take longer for it.
+Instead of measuring time, the tests count every operation on arrays. No operation may touch a
+number so close to 0 that processors take longer for it.
 """
 
 import json
@@ -28,14 +28,14 @@ CASES = [
 PAIRS = list(zip(CASES[::2], CASES[1::2], strict=True))
 
 HARMLESS = {"absolute", "greater_equal", "less", "maximum", "isfinite"}
-"""They compare, or change a bit, and take as long for every number."""
+"""Operations that compare, or change a bit, and take the same time for every number."""
 
 work = Counter[str]()
 slow = list[str]()
 
 
 class Counted(np.ndarray):
-    """An array that counts what is done with it and all that comes of it."""
+    """Count the operations on an array and on everything computed from it."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **more: Any) -> Any:
         given = [plain(each) for each in inputs]
@@ -100,7 +100,7 @@ def watch(
 def test_both_sides_of_a_pair_are_the_same_work(
     pair: tuple[dict[str, Any], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for the number of samples, which the slot of a check-in covers."""
+    """Check equal work, except for the number of samples, which the slot of a check-in covers."""
     done = []
     for case in pair:
         (whole,), steps = watch(case, monkeypatch)
@@ -115,7 +115,7 @@ def test_both_sides_of_a_pair_are_the_same_work(
 
 
 def test_counting_finds_what_the_loop_must_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same with the gradient as it is: the counts above can fail."""
+    """Check that the counts above can fail, by using the gradient without rounding."""
     monkeypatch.setattr("crowdml.models.softmax.SMALLEST_EXPONENT", -math.inf)
     monkeypatch.setattr(
         "crowdml.privacy.direction_channel.in_whole_numbers", lambda u: (u, float(np.sum(u)))
@@ -127,7 +127,7 @@ def test_counting_finds_what_the_loop_must_not_read(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_rounding_loses_little(size: int) -> None:
-    """At most half of 2⁻¹⁶ of the largest number, in each number."""
+    """Check that each number loses at most half of 2⁻¹⁶ of the largest number."""
     u = np.random.default_rng(size).normal(size=size) * 1e-9
     whole, length = in_whole_numbers(u)
     unit = np.abs(u).max() / FINEST
@@ -136,7 +136,7 @@ def test_rounding_loses_little(size: int) -> None:
 
 
 def test_scores_are_exact() -> None:
-    """Also where all numbers are as large as they can be, and a codeword is long."""
+    """Check exact scores where all numbers are as large as possible and a codeword is long."""
     size = 30_000
     book, whole = Codebook(size, Place("00", "ana", 1)), np.full(size, float(FINEST))
     whole[::3] -= 1

@@ -1,4 +1,4 @@
-"""From ρ to (ε, δ) and back."""
+"""Test the conversion from ρ to (ε, δ) and back."""
 
 import math
 from statistics import NormalDist
@@ -11,7 +11,7 @@ from crowdml.privacy import PRIVATE_UP_TO, Loss, epsilon_of, rho_of
 
 
 def gaussian_delta(epsilon: float, rho: float) -> float:
-    """The exact δ of the continuous Gaussian mechanism with Δ²/(2σ²) = ρ.
+    """Return the exact δ of the continuous Gaussian mechanism with Δ²/(2σ²) = ρ.
 
     Reference: Balle and Wang 2018, Theorem 5.
     """
@@ -41,13 +41,13 @@ def test_there_and_back(epsilon: float, delta: float) -> None:
 @pytest.mark.parametrize(
     ("epsilon", "sure"), [(0.5, 63.8859), (1.0, 75.1005), (4.0, 98.4773), (10.0, 99.99598)]
 )
-def test_loss_passes_its_bound_with_a_chance_of_delta_and_epsilon_more_often(
+def test_loss_passes_its_bound_with_probability_delta_and_epsilon_more_often(
     epsilon: float, sure: float
 ) -> None:
-    """By the law of the loss itself, which is normal with mean ρ and variance 2ρ.
+    """Check against the law of the loss itself, which is normal with mean ρ and variance 2ρ.
 
-    A server that stops when it is lucky doubles the chance above, and not more: the chance that
-    such a Brownian motion ever passes a bound is known.
+    A server that stops at a lucky moment at most doubles the probability above: the probability
+    that such a Brownian motion ever passes a bound is known.
     """
     delta = 1e-6
     rho = rho_of(epsilon, delta)
@@ -87,5 +87,5 @@ def test_round_numbers_and_none() -> None:
 
 
 def test_up_to_where_a_guess_is_no_certainty() -> None:
-    """The largest ε that is called private: a factor of half a billion."""
+    """Check the largest ε that is called private: a factor of half a billion."""
     assert math.exp(PRIVATE_UP_TO) == pytest.approx(0.5e9, rel=0.1)

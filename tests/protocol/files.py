@@ -1,4 +1,4 @@
-"""Task files with chosen fields, for tests of what may stand in them."""
+"""Make task files with chosen fields, for tests of what they may contain."""
 
 __all__ = ["FIELDS", "REGRESSION", "STEPS", "task_file"]
 
@@ -47,6 +47,6 @@ REGRESSION = {"target.labels": "[]", "model.kind": '"huber"'}
 
 
 def task_file(changes: dict[str, str | None] | None = None) -> str:
-    """The least task file with some fields set to TOML values, or left out where None."""
+    """Return the smallest task file with some fields set to TOML values, or left out where None."""
     fields = {**FIELDS, **(changes or {})}
     return "".join(f"{name} = {value}\n" for name, value in fields.items() if value is not None)

@@ -1,4 +1,4 @@
-"""Arrays as little-endian bytes, there and back."""
+"""Test arrays as little-endian bytes, encoded and decoded."""
 
 import struct
 
@@ -28,12 +28,12 @@ def test_decoded_arrays_can_be_written() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 7, 9, 4, 12, 800])
-def test_refuses_other_lengths(length: int) -> None:
+def test_rejects_other_lengths(length: int) -> None:
     with pytest.raises(InvalidInput, match=f"8 bytes, found {length}"):
         decode_parameters(bytes(length), 2)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_refuses_parameters_that_are_not_numbers(value: float) -> None:
+def test_rejects_parameters_that_are_not_numbers(value: float) -> None:
     with pytest.raises(InvalidInput, match="finite numbers, found nan or inf"):
         decode_parameters(struct.pack("<2f", 1.0, value), 2)

@@ -1,4 +1,4 @@
-"""From readings by name, in their own units, to the numbers that a mechanism bounds."""
+"""Test how named readings in their own units become the numbers that a mechanism bounds."""
 
 from typing import Any
 

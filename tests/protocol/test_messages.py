@@ -1,4 +1,4 @@
-"""Messages: strict from devices, open to growth from the server, nothing raw in either."""
+"""Test messages: strict from devices, extensible from the server, no raw samples in either."""
 
 import json
 from typing import Any
@@ -71,13 +71,13 @@ def test_good_checkin() -> None:
         ("samples_raw", [[0.1, 0.2]]),
     ],
 )
-def test_refuses(name: str, value: Any) -> None:
-    """Every other wrong value is sent to a server, in `tests/server/http/test_bad_input.py`."""
+def test_rejects(name: str, value: Any) -> None:
+    """Check one wrong value; `tests/server/http/test_bad_input.py` sends all others to a server."""
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(json.dumps({**GOOD, name: value}), type=NoisyCheckin)
 
 
-def test_enrol_refuses_unknown_fields_and_answers_may_grow() -> None:
+def test_enrol_rejects_unknown_fields_and_answers_may_grow() -> None:
     with pytest.raises(msgspec.ValidationError, match="unknown field `name`"):
         msgspec.json.decode('{"terms": "", "name": "Ada"}', type=Enrol)
     answer = msgspec.json.decode(

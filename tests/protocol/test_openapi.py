@@ -1,4 +1,4 @@
-"""The OpenAPI document: complete, and true to the routes, the messages and the problems."""
+"""Test that the OpenAPI document is complete and matches routes, messages and problems."""
 
 import json
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def test_head() -> None:
 def test_every_problem_is_documented(kind: str) -> None:
     description = DOCUMENT["components"]["schemas"]["Problem"]["description"]
     assert kind in description.replace(".", "").replace(",", "").split()
-    if kind == "method-not-allowed":  # The answer to what no operation describes.
+    if kind == "method-not-allowed":  # The answer to methods that no operation describes.
         return
     places = [
         (status, answer)

@@ -1,4 +1,4 @@
-"""RFC 9457 on the wire: stable types, there and back, and no trust in the other side."""
+"""Test RFC 9457 problems: stable types, encoded and decoded, without trust in the sender."""
 
 import json
 import re
@@ -80,7 +80,7 @@ def test_a_template_that_does_not_make_the_detail_is_ignored(
 
 
 def test_a_long_answer_is_no_problem_document() -> None:
-    """It is not decoded: a server could make it large."""
+    """Check that a long answer is not decoded, because a server could make it large."""
     problem = {"type": "urn:crowdml:problem:revoked", "detail": "no", "more": [[]] * 30_000}
     assert read_problem(403, json.dumps(problem | {"more": []}).encode()).kind == "revoked"
     found = read_problem(403, json.dumps(problem).encode())
@@ -111,7 +111,7 @@ def test_titles_differ() -> None:
 
 
 def test_server_uses_exactly_these() -> None:
-    """A kind in the table that nobody raises is a promise that nobody keeps."""
+    """Check that every kind in the table is raised, and every raised kind is in the table."""
     files = [*sorted(SERVER.rglob("*.py")), *sorted(MECHANISMS.rglob("*.py"))]
     source = "".join(path.read_text() for path in files)
     literals = set(re.findall(r'"([a-z]+(?:-[a-z]+)*)"', source))
@@ -136,7 +136,7 @@ def test_server_uses_exactly_these() -> None:
     ],
 )
 def test_reads_anything(body: bytes) -> None:
-    """A proxy between device and server answers what it likes."""
+    """Check any body, because a proxy between device and server may answer anything."""
     found = read_problem(502, body)
     assert isinstance(found, Rejected)
     assert (found.kind, found.status) == ("unknown", 502)

@@ -1,4 +1,4 @@
-"""What a task promises: no number and no sentence says more than holds."""
+"""Test a task's promise: no number and no sentence says more than holds."""
 
 import json
 import math
@@ -69,8 +69,8 @@ def test_every_role_says_what_it_sends() -> None:
     )
 
 
-def test_the_roles_are_those_of_the_mechanism() -> None:
-    """The probability in the sentence is the one with which the mechanism chooses."""
+def test_the_roles_match_the_mechanism() -> None:
+    """Check that the probability in the sentence is the one with which the mechanism chooses."""
     terms = make_task(privacy__mechanism="direction", privacy__epsilon=4.0).terms
     mechanism: Any = terms.mechanism()
     for share in terms.promise.roles:
@@ -86,7 +86,7 @@ def test_a_limit_lowers_what_can_be_learnt() -> None:
 
 
 def test_what_was_sent_before_counts() -> None:
-    """A limit that is lowered later, or milder terms, take nothing back."""
+    """Check that a limit lowered later, or milder terms, do not undo what was sent."""
     terms = make_task(privacy__mechanism="laplace", privacy__epsilon=0.5).terms
     lowered = Promise.of(terms, 1, [Loss(epsilon=0.5)] * 5)
     assert (lowered.checkins, lowered.epsilon) == (5, 2.5)
@@ -116,7 +116,7 @@ def test_a_limit_beyond_what_is_private_is_called_so() -> None:
 
 
 def test_with_noise_check_ins_add_up() -> None:
-    """A task of ε = 1 for a sample costs 20 by default, and is called what that is."""
+    """Check that a task of ε = 1 for a sample costs 20 by default, and is labelled by that cost."""
     noisy = promise("laplace", 1.0)
     assert (noisy.whom, noisy.checkins, noisy.epsilon, noisy.level.key) == (
         "sample", 20, 20.0, "very-weak",
@@ -136,7 +136,7 @@ def test_no_default_is_above_what_is_private(epsilon: float) -> None:
 
 
 def test_overlapping_windows_are_not_private() -> None:
-    """A reading in five samples of ε = 5 loses 25."""
+    """Check that a reading in five samples of ε = 5 loses 25."""
     often = promise("laplace", 5.0, **MOTION, **{"features__sensor.every": 1})
     assert (often.whom, often.epsilon_per_reading, often.private) == ("reading", 25.0, False)
     assert "ε = 25 for a reading" in str(often.sentences["not_private"])
@@ -206,7 +206,7 @@ FORMER = re.compile(
 
 
 def test_one_vocabulary() -> None:
-    """No former name of an ε is left in the package."""
+    """Check that no former name of an ε is left in the package."""
     package = Path(crowdml.__file__).parent
     files = [*package.rglob("*.py"), *package.rglob("*.js"), *package.rglob("*.html")]
     assert len(files) > 300

@@ -1,4 +1,4 @@
-"""All mistakes of a document at once, each with its field, its rule and the value found."""
+"""Test that a review finds all mistakes of a document, each with field, rule and value."""
 
 import datetime
 import json
@@ -35,7 +35,7 @@ EXAMPLES = {
     "contact": 'Add it, say contact = "study@example.org".',
     "purpose": 'Add it, say purpose = "A free app; the model is published".',
 }
-"""Where a bare name does not say what to write."""
+"""Fields whose bare name does not say what to write."""
 
 WRONG: dict[str, tuple[str, list[str]]] = {
     "name": (NAME, ['"Activity!"', '""', '"' + "a" * 64 + '"', '"a b"', '"-a"', '"a\\n"', "3"]),
@@ -245,7 +245,7 @@ def test_further_rules_speak_at_once_with_the_others() -> None:
     assert [mistake.field for mistake in error.value.mistakes] == ["name"]
 
 
-# Whatever is broken, it is named
+# Every broken field is named
 
 scalars = st.one_of(
     st.integers(), st.floats(), st.booleans(), st.text(max_size=5), st.dates(), st.times()
@@ -278,11 +278,11 @@ def fits(value: Any, kind: Any) -> bool:
 
 @st.composite
 def broken_files(draw: st.DrawFn) -> tuple[set[str], str]:
-    """Any fields of a good file, each with a value that its type refuses, or none at all."""
+    """Draw fields of a good file, each with a value of a wrong type, or with no value."""
     names = draw(st.sets(st.sampled_from(list(KINDS)), min_size=1, max_size=8))
     needed = {"features.sensor.kind", *NEEDED}
     if "features.names" in names:
-        needed -= {"features.count"}  # names tell the count, and a mistake in them is named alone
+        needed -= {"features.count"}  # names imply the count; a mistake in them is named alone
     changes: dict[str, str | None] = {}
     for name in names:
         if name in needed and draw(st.booleans()):
@@ -307,7 +307,7 @@ def test_whatever_is_broken_is_named_and_nothing_else(case: tuple[set[str], str]
         assert str(mistake).isprintable()
 
 
-# The same for messages and terms
+# Every broken field of messages and terms is named
 
 json_scalars = st.one_of(st.none(), st.integers(), st.floats(-1e9, 1e9), st.text(max_size=80))
 json_values = st.recursive(
@@ -319,7 +319,7 @@ json_values = st.recursive(
 
 @settings(deadline=None)
 @given(st.sampled_from([*GOOD, "colour", "sample"]), json_values)
-def test_a_check_in_is_refused_exactly_where_a_mistake_is_found(name: str, value: Any) -> None:
+def test_a_check_in_is_rejected_exactly_where_a_mistake_is_found(name: str, value: Any) -> None:
     document = json.dumps({**GOOD, name: value})
     try:
         msgspec.json.decode(document, type=NoisyCheckin)
@@ -331,7 +331,7 @@ def test_a_check_in_is_refused_exactly_where_a_mistake_is_found(name: str, value
     assert [mistake.field for mistake in review.mistakes] == expected
 
 
-def test_only_so_many_unknown_fields_are_named() -> None:
+def test_the_number_of_named_unknown_fields_is_limited() -> None:
     document = GOOD | {f"colour {n}": n for n in range(10_000)}
     mistakes = Review(document, NoisyCheckin, "the body").mistakes
     assert sum(len(str(mistake)) for mistake in mistakes) < 3000

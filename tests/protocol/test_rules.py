@@ -1,4 +1,4 @@
-"""Fields that are valid by themselves and do not go together."""
+"""Test fields that are valid by themselves but do not go together."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where w starts: what a task keeps of a start, how far w goes from it, and what does not fit."""
+"""Test what a task keeps of a start, how far w goes from it, and which starts do not fit."""
 
 import math
 from typing import Any
@@ -109,7 +109,7 @@ def test_constants_that_fit() -> None:
     assert make_task(start=start, features__names=list("abcd"), **fields).start is not None
 
 
-def test_a_start_is_read_by_whoever_reads_the_task() -> None:
+def test_a_start_is_read_with_the_task() -> None:
     with pytest.raises(InvalidTask, match=r"model\.start must be read together with the task file"):
         Task.from_toml(task_file({"model.start": '"a.start.npz"'}))
     with pytest.raises(InvalidTask, match=r"model\.pilot is about the pilot of a start"):

@@ -1,4 +1,4 @@
-"""Task files: what follows from what they say."""
+"""Test what follows from the contents of task files."""
 
 import math
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ LARGEST = {
 @pytest.mark.parametrize("name", LARGEST)
 @pytest.mark.parametrize("changes", [{}, REGRESSION])
 def test_largest_numbers_are_taken(name: str, changes: dict[str, str | None]) -> None:
-    """And a device can read the terms."""
+    """Check that the largest numbers are accepted, and that a device can read the terms."""
     task = Task.from_toml(task_file({**changes, name: str(LARGEST[name])}))
     assert Terms.parse(task.terms.text) == task.terms
     task.make_optimizer()
@@ -73,7 +73,7 @@ WHOLE: dict[str, str | None] = {"privacy.mechanism": '"direction"', "optimizer.r
 def test_shares_of_the_roles(
     changes: dict[str, str | None], evaluators: float, counters: float
 ) -> None:
-    """What a task leaves open leaves one check-in in ten for training, and devices take it."""
+    """Check that default shares leave one check-in in ten for training, and that devices agree."""
     task = Task.from_toml(task_file({**WHOLE, **changes}))
     roles = task.terms.collection.roles
     assert (roles.evaluators, roles.counters) == pytest.approx((evaluators, counters))
@@ -83,8 +83,8 @@ def test_shares_of_the_roles(
     assert mechanism.roles == roles
 
 
-def test_the_rate_is_planned_for_those_who_train() -> None:
-    """Those who evaluate and those who count take steps away alike."""
+def test_the_rate_is_planned_for_training_check_ins() -> None:
+    """Check that check-ins that evaluate and check-ins that count reduce the steps alike."""
     steps = []
     for evaluators, counters in (("0.4", "0"), ("0", "0.4"), ("0", "0")):
         shares = {"collection.evaluators": evaluators, "collection.counters": counters}
@@ -96,7 +96,7 @@ def test_the_rate_is_planned_for_those_who_train() -> None:
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "direction"])
 @pytest.mark.parametrize("mode", ["open", "invite"])
-def test_an_owner_is_told_what_liars_can_do(mechanism: str, mode: str) -> None:
+def test_an_owner_is_shown_what_liars_can_do(mechanism: str, mode: str) -> None:
     changes: dict[str, str | None] = {
         "privacy.mechanism": f'"{mechanism}"',
         "enrolment.mode": f'"{mode}"',
@@ -161,7 +161,7 @@ levels = st.floats(-7, 7).map(lambda power: repr(10**power))
     )
 )
 def test_what_a_file_may_say_a_device_can_do(changes: dict[str, str | None]) -> None:
-    """No task is made whose terms a device would refuse, or whose noise it could not add."""
+    """Check that no task has terms that a device would reject, or noise that it could not add."""
     try:
         task = Task.from_toml(task_file(changes))
     except InvalidTask:
@@ -173,7 +173,10 @@ def test_what_a_file_may_say_a_device_can_do(changes: dict[str, str | None]) -> 
 @pytest.mark.parametrize("heldout", ["0.0", "0.05", "0.1", "0.3", "0.5"])
 @pytest.mark.parametrize("batch", ["1", "2", "7", "10"])
 def test_no_minibatch_costs_more_than_stated(heldout: str, batch: str) -> None:
-    """Also not a larger one after an outage, with another number of held-out samples."""
+    """Check all minibatch sizes.
+
+    A larger minibatch after an outage, with another number of held-out samples, must not cost more.
+    """
     changes: dict[str, str | None] = {
         "collection.heldout": heldout,
         "collection.batch": batch,
@@ -238,12 +241,12 @@ def test_round_trip_as_the_server_keeps_it() -> None:
 
 
 def mechanism_with(noise: float) -> Any:
-    """Gradients of length 1 beneath noise of this length."""
+    """Make a mechanism with gradients of length 1 beneath noise of this length."""
     return SimpleNamespace(length=1.0, noise_energy=noise**2)
 
 
 def test_a_crowd_that_is_lost_in_its_noise_goes_less_far() -> None:
-    """A hundred gradients of length 1 are heard above noise of length 10, not of 40."""
+    """Check that a hundred gradients of length 1 stand out from noise of length 10, not of 40."""
     spec = OptimizerSpec()
     heard, lost = (spec.with_plan(100, mechanism_with(noise), 40.0) for noise in (10.0, 40.0))
     assert heard.c == planned_rate(40.0, 100, 1.0, 100.0)
@@ -255,7 +258,7 @@ def test_a_crowd_that_is_lost_in_its_noise_goes_less_far() -> None:
 
 
 def test_a_number_that_is_too_large_is_not_infinity() -> None:
-    """It would mean no noise at all."""
+    """Check that a huge ε is rejected: infinity would mean no noise at all."""
     with pytest.raises(InvalidTask, match="1e400 is too large"):
         Task.from_toml(task_file({"privacy.epsilon": "1e400"}))
 

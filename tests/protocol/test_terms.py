@@ -1,4 +1,4 @@
-"""The terms: one text, one hash, and no trust in the server that sends them."""
+"""Test the terms: one text, one hash, and no trust in the server that sends them."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def test_text_parses_to_itself(changes: dict[str, str | None]) -> None:
     json.loads(terms.text, parse_constant=pytest.fail)
 
 
-def test_hash_is_that_of_the_bytes_shown() -> None:
+def test_the_hash_is_of_the_bytes_shown() -> None:
     text = TERMS.text + " ‖x‖₁ "
     assert terms_hash(text) == hashlib.sha256(text.encode("utf-8")).hexdigest()
     assert terms_hash(TERMS.text) != terms_hash(TERMS.text + "\n")
@@ -76,14 +76,14 @@ def test_the_servers_own_business_is_no_term(name: str) -> None:
 
 
 def test_claimed_epsilon_is_not_believed() -> None:
-    """What a device charges is computed from the noise that it will really add."""
+    """Check that a device's charge is computed from the noise that it will really add."""
     terms = Terms.parse(changed("privacy.epsilon_g", 0.5))
     assert terms.privacy.epsilon == 1.0
     assert terms.loss.total == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(("part", "value"), [("g", 5.0), ("e", "inf"), ("y", 0.06)])
-def test_terms_that_cost_more_than_they_say_are_refused(part: str, value: Any) -> None:
+def test_terms_that_cost_more_than_they_say_are_rejected(part: str, value: Any) -> None:
     with pytest.raises(InvalidTask, match="must be at least what a check-in costs"):
         Terms.parse(changed(f"privacy.epsilon_{part}", value))
 
@@ -133,7 +133,7 @@ def test_claimed_clip_is_capped_by_the_models_own_bound() -> None:
         changed("privacy.epsilon", 40.1, DIRECTION),
     ],
 )
-def test_refuses_terms_that_make_no_sense(text: str) -> None:
+def test_rejects_terms_that_make_no_sense(text: str) -> None:
     with pytest.raises(InvalidTask, match="the server's terms make no sense: "):
         Terms.parse(text)
 
@@ -180,7 +180,10 @@ def sensed(every: float, epsilon: float, **changes: Any) -> Terms:
     ("every", "shared"), [(30, 1), (4.15, 1), (4.1, 2), (3.2, 2), (1, 5), (0.05, 83), (0, 83)]
 )
 def test_readings_that_are_in_several_samples(every: float, shared: int) -> None:
-    """64 readings in a window, 20 a second, of which one may stand for the ticks of a second."""
+    """Check windows of 64 readings, at 20 readings a second.
+
+    One reading may stand for all the ticks of a second.
+    """
     terms = sensed(every, 0.125)
     assert (terms.shared, terms.promise.epsilon_per_reading) == (shared, 0.125 * shared)
     changing = {"features__sensor.trigger": "label-change"}

@@ -1,4 +1,4 @@
-"""Setting fields of a task file, with everything else in the file kept."""
+"""Test setting fields of a task file while everything else in the file is kept."""
 
 import tomllib
 from typing import Any
@@ -105,7 +105,7 @@ LAYOUTS = st.sampled_from(["tables", "inline", "dotted"])
 
 
 def written(document: dict[str, Any], layout: str) -> str:
-    """A TOML document in one of the ways that people write tables."""
+    """Write a TOML document in one of the ways that people write tables."""
     plain = [f"{name} = {value(v)}" for name, v in document.items() if not isinstance(v, dict)]
     tables = {name: v for name, v in document.items() if isinstance(v, dict)}
     for name, table in tables.items():
@@ -137,7 +137,7 @@ def test_any_document_says_what_was_set_and_nothing_else_changes(
             inside.pop(name, None)
             inside |= {} if v is None else {name: v}
     found = tomllib.loads(set_fields(text, fields))
-    # A table may vanish with its last field.
+    # A table may disappear with its last field.
     assert {k: v for k, v in found.items() if v != {}} == {
         k: v for k, v in expected.items() if v != {}
     }

@@ -1,4 +1,4 @@
-"""Plain words for people: every rule has them, and nothing of the machinery shows."""
+"""Test that every rule has plain words for people, without technical terms."""
 
 import re
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""One small reproduction of everything, shared by all tests."""
+"""Provide one small reproduction of everything, shared by all tests."""
 
 import pytest
 
@@ -10,7 +10,7 @@ SHARES: list[float] = []
 
 @pytest.fixture(scope="session")
 def shares(found: Reproduction) -> list[float]:
-    """How far the run said it was, in order."""
+    """Return the progress that the run reported, in order."""
     return SHARES
 
 

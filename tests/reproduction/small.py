@@ -1,4 +1,4 @@
-"""Figures made small: few samples of generated data, few devices, one trial."""
+"""Make figures small: few samples of generated data, few devices, one trial."""
 
 import msgspec
 import numpy as np
@@ -14,7 +14,7 @@ CLASSES = 3
 
 
 def load_small(name: str) -> Dataset:
-    """Three classes that can be told apart; people of MotionSense where people matter."""
+    """Generate three separable classes; load the people of MotionSense where people matter."""
     if name in ("activity", "spectrum", "extrasensory"):
         return load_data("activity" if name == "extrasensory" else name)
     rng = np.random.default_rng(0)
@@ -31,7 +31,7 @@ def load_small(name: str) -> Dataset:
 
 
 def small_plans() -> dict[str, FigurePlan]:
-    """The real plans with 20 devices and few points."""
+    """Return the real plans with 20 devices and few points."""
     return {name: _small(plan) for name, plan in load_plans().items()}
 
 

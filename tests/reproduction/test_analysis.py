@@ -1,4 +1,4 @@
-"""Section IV's formulas, measured on small data."""
+"""Test Section IV's formulas, measured on small data."""
 
 import numpy as np
 import pytest
@@ -14,10 +14,12 @@ MODEL = make_model(Learning(), 6, 3)
 
 
 def test_noise_follows_the_formula_with_every_parameter() -> None:
-    """The paper leaves out that a mean of b gradients keeps their expectation: add it.
+    """Compare measured noise with the formula plus a term that the paper leaves out.
+
+    A mean of b gradients keeps their expectation, which the paper omits.
 
     The relative deviation of a mean of 400·18 squared Laplace draws is √5/85 = 2.6 %; the bounds
-    are 7.6 deviations away, so this fails by chance with a rate below 1e-10."""
+    are 7.6 deviations away, so this fails at random with a rate below 1e-10."""
     found = gradient_noise(MODEL, DATA, 5, 400, np.random.default_rng(0))
     assert found.predicted > 32 * 18 / 50**2
     mean = MODEL.gradients(np.zeros(18), DATA.x_train, DATA.y_train).mean(axis=0)

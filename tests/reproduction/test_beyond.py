@@ -1,4 +1,4 @@
-"""Beyond the paper: three mechanisms at the same ε, on a page of their own."""
+"""Test the page beyond the paper: three mechanisms at the same ε."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Claims hold or not by the numbers, and words never contradict them."""
+"""Test that numbers alone decide whether a claim holds, and that words never contradict them."""
 
 import pytest
 
@@ -12,7 +12,7 @@ PLANS = load_plans()
 
 
 def drawn(name: str, finals: dict[str, float], per_checkin: float = 1.0) -> Figure:
-    """A figure whose curves fall from 0.9 to these errors at once; others end at 0.5."""
+    """Make a figure whose curves fall at once from 0.9 to the given errors, or else to 0.5."""
     plan = PLANS[name]
     end = 60_000 * plan.passes
     lines = [

@@ -1,4 +1,4 @@
-"""crowdml reproduce."""
+"""Test the command `crowdml reproduce`."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ RUN = CliRunner()
 
 
 def test_json_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figure 3 on the data that come with the package."""
+    """Reproduce Figure 3 on the data that come with the package."""
     from crowdml.reproduction import load_plans, reproduce
     from crowdml.simulation import load_activity
 

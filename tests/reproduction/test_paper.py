@@ -1,4 +1,4 @@
-"""The readings, against the table they were copied from, and against the plans."""
+"""Test the readings against the table they were copied from, and against the plans."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The plans are the paper's settings."""
+"""Test that the plans are the paper's settings."""
 
 import math
 

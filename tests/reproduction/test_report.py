@@ -1,4 +1,4 @@
-"""The report stands alone."""
+"""Test that the report is complete in one file."""
 
 import re
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ ANALYSES = {"analysis_noise", "analysis_bytes", "analysis_staleness"}
 
 
 class Balance(HTMLParser):
-    """Every tag that opens closes."""
+    """Check that every opened tag is closed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Every figure, made small."""
+"""Test every figure, made small."""
 
 import math
 from functools import partial
@@ -37,14 +37,14 @@ def test_summary_has_ours_and_the_papers(found: Reproduction) -> None:
 
 
 def test_learning_happens(found: Reproduction) -> None:
-    """Chance is 0.67 with three classes; without noise these are easy."""
+    """Check that errors are low without noise; guessing one of three classes errs at 0.67."""
     assert found.figures["fig4"]["crowd"].ours < 0.1
     assert found.figures["fig4"]["central_batch"].ours < 0.1
 
 
 @pytest.mark.parametrize("name", ["fig3", "fig4", "fig5"])
 def test_every_curve_is_the_simulators(name: str) -> None:
-    """The reproduction has no approach of its own."""
+    """Check that each curve comes from the simulator, not from code of the reproduction."""
     plan = small_plans()[name]
     data = load_small(plan.dataset)
     figure = run_figure(name, plan, data, trials=2, seed=3)
@@ -59,7 +59,7 @@ def test_every_curve_is_the_simulators(name: str) -> None:
                 epsilon=curve.epsilon,
                 c=curve.rate,
                 regularization=curve.reg,
-                limits_length=False,  # the paper's server has no such rule
+                limits_length=False,  # the paper's server does not limit lengths
             ),
             curve.approach,
         )

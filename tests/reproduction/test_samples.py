@@ -1,4 +1,4 @@
-"""The people of a trial."""
+"""Test the people of a trial."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Crowds whose true error is known, and what their devices tell of it."""
+"""Make crowds whose true error is known, and the check-ins that their devices send."""
 
 import math
 
@@ -22,9 +22,9 @@ def people(task: Task, n: int) -> list[DeviceRow]:
 def miscounting(
     task: Task, n: int, error: float, rng: np.random.Generator, samples: int = 20
 ) -> list[Arrival]:
-    """Error counts with the noise that the terms prescribe.
+    """Make error counts with the noise that the terms prescribe.
 
-    The generator is seeded, so the tests that use it cannot fail by chance.
+    The generator is seeded, so the tests that use it cannot fail at random.
     """
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, NoiseMechanism)
@@ -45,10 +45,10 @@ def responding(
     rng: np.random.Generator,
     shares: tuple[float, ...] = (1 / 3, 1 / 3, 1 / 3),
 ) -> list[Arrival]:
-    """The first check-ins of n people, in their roles, by randomised response.
+    """Make the first check-ins of n people, in their roles, by randomised response.
 
-    That is written here from its definition: the truth with probability e^ε/(e^ε + k − 1), each
-    of the k − 1 other numbers with an equal share of the rest.
+    Randomised response is written here from its definition: the truth with probability e^ε/(e^ε + k
+    − 1), each of the k − 1 other numbers with an equal share of the rest.
     """
     mechanism = task.terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)

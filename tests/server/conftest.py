@@ -1,4 +1,4 @@
-"""Servers that the tests of this folder share, and one that each test may break."""
+"""Provide servers that the tests of this folder share, and one that each test may break."""
 
 import secrets
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tests.servers import (
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """Plain HTTP on loopback, with one task in every situation that a device can meet."""
+    """Start plain HTTP on loopback, with one task in every situation that a device can meet."""
     process = Process(tmp_path_factory.mktemp("server"))
     create(
         process.database,
@@ -65,7 +65,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty one, on both engines in turn."""
+    """Make an empty database, on both engines in turn."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'any.db'}"
     postgres: Postgres = request.getfixturevalue("postgres")

@@ -1,4 +1,4 @@
-"""Learners on a real database, check-ins for them, and the slow way to the same result."""
+"""Make learners on a real database, check-ins for them, and a slow way to the same result."""
 
 import io
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ CROWD = 3
 
 
 def message(task: Task, device: str, number: int, seed: int) -> Checkin:
-    """A valid check-in of this device; `number` matters where the mechanism counts."""
+    """Make a valid check-in of this device; `number` matters where the mechanism counts."""
     kind = checkin_type(task.terms.mechanism().payload_type)
     body = (
         directed(task, device, number, seed)
@@ -58,14 +58,14 @@ def changed(arrival: Arrival, **changes: object) -> Arrival:
 
 
 def ingest_now(learner: Learner, incoming: Sequence[Arrival], group: int = 50) -> None:
-    """In groups, each about the newest version."""
+    """Ingest the check-ins in groups, each about the newest version."""
     for start in range(0, len(incoming), group):
         some = incoming[start : start + group]
         learner.ingest([changed(arrival, version=learner.version) for arrival in some])
 
 
 def enlist(store: Store, task: Task, n: int = CROWD) -> list[DeviceRow]:
-    """Devices whose names are always the same: so are their codebooks and their roles."""
+    """Add devices with fixed names, so that their codebooks and roles are fixed too."""
     row = store.task(task.name)
     crowd = [DeviceRow(row.id, i, f"{task.name}-{i}", "active") for i in range(n)]
     rows = [device._asdict() | {"token_sha256": token_sha256(device.name)} for device in crowd]
@@ -77,7 +77,7 @@ def enlist(store: Store, task: Task, n: int = CROWD) -> list[DeviceRow]:
 def arrivals(
     task: Task, n: int, crowd: Sequence[DeviceRow] | None = None, first: int = 0
 ) -> list[Arrival]:
-    """One valid check-in after the other, of each device in turn, from the first-th on."""
+    """Make n valid check-ins, of each device in turn, starting with check-in number `first`."""
     crowd = crowd or [DeviceRow(1, i, f"{task.name}-{i}", "active") for i in range(CROWD)]
     made = []
     for i in range(first, first + n):
@@ -87,7 +87,7 @@ def arrivals(
 
 
 def entry(task: Task, seq: int, device: int = 0, late: int = 0, number: int = 1) -> LogEntry:
-    """A valid line of the log, 50 to a minute."""
+    """Make a valid line of the log, 50 to a minute."""
     name = f"{task.name}-{device}"
     sent = message(task, name, number, seq)
     kind = task.terms.mechanism().payload_type
@@ -99,7 +99,7 @@ def entry(task: Task, seq: int, device: int = 0, late: int = 0, number: int = 1)
 
 
 def new_learner(store: Store, task: Task, snapshot_every: int = 1000, n: int = CROWD) -> Learner:
-    """With so many devices, as `arrivals` takes them."""
+    """Make a task with n devices, as `arrivals` uses them, and its learner."""
     store.create_task(task)
     enlist(store, task, n)
     return reopened(store, task, snapshot_every)
@@ -119,7 +119,7 @@ def replayed(store: Store, task: Task) -> Fold:
 
 
 def assert_same(found: Fold, expected: Fold) -> None:
-    """Bit for bit, nothing left out."""
+    """Check that two folds are equal bit for bit, in everything."""
     with (
         np.load(io.BytesIO(found.to_bytes())) as a,
         np.load(io.BytesIO(expected.to_bytes())) as b,

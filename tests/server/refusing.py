@@ -1,4 +1,4 @@
-"""Requests that must be refused, and a look at everything that they must not change."""
+"""Send requests that must be rejected, and compare everything that they must not change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
     "version": [MISSING, None, "0", 0.5, 1.0, True, [0]],
     "terms": [MISSING, None, 5, [], {}],
 }
-"""Of the fields that every check-in has."""
+"""Wrong types for the fields that every check-in has."""
 
 OUT_OF_RANGE: dict[str, list[Any]] = {
     "id": ["", "short", "x" * 65, "a space is in here", "semi;colon;semi;colon", "ünïcödé-ünïcödé"],
@@ -30,7 +30,7 @@ OUT_OF_RANGE: dict[str, list[Any]] = {
 
 
 def cases(*tables: dict[str, list[Any]]) -> list[Any]:
-    """Each field with each of its bad values."""
+    """Pair each field with each of its bad values."""
     return [
         pytest.param(field, value, id=f"{field}={value!r}"[:40])
         for table in tables
@@ -41,7 +41,7 @@ def cases(*tables: dict[str, list[Any]]) -> list[Any]:
 
 @dataclass
 class Bench:
-    """A task with a history, one enrolled device, and a memory of how everything was."""
+    """Hold a task with a history and one enrolled device, and compare states."""
 
     server: Process
     wire: Wire
@@ -54,7 +54,7 @@ class Bench:
 
     def everything(self) -> dict[str, object]:
         statistics = self.wire.get("/v1/tasks/activity/stats").json()
-        # The one number that moves with the clock alone.
+        # This number changes with the clock alone.
         del statistics["checkins_per_minute"]
         return {
             "statistics": statistics,
@@ -64,7 +64,7 @@ class Bench:
         }
 
     def expect(self, send: Callable[[], Reply], kind: str, *words: str) -> Reply:
-        """The request is refused as this kind, says why, and changes nothing."""
+        """Check that the request is rejected as this kind, says why, and changes nothing."""
         before = self.everything()
         reply = send()
         assert problem_kind(reply) == kind, reply.body

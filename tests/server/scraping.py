@@ -1,4 +1,4 @@
-"""Nodes on one database, and their metrics as Prometheus reads them."""
+"""Run nodes on one database, and read their metrics as Prometheus does."""
 
 import time
 from collections import defaultdict
@@ -22,7 +22,7 @@ Series: TypeAlias = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 @contextmanager
 def nodes(folder: Path, database: str, n: int = 2, **settings: Any) -> Iterator[list[Process]]:
-    """Equal servers for the task `activity`, none of which is left behind."""
+    """Start equal servers for the task `activity`, and stop them all in the end."""
     create(database, make_task())
     options = {"heartbeat_seconds": BEAT} | settings
     with ExitStack() as stack:
@@ -48,7 +48,7 @@ def scrape(wire: Wire, **headers: str) -> Series:
 
 
 def total(series: Series, name: str, by: str = "node", **labels: str) -> dict[str, float]:
-    """The sum of the samples that have these labels, by another label."""
+    """Sum the samples that have these labels, by another label."""
     sums: dict[str, float] = defaultdict(float)
     for (found, pairs), value in series.items():
         if found == name and pairs >= labels.items():

@@ -1,4 +1,4 @@
-"""Readings of a room in %, °C, lux and hours, and whether people find it cold, fine or warm."""
+"""Draw readings of a room in %, °C, lux and hours, and answers: cold, fine or warm."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ Answers = tuple[Array, Array, Ints]
 
 
 def answers(people: int, each: int, rng: np.random.Generator) -> Answers:
-    """`each` readings of every person, the person's answers, and whose they are.
+    """Draw `each` readings of every person, the person's answers, and whose they are.
 
     "fine" lies in the middle of the readings, between "cold" and "warm". People differ in what they
     find warm.
@@ -33,7 +33,7 @@ def answers(people: int, each: int, rng: np.random.Generator) -> Answers:
 def after_a_pilot(
     seed: int, intercept: bool, pilot: tuple[int, int] = (2, 90)
 ) -> tuple[Dataset, StartPoint]:
-    """120 people with 40 readings each, and a start; all constants are those of the pilot."""
+    """Draw 120 people with 40 readings each, and a start; all constants come from the pilot."""
     rng = np.random.default_rng(seed)
     (x, y, person), (x_train, y_train, crowd), (x_test, y_test, _) = (
         answers(*size, rng) for size in (pilot, (120, 40), (100, 40))

@@ -1,6 +1,6 @@
-"""The crowd on a clock, as the paper tells it: slow, with an event list and devices as objects.
+"""Simulate the crowd on a clock, as in the paper: slow, with an event list and device objects.
 
-Written from the description alone, to be compared with the compiled schedule.
+This is written from the description alone, to be compared with the compiled schedule.
 """
 
 import heapq
@@ -12,7 +12,7 @@ __all__ = ["Checkin", "run_crowd"]
 
 
 class Checkin(NamedTuple):
-    """A check-in as the server sees it."""
+    """Record a check-in as the server sees it."""
 
     device: int
     samples: tuple[int, ...]
@@ -22,7 +22,7 @@ class Checkin(NamedTuple):
 
 @dataclass
 class Device:
-    """Device Routine 1."""
+    """Follow Device Routine 1."""
 
     number: int
     buffer: list[int] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Sent(NamedTuple):
 
 @dataclass
 class World:
-    """The clock, the messages under way, and the server's list of check-ins."""
+    """Hold the clock, the messages under way, and the server's list of check-ins."""
 
     delays: tuple[Sequence[int], Sequence[int], Sequence[int]]
     n_ticks: int
@@ -58,7 +58,7 @@ class World:
     checkins: list[Checkin] = field(default_factory=list)
 
     def post(self, message: Request | Answer | Sent) -> None:
-        """Messages of a kind take the delays of their kind in turn; ties keep the order."""
+        """Send a message with the next delay of its kind; ties keep the order."""
         kind = (Request, Answer, Sent).index(type(message))
         number = self.counts.get(type(message), 0)
         self.counts[type(message)] = number + 1
@@ -67,7 +67,7 @@ class World:
         self.posted += 1
 
     def deliver(self) -> None:
-        """Everything that is due by now."""
+        """Deliver every message that is due by now."""
         while self.under_way and self.under_way[0][0] <= self.now:
             message = heapq.heappop(self.under_way)[2]
             if isinstance(message, Request):
@@ -90,7 +90,7 @@ def run_crowd(
     buffer: int | None = None,
     checkins: int | None = None,
 ) -> list[Checkin]:
-    """One (device, sample) per tick; then the clock runs on until nothing is under way."""
+    """Feed one (device, sample) per tick; then run the clock until nothing is under way."""
     world = World(delays, n_ticks=len(arrivals))
     devices = [Device(number) for number in range(n_devices)]
     while world.now < len(arrivals) or world.under_way:

@@ -1,4 +1,4 @@
-"""What the crowd is compared with: laws, an independent solver, a slow loop."""
+"""Test the crowd's baselines against laws, an independent solver and a slow loop."""
 
 import math
 from dataclasses import replace
@@ -27,7 +27,10 @@ RARE = 1e-9
 
 
 def test_perturbed_features_are_laplace_of_scale_two_over_epsilon_x() -> None:
-    """ε_x = ε/2. Largest gap of distribution functions: false-positive rate ≤ 1e-9."""
+    """Check the largest gap of distribution functions, with ε_x = ε/2.
+
+    The false-positive rate is ≤ 1e-9.
+    """
     data, epsilon = classes(n=20_000), 3.0
     z = (perturb(data, epsilon, np.random.default_rng(0)).x_train - data.x_train).ravel()
     z = np.sort(z / (2.0 / (epsilon / 2)))
@@ -37,7 +40,10 @@ def test_perturbed_features_are_laplace_of_scale_two_over_epsilon_x() -> None:
 
 
 def test_perturbed_labels_stay_with_the_papers_probability() -> None:
-    """Eq. (16) with ε_y = ε/2: e^{ε_y/2} against 1 for each other. Hoeffding, ≤ 1e-9 per count."""
+    """Check Eq. (16) with ε_y = ε/2: e^{ε_y/2} against 1 for each other.
+
+    Hoeffding, ≤ 1e-9 per count.
+    """
     data, epsilon, n_classes = classes(n=50_000, n_classes=4), 3.0, 4
     y = perturb(data, epsilon, np.random.default_rng(0)).y_train
     odds = math.exp(epsilon / 4)
@@ -60,7 +66,7 @@ def test_perturbing_leaves_the_test_set_alone_and_needs_labels() -> None:
 
 @pytest.mark.parametrize("strength", [1e-3, 1e-2])
 def test_central_batch_is_scikit_learns(strength: float) -> None:
-    """Its objective is Σ losses + ‖w‖²/(2C), so C = 1/(λn)."""
+    """Compare with scikit-learn, whose objective is Σ losses + ‖w‖²/(2C), so C = 1/(λn)."""
     from sklearn.linear_model import LogisticRegression
 
     data = classes(n=2000)
@@ -131,7 +137,10 @@ def test_central_approaches_cost_epsilon_once_whatever_the_passes(approach: str)
 
 
 def test_central_sgd_does_not_clip_perturbed_samples() -> None:
-    """Their ‖x‖₁ is far above 1, and so are their gradients, which nobody has to hide any more."""
+    """Check that gradients far above 1 stay.
+
+    Perturbed samples have ‖x‖₁ far above 1, and their gradients need no further protection.
+    """
     data = classes()
     crowd, learning = Crowd(devices=30), Learning(mechanism="laplace", epsilon=1.0, c=0.01)
     free, clipped = simulate(
@@ -140,7 +149,7 @@ def test_central_sgd_does_not_clip_perturbed_samples() -> None:
     assert (free.errors != clipped.errors).any()
 
 
-def test_unknown_approach_is_refused() -> None:
+def test_unknown_approach_is_rejected() -> None:
     with pytest.raises(InvalidInput, match=r"approach must be one of crowd, .* found 'magic'"):
         Plan(Crowd(), Learning(), "magic")
 
@@ -156,7 +165,7 @@ def test_the_simplest_guess_is_what_it_is_called() -> None:
 
 
 def test_what_the_crowd_is_compared_with_sees_the_same_rows() -> None:
-    """Rows of any length are first rescaled as the mechanism's devices do it."""
+    """Check that rows of any length are first rescaled as the mechanism's devices do it."""
     data = classes()
     long = replace(data, x_train=50 * data.x_train, x_test=50 * data.x_test)
     for mechanism, norm in (("laplace", 1), ("gaussian", 2), ("direction", 2)):

@@ -1,4 +1,4 @@
-"""Sweeps on a cluster give what this machine gives."""
+"""Test that sweeps on a cluster give the same results as this machine."""
 
 import importlib.util
 import sys
@@ -30,7 +30,7 @@ def check_same(engine: str) -> None:
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
-    """Two worker processes, as on a cluster of two machines."""
+    """Start two worker processes, as on a cluster of two machines."""
     if not installed("distributed"):
         pytest.skip("distributed is not installed: pip install distributed")
     from distributed import LocalCluster
@@ -58,7 +58,7 @@ def test_ray_gives_the_same() -> None:
         ray.shutdown()
 
 
-def test_unknown_engine_is_refused() -> None:
+def test_unknown_engine_is_rejected() -> None:
     with pytest.raises(InvalidInput, match=r"engine must be ray or dask, .* found 'spark'"):
         simulate(classes(), PLANS, engine="spark")
 

@@ -1,4 +1,4 @@
-"""A planned crowd and a live one: the same check-ins give the same parameters, bit for bit."""
+"""Test that equal check-ins give a planned and a live crowd equal parameters, bit for bit."""
 
 from typing import Any
 
@@ -24,10 +24,10 @@ CHECKINS, DEVICES, TRAINING, EPSILON = 60, 20, 3, 4.0
 
 
 def task_and_learning(mechanism: str, kind: str) -> tuple[Task, Learning]:
-    """A task, and how one would plan it.
+    """Make a task, and the settings that one would plan it with.
 
-    It predicts numbers, and errors are counted on a sample that does not train: so all of ε is
-    spent on gradients, as in a simulation. What can be planned is planned.
+    The task predicts numbers, and counts errors on a sample that does not train: so all of ε is
+    spent on gradients, as in a simulation. Everything that can be planned is planned.
     """
     c = None if OPTIMIZERS[kind].has_rate else 0.3
     heldout = mechanism in NOISY
@@ -61,7 +61,7 @@ def task_and_learning(mechanism: str, kind: str) -> tuple[Task, Learning]:
 
 
 def lengthened(told: Any) -> Any:
-    """Ten times as long, or the same where all directions have about the same length."""
+    """Make a gradient ten times as long; directions, which all have similar lengths, stay."""
     if not hasattr(told, "gradient"):
         return told
     g = 10 * np.frombuffer(told.gradient, "<i4").astype(np.int64)
@@ -86,7 +86,7 @@ def test_a_planned_and_a_live_crowd_agree(mechanism: str, kind: str) -> None:
         minibatch = Minibatch(fold.model, fold.w, x[rows], data.y_train[rows])
         place = Place(terms, f"device-{i % DEVICES}", 1 + i // DEVICES)
         told: Any = made.make_payload(minibatch, made.event(len(rows), place), place, chance)
-        if i % 15 == 4:  # the first while the first limit holds
+        if i % 15 == 4:  # the first long gradient comes while the first limit holds
             told = lengthened(told)
         number, samples = (None, len(rows)) if mechanism in NOISY else (place.number, None)
         sent = msgspec.msgpack.encode(told)

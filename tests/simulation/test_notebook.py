@@ -1,4 +1,4 @@
-"""How far a simulation is, in a notebook, in a terminal, and elsewhere."""
+"""Test the progress of a simulation in a notebook, in a terminal, and elsewhere."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -38,7 +38,7 @@ def test_a_terminal_has_a_line_that_goes_away(
     assert end == "\x1b[K"
 
 
-def test_nobody_else_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown_nowhere_else(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressBar()(1, 2)
     assert capsys.readouterr() == ("", "")
 
@@ -60,7 +60,7 @@ class Handle(list[str]):
 
 
 def test_a_notebook_has_one_display_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a stand-in for a kernel: one display, updated in place."""
+    """Check that one display is updated in place, with a stand-in for a kernel."""
     shell, display = ModuleType("IPython"), ModuleType("IPython.display")
     handles: list[Handle] = []
 
@@ -82,7 +82,7 @@ def test_a_notebook_has_one_display_that_changes(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_real_notebook_shows_it() -> None:
-    """Where Jupyter is at hand: a kernel runs a cell, and its output has changed in place."""
+    """Run a cell in a kernel, if Jupyter is available; its output must change in place."""
     pytest.importorskip("ipykernel")
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])

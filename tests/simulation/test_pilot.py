@@ -1,4 +1,4 @@
-"""A pilot that is set aside, and crowds that start from it."""
+"""Test a pilot that is set aside, and crowds that start from it."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def test_a_pilot_is_of_whole_people_or_of_random_samples() -> None:
 
 
 def test_all_crowds_of_a_trial_start_from_one_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One fit for each norm, whatever the number of plans; another pilot in each trial."""
+    """Check for one fit per norm, for any number of plans, and for another pilot in each trial."""
     fitted: list[float] = []
 
     def counted(*args: object, **settings: object) -> object:
@@ -73,7 +73,7 @@ def test_all_crowds_of_a_trial_start_from_one_pilot(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_pilot_makes_a_small_epsilon_usable() -> None:
-    """With this seed; nothing else is random."""
+    """Compare crowds with and without a pilot, with this seed; nothing else is random."""
     plans = [Plan(crowd, Learning(epsilon=1.0)) for crowd in (CROWD, replace(CROWD, pilot=None))]
     started, zero = simulate(load_activity(), plans, trials=3)
     assert started.final <= 0.02 < zero.final
@@ -84,9 +84,9 @@ def test_a_pilot_makes_a_small_epsilon_usable() -> None:
 
 
 def test_a_crowd_walks_away_from_one_odd_person() -> None:
-    """Ten pilots of one person each, with this seed; the oddest of them errs at 0.084 alone.
+    """Run ten pilots of one person each, with this seed; the oddest errs at 0.084 alone.
 
-    Without the factor (1 + 6/P) of its reach, the crowd is left at 0.035 there.
+    Without the factor (1 + 6/P) of its reach, that crowd stays at 0.035.
     """
     plan = Plan(replace(CROWD, pilot_people=1), Learning(epsilon=4.0))
     (curve,) = simulate(load_activity(), [plan], trials=10, seed=1, points=1)
@@ -95,9 +95,9 @@ def test_a_crowd_walks_away_from_one_odd_person() -> None:
 
 
 def test_readings_in_their_own_units_after_a_pilot_of_two() -> None:
-    """The mean of five crowds at ε = 2, each with its own pilot; all of it is seeded.
+    """Compare the mean of five crowds at ε = 2, each with its own pilot and a fixed seed.
 
-    The middle label needs intercepts, and a start: the default from zero is far from both.
+    The middle label needs intercepts and a start: both crowds from zero end far above.
     """
     errors = []
     for seed in range(5):

@@ -1,4 +1,4 @@
-"""Results are a sequence of curves, a table and a picture."""
+"""Test that results are a sequence of curves, a table and a picture."""
 
 import re
 import sys

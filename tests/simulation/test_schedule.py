@@ -1,4 +1,4 @@
-"""The compiled schedule is the reference's, check-in by check-in."""
+"""Compare the compiled schedule with the reference, check-in by check-in."""
 
 import math
 from typing import NamedTuple
@@ -120,7 +120,10 @@ def test_samples_are_used_once_per_arrival_on_a_version_that_existed(case: Case)
 @settings(deadline=None, max_examples=60)
 @given(cases, st.floats(0.01, 0.9))
 def test_check_ins_of_other_roles_leave_no_trace_in_training(case: Case, share: float) -> None:
-    """A version counts the check-ins before it that train; what it is computed on is the same."""
+    """Check that a version counts only earlier check-ins that train.
+
+    What a version is computed on stays the same.
+    """
     arrivals, _ = case.run()
     rng = np.random.default_rng(case.seed)
     everyone = make_schedule(
@@ -144,24 +147,27 @@ def test_check_ins_of_other_roles_leave_no_trace_in_training(case: Case, share: 
 
 
 def test_the_share_that_trains_is_kept() -> None:
-    """Hoeffding: off by more than 0.033 with probability ≤ 2e-9."""
+    """Check the share by Hoeffding: off by more than 0.033 with probability ≤ 2e-9."""
     arrivals = arrive(np.arange(10_000, dtype=np.int32), 1, np.random.default_rng(0))
     schedule = make_schedule(arrivals, 10_000, 1, roles=Roles(0.15, 0.05))
     assert abs(schedule.trains.mean() - 0.8) < 0.033
 
 
 def test_staleness_is_as_the_paper_says() -> None:
-    """(τ_co + τ_ci)·M·F_s/b with mean delays of τ/2 each, M·F_s being one sample a tick."""
+    """Compare with (τ_co + τ_ci)·M·F_s/b.
+
+    Delays have a mean of τ/2 each, and M·F_s is one sample a tick.
+    """
     rng, n_devices, batch, longest = np.random.default_rng(0), 4000, 5, 100.0
     arrivals = arrive(np.repeat(np.arange(n_devices, dtype=np.int32), 40), 1, rng)
     schedule = make_schedule(arrivals, n_devices, batch, uniform_delay(longest), None, rng)
     with_plan = schedule.staleness[schedule.n_checkins // 4 : schedule.n_checkins * 3 // 4]
-    # A little less, since samples that arrive during a round trip enlarge some minibatches.
+    # A little less, because samples that arrive during a round trip enlarge some minibatches.
     assert 0.95 < with_plan.mean() / ((longest / 2 + longest / 2) / batch) < 1.01
 
 
 def test_steady_crowd_has_the_papers_staleness() -> None:
-    """With b = 1 check-ins are as even as samples, and the mean is (τ_co + τ_ci)·M·F_s/b."""
+    """Check b = 1, where check-ins are as even as samples: the mean is (τ_co + τ_ci)·M·F_s/b."""
     rng, n_devices = np.random.default_rng(0), 20_000
     arrivals = arrive(np.repeat(np.arange(n_devices, dtype=np.int32), 2), 1, rng)
     schedule = make_schedule(arrivals, n_devices, 1, uniform_delay(100.0), None, rng)
@@ -172,7 +178,7 @@ def test_everyone_late_misses_samples_and_nobody_leaving_keeps_them() -> None:
     owners = np.arange(5000, dtype=np.int32) % 500
     rng = np.random.default_rng(0)
     late = arrive(owners, 1, rng, Presence(late=1.0))
-    # A device that joins uniformly late sees half of its samples, give or take 6 standard errors.
+    # A device that joins uniformly late sees half of its samples, within 6 standard errors.
     assert abs(len(late.sample) / 5000 - 0.5) < 6 * math.sqrt(1 / 12 / 500 + 1 / 4 / 5000)
     assert len(arrive(owners, 1, rng, Presence()).sample) == 5000
 
@@ -199,14 +205,14 @@ def broken(rng: np.random.Generator, n: int) -> npt.ArrayLike:
         (1, None, broken, "a delay must give 4 finite numbers that are not negative"),
     ],
 )
-def test_nonsense_is_refused(batch: int, room: int | None, delay: Delay | None, says: str) -> None:
+def test_nonsense_is_rejected(batch: int, room: int | None, delay: Delay | None, says: str) -> None:
     arrivals = Arrivals(np.zeros(4, np.int32), np.arange(4, dtype=np.int32))
     with pytest.raises(InvalidInput, match=says):
         make_schedule(arrivals, 1, batch, delay, room)
 
 
 @pytest.mark.parametrize("ticks", [-1.0, math.inf, math.nan])
-def test_impossible_delays_are_refused(ticks: float) -> None:
+def test_impossible_delays_are_rejected(ticks: float) -> None:
     with pytest.raises(InvalidInput, match="a delay must lie in 0"):
         uniform_delay(ticks)
 
@@ -217,7 +223,7 @@ def test_impossible_delays_are_refused(ticks: float) -> None:
     seed=st.integers(0, 99),
 )
 def test_person_by_person(person: list[int], checkins: int, seed: int) -> None:
-    """Every sample once, no check-in mixes people, and nobody makes more than K."""
+    """Check that every sample is used once, by one person, in at most K check-ins per person."""
     owners = np.array(person)
     schedule = person_by_person(owners, checkins, np.random.default_rng(seed))
     assert sorted(schedule.used.tolist()) == list(range(len(person)))

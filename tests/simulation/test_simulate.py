@@ -1,4 +1,4 @@
-"""Trials and settings over the cores: repeatable, honest about ε, small in memory."""
+"""Test trials and settings on all cores: repeatable, honest about ε, small in memory."""
 
 import math
 import subprocess
@@ -76,14 +76,14 @@ def test_every_pass_costs_epsilon_again() -> None:
         crowd = Crowd(devices=30, batch=2, passes=passes)
         curve = simulate(classes(), [Plan(crowd, NOISY)])[0]
         assert curve.epsilon_per_sample == 5.0 * passes
-        # 10 samples a pass in minibatches of 2, each a check-in that costs ε.
+        # 10 samples per pass in minibatches of 2, each a check-in that costs ε.
         assert curve.epsilon_spent == 5.0 * 5 * passes
         assert curve.epsilon_per_person == 5.0 * 10 * passes
         assert curve.checkins == 150 * passes
 
 
-def test_a_person_loses_epsilon_in_all_by_directions() -> None:
-    """10 samples, b = 2, two passes: ten check-ins of ε/10 each, two of them with a sample."""
+def test_a_person_loses_epsilon_in_total_by_directions() -> None:
+    """Check 10 samples, b = 2, two passes: ten check-ins of ε/10, two of them with a sample."""
     crowd, learning = Crowd(devices=30, batch=2, passes=2), Learning(epsilon=5.0)
     curve = simulate(classes(), [Plan(crowd, learning)])[0]
     assert curve.epsilon_per_sample == pytest.approx(1.0)
@@ -93,13 +93,13 @@ def test_a_person_loses_epsilon_in_all_by_directions() -> None:
     assert few.checkins == 60
     assert few.left_over == pytest.approx(1 - 120 / 600)
     assert few.epsilon_per_person == 5.0
-    # K is what is agreed to: who makes fewer check-ins loses less.
+    # K is an upper limit: a device that makes fewer check-ins loses less.
     many = simulate(classes(), [Plan(replace(crowd, checkins=20), learning)])[0]
     assert many.epsilon_per_person == pytest.approx(2.5)
 
 
 def test_gaussian_noise_adds_up_as_concentrated_privacy() -> None:
-    """ρ adds up over uses and over check-ins, and grows with the square of a group."""
+    """Check that ρ adds up over uses and over check-ins, and grows with the square of a group."""
     rho, delta = rho_of(2.0, 1e-6), 1e-6
     plan = Plan(Crowd(devices=30, batch=2, passes=3), Learning(mechanism="gaussian", epsilon=2.0))
     curve = simulate(classes(), [plan])[0]
@@ -110,7 +110,7 @@ def test_gaussian_noise_adds_up_as_concentrated_privacy() -> None:
 
 @pytest.mark.parametrize("role", ["evaluators", "counters"])
 def test_some_check_ins_may_do_something_else(role: str) -> None:
-    """They cost as much, and leave fewer to learn from."""
+    """Check that such check-ins cost the same, and leave fewer to learn from."""
     crowd, learning = Crowd(devices=150, batch=2), Learning(epsilon=5.0)
     half: dict[str, Any] = {role: 0.5}
     plans = [Plan(crowd, learning), Plan(replace(crowd, **half), learning)]
@@ -131,7 +131,7 @@ def test_liars_need_a_crowd_and_noise(approach: str) -> None:
 
 
 def test_directions_learn_untuned_what_noise_cannot() -> None:
-    """A person each with three samples: by Laplace noise they would lose 12 in all."""
+    """Use three samples per person: by Laplace noise a person would lose 12 in total."""
     data = classes(n=3000)
     direction, laplace = (
         Plan(Crowd(devices=1000, batch=3), Learning(mechanism=name, epsilon=epsilon))
@@ -168,7 +168,10 @@ def test_trials_must_be_positive() -> None:
 
 @pytest.mark.parametrize("approach", APPROACHES)
 def test_every_approach_has_one_door(approach: str) -> None:
-    """A plan gives the same alone as among others; trials differ only where there is chance."""
+    """Check that a plan gives the same alone as among others.
+
+    Trials differ only where there is randomness.
+    """
     plans = [Plan(CROWD, NOISY, name) for name in APPROACHES]
     among = dict(zip(APPROACHES, simulate(classes(), plans, trials=2), strict=True))[approach]
     alone = simulate(classes(), [Plan(CROWD, NOISY, approach)], trials=2)[0]
@@ -189,7 +192,7 @@ def test_central_sgd_is_one_device_on_perturbed_samples() -> None:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The expensive steps of the central approaches, in order, on one core."""
+    """Record the expensive steps of the central approaches, in order, on one core."""
     made: list[str] = []
 
     def counted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -242,7 +245,7 @@ def test_each_trial_may_draw_its_own_data() -> None:
 
 
 def test_without_noise_features_may_have_any_length() -> None:
-    """s·x at the rate c/s² takes the same steps as x at the rate c, to single precision."""
+    """Compare s·x at the rate c/s² with x at the rate c: same steps, to single precision."""
     data, s = classes(), 1000.0
     long = replace(data, x_train=s * data.x_train, x_test=s * data.x_test, raw=True)
     learning = replace(NOISY, epsilon=math.inf)
@@ -272,7 +275,7 @@ def test_regression_learns() -> None:
 
 @pytest.mark.parametrize("model", ["ridge", "huber"])
 def test_numbers_of_any_size_are_learnt_alike(model: str) -> None:
-    """Targets that are 1000 times as large have a scale, a tolerance and a δ as large."""
+    """Check targets that are 1000 times as large, with a scale, a tolerance and a δ as large."""
     data = numbers(n=2000)
     large = replace(data, y_train=1000 * data.y_train, y_test=1000 * data.y_test)
     plan = Plan(Crowd(devices=400, batch=5), Learning(epsilon=10.0, model=model))
@@ -302,7 +305,7 @@ print(int(large[0]), large[1] - small[1])
 
 
 def test_memory_grows_with_samples_never_with_devices_times_parameters() -> None:
-    """200,000 devices × 1,000 parameters × 4 bytes would be 800 MB."""
+    """Check memory below 200,000 devices × 1,000 parameters × 4 bytes, which would be 800 MB."""
     done = subprocess.run(
         [sys.executable, "-c", LARGE_CROWD], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""A simulated direction has the law of a real one: k codewords, ranked, and one of them named."""
+"""Test that a simulated direction has the law of a real one: one of k ranked codewords."""
 
 import functools
 import math
@@ -19,19 +19,19 @@ from crowdml.simulation.undelayed import one_by_one
 from crowdml.types import Array, Ints
 
 RARE = 1e-9
-"""Each test fails by chance with at most this probability, unless it says otherwise."""
+"""The largest probability that a test fails at random, unless the test says otherwise."""
 
 EPSILON, SIZE, N = 2.0, 60, 4000
 S = 0.3
 U = np.random.default_rng(1).normal(size=SIZE)
 U /= np.linalg.norm(U)
 LENGTHS = [0.1, 1.0]
-"""Of the gradient: a third of S, so that it is often turned round, and far above it."""
+"""Lengths of the gradient: a third of S, so that it is often turned round, and far above S."""
 
 
 @dataclass
 class Seeded:
-    """The device's chance, drawn from a generator."""
+    """Draw the device's randomness from a generator."""
 
     rng: np.random.Generator
 
@@ -58,7 +58,7 @@ def mechanism_of(learning: Learning) -> DirectionMechanism:
 
 
 def steady(length: float) -> Dataset:
-    """Samples with gradient −u·length whatever w is: far from the target, Huber's slope is −δ."""
+    """Make samples with gradient −u·length for any w: far from the target, Huber's slope is −δ."""
     x, y = np.tile(U, (N, 1)), np.full(N, 1e6)
     return Dataset("steady", (), x, y, np.zeros(N, np.int64), x[:1], y[:1])
 
@@ -72,7 +72,7 @@ def learning_of(length: float) -> Learning:
 
 @functools.cache
 def simulated(length: float, fast: bool) -> Array:
-    """−ĝ of N check-ins, as the fold steps by them."""
+    """Return −ĝ of N check-ins, as the fold steps by them."""
     schedule = one_by_one(N, 1)._replace(checkins=1)
     fold = learn if fast else fold_slowly
     stops = np.arange(N + 1)
@@ -82,7 +82,7 @@ def simulated(length: float, fast: bool) -> Array:
 
 @functools.cache
 def real(length: float) -> Array:
-    """−ĝ of N check-ins of devices with codebooks, as the server reads them."""
+    """Return −ĝ of N check-ins of devices with codebooks, as the server reads them."""
     mechanism = replace(mechanism_of(learning_of(length)), roles=ALL_TRAIN)
     minibatch = Minibatch(Huber(SIZE, delta=length), np.zeros(SIZE), U[None], np.array([1e6]))
     chance, found = Seeded(np.random.default_rng(6)), []
@@ -94,7 +94,7 @@ def real(length: float) -> Array:
 
 
 def pull_law(choice: Choice, z: Array) -> Array:
-    """P(Z ≤ z): a rank is chosen, and Φ(Z) of rank r is Beta(k + 1 − r, r)."""
+    """Return P(Z ≤ z): a rank is chosen, and Φ(Z) of rank r is Beta(k + 1 − r, r)."""
     ranks = np.arange(1, choice.k + 1)
     best = ranks <= choice.t
     chances = np.where(best, choice.p / choice.t, (1 - choice.p) / (choice.k - choice.t))
@@ -103,13 +103,13 @@ def pull_law(choice: Choice, z: Array) -> Array:
 
 
 def gap(p: Array) -> float:
-    """Between the distribution function of what should be uniform and the uniform one."""
+    """Return the largest gap between the distribution function of p and the uniform one."""
     p, n = np.sort(p), len(p)
     return float(max((np.arange(1, n + 1) / n - p).max(), (p - np.arange(n) / n).max()))
 
 
 def allowed(n: int) -> float:
-    """Dvoretzky, Kiefer, Wolfowitz."""
+    """Return the gap that n draws may have, by Dvoretzky, Kiefer and Wolfowitz."""
     return math.sqrt(math.log(2 / RARE) / (2 * n))
 
 
@@ -136,10 +136,10 @@ def test_along_the_gradient_it_is_a_pull_that_may_be_turned(length: float, fast:
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_across_the_gradient_it_is_standard_normal(length: float, fast: bool) -> None:
-    """In every direction of a basis, all together and one by one; and no two go together.
+    """Check every direction of a basis, all together and one by one; no two are correlated.
 
     Products of two independent normal numbers have a fourth moment of 9: the mean of N of them is
-    within 7 standard errors but for less than 1e-9.
+    within 7 standard errors, except with a probability below 1e-9.
     """
     choice = mechanism_of(learning_of(length)).choice
     basis = np.linalg.qr(np.column_stack([U, np.eye(SIZE)[:, 1:]]))[0][:, 1:]
@@ -153,10 +153,11 @@ def test_across_the_gradient_it_is_standard_normal(length: float, fast: bool) ->
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_a_real_direction_has_the_same_law(length: float, fast: bool) -> None:
-    """Mean, second moment and the distribution along the gradient.
+    """Compare the mean, the second moment and the distribution along the gradient.
 
     A real codeword is made of small whole numbers, whose sums are close to normal: that changes
-    less than the bounds here, which two samples of the same law exceed with less than 1e-9.
+    less than the bounds here, which two samples of the same law exceed with a probability below
+    1e-9.
     """
     ours, theirs = simulated(length, fast), real(length)
     # E ĝ = u·length inside the ball of S, and S·u/‖u‖ beyond it.

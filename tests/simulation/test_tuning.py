@@ -1,4 +1,4 @@
-"""c and λ are chosen on samples set aside, unless told otherwise."""
+"""Test that c and λ are chosen on samples set aside, unless requested otherwise."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def test_validation_split_never_sees_the_test_set(people: int) -> None:
 
 
 def scrambled(data: Dataset) -> Dataset:
-    """The same training data, and a test set that calls every class by the next one's name."""
+    """Keep the training data, and give each class of the test set the next one's name."""
     return replace(data, y_test=(data.y_test + 1) % len(data.labels))
 
 
@@ -50,7 +50,7 @@ def test_the_test_set_has_no_say(approach: str) -> None:
 
 
 @pytest.mark.parametrize("approach", ["crowd", "central-sgd", "decentral"])
-def test_the_test_set_chooses_when_told_to(approach: str) -> None:
+def test_the_test_set_chooses_when_requested(approach: str) -> None:
     data, plan = classes(n=600), Plan(CROWD, GIVEN, approach)
     papers, misled = (tune(one, plan, on_test=True) for one in (data, scrambled(data)))
     assert papers != misled

@@ -1,4 +1,4 @@
-"""Small data sets to learn from."""
+"""Make small data sets to learn from."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ __all__ = ["classes", "numbers"]
 
 
 def classes(n: int = 300, n_features: int = 7, n_classes: int = 3, seed: int = 0) -> Dataset:
-    """Noisy clusters with ‖x‖₁ ≤ 1, a third as many for testing."""
+    """Make noisy clusters with ‖x‖₁ ≤ 1, with a third as many samples for testing."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(n_classes, n_features))
     y = rng.integers(n_classes, size=n + n // 3)
@@ -17,7 +17,7 @@ def classes(n: int = 300, n_features: int = 7, n_classes: int = 3, seed: int = 0
 
 
 def numbers(n: int = 300, n_features: int = 7, seed: int = 0) -> Dataset:
-    """A linear function with noise."""
+    """Make a linear function with noise."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n + n // 3, n_features))
     y = x @ rng.normal(size=n_features) / n_features + 0.3 + 0.1 * rng.normal(size=len(x))

@@ -1,4 +1,4 @@
-"""Archives that say little and unpack to much: refused by what they say, before they are read."""
+"""Test that small archives that unpack to much are rejected by their headers, before unpacking."""
 
 import io
 import tracemalloc
@@ -20,7 +20,7 @@ MOST = 1_000_000
 
 
 def array(shape: tuple[int, ...], dtype: str, body: bytes = b"") -> bytes:
-    """An array whose header says what it likes."""
+    """Make an array whose header may contradict its body."""
     buffer = io.BytesIO()
     header = {"descr": dtype, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(buffer, header)
@@ -76,7 +76,7 @@ def test_models_and_starts_have_a_bound_of_their_own(
     ids=["npz", "json"],
 )
 def test_a_device_unpacks_no_more_than_its_terms_allow(data: bytes) -> None:
-    """What a lying server sends for `predict`: 16 KB that become 16 MB, or a long list."""
+    """Check a lying server's answers to `predict`: 16 KB that become 16 MB, or a long list."""
     task = make_task()
     agreement = Agreement(Identity("u", "a", "d", "t", task.terms.text, Limits(1.0, 1.0)))
     tracemalloc.start()

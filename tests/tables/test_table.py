@@ -1,4 +1,4 @@
-"""Files of samples as named columns, and errors that name line, column and value."""
+"""Test files of samples as named columns, and errors that name line, column and value."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ LABELS = ["fine", "cold", "cold"]
 
 
 def written(folder: Path, kind: str) -> Path:
-    """The same three rows, one of them without a value."""
+    """Write the same three rows, one of them without a value, as a file of this kind."""
     path = folder / f"pilot.{kind.partition(' ')[0]}"
     match kind:
         case "csv":

@@ -1,4 +1,4 @@
-"""Owners, their sessions and the log of what they did."""
+"""Test owners, their sessions and the log of their actions."""
 
 import sqlite3
 import time
@@ -88,8 +88,8 @@ def test_only_the_right_password_matches(store: Store) -> None:
     assert not password_matches("not a hash", PASSWORD)
 
 
-def test_an_unknown_owner_takes_as_long_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both hash once, with the same parameters."""
+def test_an_unknown_owner_takes_as_long_to_reject(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that both cases hash once, with the same parameters."""
     asked: list[str] = []
 
     class Watched(PasswordHasher):
@@ -171,8 +171,8 @@ def test_deeds_are_logged_with_who_did_them(store: Store) -> None:
 
 
 @pytest.mark.parametrize("text", ["an invite for 3", "", "{", '{"template": "{n.real}"}', "{}"])
-def test_details_that_are_no_phrases_are_shown_as_they_are(store: Store, text: str) -> None:
-    """Older versions wrote English sentences, and a name is no phrase at all."""
+def test_details_that_are_not_phrases_are_shown_unchanged(store: Store, text: str) -> None:
+    """Check details that are not phrases: a name, or an English sentence of an older version."""
     with store._database.writing() as connection:
         record(connection, "ana", Phrase("invited"), "activity", text)
     assert store.accounts.actions()[0].detail == text
@@ -193,7 +193,7 @@ def test_what_fails_is_not_logged(store: Store) -> None:
 
 
 def test_attempts_are_counted_over_all_nodes(database: str) -> None:
-    """Five at once, and then one every ten seconds, through whatever node they come."""
+    """Check that five attempts at once, and then one every ten seconds, are allowed on any node."""
     stores = Store(database), Store(database)
     for i in range(5):
         stores[i % 2].accounts.attempt("ann")

@@ -1,4 +1,4 @@
-"""The tables are those of the schema, and a database of another version is left alone."""
+"""Test that the tables match the schema, and that a database of another version is left alone."""
 
 import sqlite3
 from contextlib import closing
@@ -20,11 +20,11 @@ from tests.cli.command import Here
 from tests.servers import make_task
 
 EARLIER = [f"{number:04}" for number in range(1, int(FIRST))]
-"""The versions before the first that this one takes over."""
+"""The versions before the first one that this version can upgrade."""
 
 
 def old_database(file: Path, version: str) -> list[str]:
-    """A database with a task; all of it, as the statements that would make it."""
+    """Make a database with a task; return its content as the statements that would make it."""
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
         database.execute("INSERT INTO alembic_version VALUES (?)", (version,))
@@ -39,7 +39,7 @@ def everything(file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("version", EARLIER)
-def test_a_database_of_an_earlier_version_is_refused_and_left_alone(
+def test_a_database_of_an_earlier_version_is_rejected_and_left_alone(
     tmp_path: Path, version: str
 ) -> None:
     file = tmp_path / "old.db"
@@ -52,7 +52,7 @@ def test_a_database_of_an_earlier_version_is_refused_and_left_alone(
         database.execute("BEGIN EXCLUSIVE")
 
 
-def test_whoever_starts_on_it_reads_one_sentence(
+def test_starting_on_an_old_database_prints_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old_database(tmp_path / "old.db", EARLIER[-1])
@@ -64,7 +64,7 @@ def test_whoever_starts_on_it_reads_one_sentence(
 
 
 def test_a_new_database_is_of_the_newest_version(store: Store, tmp_path: Path) -> None:
-    """And one that is up to date is opened without asking the migrations."""
+    """Check that an up-to-date database is opened without asking the migrations."""
     with closing(sqlite3.connect(tmp_path / "store.db")) as database:
         (version,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
     assert version == HEAD
@@ -74,12 +74,12 @@ def test_a_new_database_is_of_the_newest_version(store: Store, tmp_path: Path) -
 
 
 def difference(found: Any) -> str:
-    """What Alembic would do, and to which table; for a column it gives a list."""
+    """Describe what Alembic would do, and to which table; for a column Alembic gives a list."""
     return str(found) if isinstance(found, list) else f"{found[0]} {found[1].table.name}"
 
 
 def test_the_migrations_lead_to_the_schema(database: str) -> None:
-    """Columns in the order of the schema, types, keys, what must be unique, what may be missing."""
+    """Compare columns in their order, types, keys, unique constraints and nullable columns."""
     with closing(open_database(database)) as opened, opened.reading() as connection:
         inspector = sa.inspect(connection)
         for name, table in schema.metadata.tables.items():
@@ -89,7 +89,7 @@ def test_the_migrations_lead_to_the_schema(database: str) -> None:
             assert key == [column.name for column in table.primary_key]
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         found = sorted(map(difference, compare_metadata(context, schema.metadata)))
-    # PostgreSQL does not look for the task of each row of the log.
+    # PostgreSQL does not check the task of each row of the log.
     trusted = ["add_fk checkins", "add_fk told"]
     assert found == (trusted if database.startswith("postgresql") else [])
 

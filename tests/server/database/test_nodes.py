@@ -1,4 +1,4 @@
-"""Several processes on one database: here several learners, each with a store of its own."""
+"""Test several processes on one database, as several learners with a store each."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ TASKS = {"laplace": make_task(), "direction": make_directed(collection__checkins
 
 
 class Node:
-    """A process's share of a task."""
+    """Hold one process's store and learner for a task."""
 
     def __init__(self, database: str, **settings: bool) -> None:
         self.store = Store(database)
@@ -117,7 +117,7 @@ def test_check_ins_a_minute_are_counted_over_all_nodes(database: str) -> None:
     some = arrivals(task, 40, [device])
     answers = [nodes[i % 2].learner.ingest([one])[0] for i, one in enumerate(some)]
     refused = [answer for answer in answers if isinstance(answer, Rejected)]
-    # A minute may end in between, and then there is room for as many again.
+    # A minute may end in between, and then there is room for the same number again.
     assert 10 <= len(refused) <= 25
     assert {answer.kind for answer in refused} == {"too-frequent"}
     assert all(0 < answer.extra["retry_after"] <= 60 for answer in refused)
@@ -125,7 +125,7 @@ def test_check_ins_a_minute_are_counted_over_all_nodes(database: str) -> None:
         node.store.close()
 
 
-def test_what_was_told_is_dropped_and_a_late_node_leaps(database: str, task: Task) -> None:
+def test_payloads_are_dropped_and_a_late_node_catches_up(database: str, task: Task) -> None:
     late, busy = Node(database), Node(database, keep_payloads=False)
     some = arrivals(task, 90)
     late.versions(some[:2])

@@ -1,4 +1,4 @@
-"""What one device can do to a model: its pace, its share of the check-ins, the length of a step."""
+"""Test what one device can do to a model: its pace, its share of check-ins, its step length."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +28,7 @@ SENSED: dict[str, Any] = {
 }
 
 
-# Its pace
+# The pace of a device
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_pace_is_what_the_task_says() -> None:
     assert make_task(**manual).checkins_per_minute == 60
 
 
-# Its share
+# The share of a device
 
 
 @pytest.mark.parametrize("make", [make_task, partial(make_directed, collection__checkins=100)])
@@ -86,7 +86,7 @@ def test_an_owner_who_sets_the_pace_decides(store: Store) -> None:
 
 
 def test_few_devices_share_evenly() -> None:
-    """Where they are three, each may have two thirds, so that nobody waits who sends in turn."""
+    """Check that three devices that send in turn never wait, because each may have two thirds."""
     shares = Shares()
     for i in range(450):
         assert not shares.used_up(i % 3)
@@ -109,7 +109,7 @@ def test_who_is_left_alone_goes_on_after_a_day() -> None:
     assert not shares.used_up(1000)
 
 
-# The length of its steps
+# The length of a device's steps
 
 
 DATA = load_activity(features="demo")
@@ -134,7 +134,7 @@ def entry(seq: int, device: int, told: Noisy) -> LogEntry:
 
 
 def lie(mechanism: NoiseMechanism, told: Noisy, w: np.ndarray[Any, Any]) -> Noisy:
-    """Back to where it came from, as hard as the gate lets in."""
+    """Push w back to where it came from, as hard as the gate accepts."""
     most = mechanism.plausible_gradient(told.samples)
     return msgspec.structs.replace(told, gradient=(most * np.sign(w)).astype("<i4").tobytes())
 
@@ -142,8 +142,11 @@ def lie(mechanism: NoiseMechanism, told: Noisy, w: np.ndarray[Any, Any]) -> Nois
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("lies", [0, 10])
 def test_a_device_that_lies_does_not_wreck_a_model(mechanism: str, lies: int) -> None:
-    """Of 96 check-ins of the demo's people, with all the noise; noise and order are seeded, so that
-    the test passes always or never. Without the limit the error is 0.1 or more."""
+    """Check lies among 96 check-ins of the demo's people, with all the noise.
+
+    Noise and order are seeded, so the test passes always or never. Without the limit the error is
+    0.1 or more.
+    """
     task = noisy_task(mechanism)
     made, model, fold = task.terms.mechanism(), task.terms.make_model(), Fold(task, "0" * 64)
     assert isinstance(made, NoiseMechanism)

@@ -1,4 +1,4 @@
-"""The store: the conformance suite, and what only its own tables can show."""
+"""Test the store by the conformance suite, and by what only its own tables can show."""
 
 import sqlite3
 from contextlib import closing
@@ -28,7 +28,7 @@ def test_two_snapshots_are_kept(store: Store, tmp_path: Path) -> None:
 
 
 def test_commits_survive_a_power_cut(store: Store, tmp_path: Path) -> None:
-    """WAL with FULL: every commit is synced before it is acknowledged."""
+    """Check for WAL with FULL: every commit is synced before it is acknowledged."""
     pragmas = {name: store._database._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
                for name in ("journal_mode", "synchronous", "foreign_keys")}  # fmt: skip
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
@@ -52,7 +52,7 @@ def test_a_device_row_holds_nothing_about_a_person(store: Store, tmp_path: Path)
 
 
 @pytest.mark.parametrize("state", ["final", "reached", "exhausted", "Running", ""])
-def test_a_state_that_no_owner_can_wish_is_refused(store: Store, state: str) -> None:
+def test_a_state_that_no_owner_can_choose_is_rejected(store: Store, state: str) -> None:
     store.create_task(make_task())
     with pytest.raises(InvalidInput):
         store.set_task_state("activity", state)
@@ -60,7 +60,7 @@ def test_a_state_that_no_owner_can_wish_is_refused(store: Store, state: str) -> 
 
 
 @pytest.mark.parametrize("url", ["mysql://x/y", "crowd.db", "", "sqlite"])
-def test_another_kind_of_database_is_refused(url: str) -> None:
+def test_another_kind_of_database_is_rejected(url: str) -> None:
     with pytest.raises(InvalidInput, match="the database must be a URL"):
         Store(url)
 
@@ -79,7 +79,7 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "not.db"
     file.write_bytes(b"this is not a database, however long one looks at it" * 10)
     with pytest.raises(CrowdmlError, match="cannot use the database"):

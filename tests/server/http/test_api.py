@@ -1,4 +1,4 @@
-"""The live server over real HTTP: caching, groups, owners' changes, events, exports, secrets."""
+"""Test a live server over real HTTP: caching, groups, owners' changes, events, exports, secrets."""
 
 import asyncio
 import base64
@@ -54,12 +54,12 @@ def eventually(condition: Callable[[], bool]) -> None:
 
 
 def send_all(server: Process, bodies: list[bytes], token: str, threads: int = 8) -> list[Any]:
-    """Many at once, so that they share commits."""
+    """Send many check-ins at once, so that they share commits."""
     return send_each(server, [(body, token) for body in bodies], threads)
 
 
 def send_each(server: Process, letters: list[tuple[bytes, str]], threads: int = 8) -> list[Any]:
-    """The same with the token of each."""
+    """Send many check-ins at once, each with its own token."""
 
     def send(part: list[tuple[bytes, str]]) -> list[Any]:
         with server.connected() as wire:
@@ -71,7 +71,7 @@ def send_each(server: Process, letters: list[tuple[bytes, str]], threads: int = 
 
 
 def of_people(task: Task, wire: Wire, people: int, checkins: int) -> list[tuple[bytes, str]]:
-    """So many check-ins of each of them, with their tokens."""
+    """Make `checkins` check-ins of each of `people` people, with their tokens."""
     joined = [enrolled(wire) for _ in range(people)]
     return [
         (directed(task, person["device"], number, seed=number), person["token"])
@@ -91,7 +91,7 @@ def exported(wire: Wire) -> dict[str, Any]:
 def same_fold(
     server: Process, document: dict[str, Any], statistics: dict[str, Any], checkout: dict[str, Any]
 ) -> Fold:
-    """The fold of the log, which is what the server exports, shows and hands out."""
+    """Check that the server exports, shows and sends the fold of the log; return the fold."""
     fold = recompute(server.database)
     assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
     assert document["version"] == statistics["version"] == fold.version == 60
@@ -123,7 +123,7 @@ def test_the_live_model_of_people_is_the_fold_of_the_log(start: Start) -> None:
     server = start(task, snapshot_every=7)
     with server.connected() as wire:
         letters = of_people(task, wire, people=6, checkins=10)
-        replies = send_each(server, letters, threads=6)  # one for each person, in order
+        replies = send_each(server, letters, threads=6)  # one thread for each person, in order
         assert {reply.status for reply in replies} == {200}
         document, statistics = exported(wire), wire.get(STATS).json()
         checkout = wire.get(MODEL, letters[0][1]).json()
@@ -168,7 +168,7 @@ def test_exports_over_http(wire: Wire) -> None:
     assert wire.get(EXPORT).body[:2] == b"PK"
 
 
-# Many at once
+# Many check-ins at once
 
 
 def test_concurrent_check_ins_are_applied_exactly_once(start: Start) -> None:
@@ -189,8 +189,10 @@ def test_concurrent_check_ins_are_applied_exactly_once(start: Start) -> None:
 
 
 def test_concurrent_numbers_are_applied_exactly_once(start: Start) -> None:
-    """Each number twice with its own id and once with another, all at once, on one server; of a
-    device, one number after the other."""
+    """Send each number twice with its own id and once with another id, all at once, to one server.
+
+    Each device sends one number after the other.
+    """
     task = make_directed()
     server = start(task, largest_batch=16)
     with server.connected() as wire:
@@ -245,7 +247,7 @@ def test_t_max_is_exact_under_concurrency(start: Start) -> None:
         assert wire.get(STATS).json()["state"] == "exhausted"
 
 
-# What an owner changes in another process
+# Changes by an owner in another process
 
 
 def test_invites(start: Start) -> None:
@@ -366,11 +368,14 @@ def test_events_follow_the_task_to_its_end(start: Start) -> None:
 
 
 def test_no_more_listen_at_once_than_may(start: Start) -> None:
-    """Forty who come together get the five places that there are; when they go, others may come."""
+    """Check that forty listeners who come together get the five places.
+
+    When they leave, others may come.
+    """
     server = start(make_task(), most_listeners=5, heartbeat_seconds=0.1)
 
     def listen() -> list[bytes]:
-        """The first bytes of each answer, with all forty connections open."""
+        """Return the first bytes of each answer, with all forty connections open."""
         with ExitStack() as stack:
             opened = []
             for _ in range(40):
@@ -417,8 +422,8 @@ def test_listeners_do_not_keep_the_server_from_stopping(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("wait", "told"), [(0.2, "1"), (1.0, "1"), (1.4, "2"), (59.2, "60")])
-def test_whoever_comes_back_when_told_is_not_too_early(wait: float, told: str) -> None:
-    """The header has whole seconds only, so they must be rounded up."""
+def test_waiting_as_long_as_the_header_says_is_enough(wait: float, told: str) -> None:
+    """Check that waiting times are rounded up, because the header has whole seconds only."""
     request = Request({"type": "http", "app": create_app(Settings(database="sqlite://"))})
     refusal = rejected("too-frequent", "slowly", retry_after=wait)
     response = asyncio.run(refuse(request, refusal))

@@ -1,4 +1,4 @@
-"""Whatever is sent in place of one small number: its own clear error, and nothing changed."""
+"""Test anything sent in place of one small number: each has a clear error, and changes nothing."""
 
 import json
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def test_every_field_has_bad_values() -> None:
 
 @dataclass(frozen=True)
 class Person:
-    """A device of the task for whole people, with a number of each role."""
+    """Hold a device of the task for whole people, with a number of each role."""
 
     name: str
     token: str
@@ -41,7 +41,7 @@ class Person:
     count: int
 
     def body(self, number: int, /, **changes: Any) -> bytes:
-        """A check-in of this number with some fields changed, as JSON would have it."""
+        """Return a check-in of this number with some fields changed, as JSON."""
         document = json.loads(directed(PEOPLE, self.name, number)) | changes
         kept = {name: value for name, value in document.items() if value is not MISSING}
         return json.dumps(kept).encode()
@@ -53,8 +53,10 @@ ROLES = PEOPLE.terms.collection.roles
 
 @pytest.fixture(scope="module")
 def person(bench: Bench) -> Person:
-    """Someone whose first nine numbers have all three roles, and whose tenth trains, so that it may
-    follow a gap."""
+    """Enrol a device whose first nine numbers have all three roles.
+
+    Its tenth number trains, so that it may follow a gap.
+    """
     while True:
         joined = enrolled(bench.wire, "people")
         name, terms = joined["device"], terms_hash(PEOPLE.terms.text)
@@ -118,7 +120,7 @@ def test_a_directed_value_that_breaks_the_terms(
 
 
 def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
-    """And there is nothing to count: no check-in has that role."""
+    """Check evaluations of a task without labels, where no check-in has the role of counting."""
     task = make_directed("numbers", model__kind="ridge", target__labels=None)
     roles = task.terms.collection.roles
     assert roles.counters == 0
@@ -137,7 +139,10 @@ def test_an_evaluation_of_numbers_has_two_values(bench: Bench) -> None:
 
 
 def test_a_number_that_comes_again(bench: Bench, person: Person) -> None:
-    """Refused under another id, answered as before under its own, and the last one is the last."""
+    """Check that a repeated number is rejected under another id.
+
+    Under its own id it is answered as before, and no number beyond the last is accepted.
+    """
     first, again, last = person.body(10), person.body(10), person.body(11)
     answer = bench.check_in(first, "people", person.token).json()
     assert answer["status"] == "applied"
@@ -150,7 +155,7 @@ def test_a_number_that_comes_again(bench: Bench, person: Person) -> None:
 
 
 def test_the_number_of_another_device(bench: Bench, person: Person) -> None:
-    """Roles and codebooks go with the token's device, whatever name the sender had in mind."""
+    """Check that roles and codebooks belong to the token's device, not to the sender's."""
     someone = enrolled(bench.wire, "people")
     terms, n_sent = terms_hash(PEOPLE.terms.text), 0
     for number in range(1, 10):

@@ -1,4 +1,4 @@
-"""Whatever a client sends: its own clear error, and a server that is as it was before."""
+"""Test anything a client may send: each has a clear error, and leaves the server unchanged."""
 
 import gzip
 import http.client
@@ -56,7 +56,7 @@ def test_a_field_that_breaks_the_protocol(bench: Bench, field: str, value: Any) 
     bench.expect(lambda: bench.check_in(body), "invalid-request", field)
 
 
-def test_an_unknown_field_is_refused(bench: Bench) -> None:
+def test_an_unknown_field_is_rejected(bench: Bench) -> None:
     body = changed(bench.task, "x", [0.1, 0.2])
     bench.expect(lambda: bench.check_in(body), "invalid-request", "x is not known here. Remove it.")
 
@@ -74,7 +74,7 @@ def test_all_wrong_fields_are_named_at_once(bench: Bench) -> None:
     )
 
 
-# What no honest device of this task sends
+# Values that no honest device of this task sends
 
 IMPLAUSIBLE: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("version", 4, "future-version", ("at most 3", "found 4")),
@@ -119,10 +119,10 @@ def test_a_stale_version(bench: Bench) -> None:
     assert bench.check_in(one_late, "prompt", token).json()["version"] == before + 1
 
 
-# Bodies that are no message at all
+# Bodies that are not messages
 
 NESTED = b"[" * 1200
-"""Deeper than any parser here goes, and no larger than a check-in may be."""
+"""A body nested deeper than any parser here accepts, and no larger than a check-in may be."""
 
 BODIES = {
     "empty": b"",
@@ -204,12 +204,12 @@ def test_an_enrolment_without_a_valid_invite(bench: Bench, invite: str | None) -
 # Size
 
 LIMIT = 12 * 16 // 3 + 3 * 12 + 512 + 1024
-"""The mechanism's part at most, and room for the fields that every check-in has."""
+"""The largest part of the mechanism, and room for the fields that every check-in has."""
 
 
 @pytest.mark.parametrize("size", [LIMIT + 1, 100_000, 8_000_000])
 def test_a_body_that_is_too_large(bench: Bench, size: int) -> None:
-    """Either the refusal arrives, or the server hangs up on the flood; it never takes it in."""
+    """Check that the rejection arrives or the server hangs up; it never accepts the flood."""
     body = b" " * size
     with bench.server.connected() as wire:
         try:
@@ -221,8 +221,11 @@ def test_a_body_that_is_too_large(bench: Bench, size: int) -> None:
     assert bench.check_in(b"{}").status == 400
 
 
-def test_a_body_that_does_not_say_how_large_it_is(bench: Bench) -> None:
-    """In one piece: a server that answers early must not find the client still writing."""
+def test_a_body_without_a_stated_length(bench: Bench) -> None:
+    """Send the body in one piece.
+
+    A server that answers early must not find the client still writing.
+    """
     head = (
         f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {bench.token}\r\n"
         "Transfer-Encoding: chunked\r\n\r\n"
@@ -261,7 +264,7 @@ def test_a_chunked_body_of_the_right_size_is_welcome(bench: Bench) -> None:
     assert (reply.status, reply.json()["status"]) == (200, "applied")
 
 
-# Who asks
+# Authentication
 
 ASKING = pytest.mark.parametrize(
     ("method", "path"), [("POST", "checkins"), ("GET", "model"), ("DELETE", "devices/me")]
@@ -294,7 +297,7 @@ def test_a_request_without_a_valid_token(
 @ASKING
 def test_a_token_of_another_task(bench: Bench, method: str, path: str) -> None:
     token = enrol(bench.wire, "other")
-    # Twice: the second time the server knows the token already.
+    # Send it twice: the second time the server knows the token already.
     for _ in range(2):
         bench.expect(
             lambda: bench.wire.call(

@@ -1,4 +1,4 @@
-"""Large answers are made once for all who ask, a few at a time, and in nobody's way."""
+"""Test that large answers are built once for all requests, a few at a time, without blocking."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ from tests.servers import PATIENCE, make_task
 def test_an_export_is_made_once_for_a_version(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While one is being made, a check-in is applied, and whoever comes later gets its version."""
+    """Check that check-ins are applied during a build, and later requests get the newer version."""
     task, made, go = make_task(), Counter[str](), threading.Event()
     learner = new_learner(store, task)
     first, second = arrivals(task, 2)

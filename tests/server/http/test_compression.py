@@ -1,4 +1,4 @@
-"""Answers in the coding that was asked for, with the same bytes inside."""
+"""Test answers in the requested coding, with the same bytes inside."""
 
 import gzip
 import time
@@ -43,7 +43,7 @@ def test_lists_and_documents(wire: Wire, path: str) -> None:
             assert len(reply.body) < len(plain.body) / 2
 
 
-def test_what_is_small_or_refused_stays_as_it_is(wire: Wire) -> None:
+def test_small_and_rejected_answers_stay_uncompressed(wire: Wire) -> None:
     for path in ("/healthz", "/v1/tasks/unknown"):
         assert "content-encoding" not in get(wire, path, "br, gzip").headers
 

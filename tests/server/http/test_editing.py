@@ -1,4 +1,4 @@
-"""Owners edit tasks and delete those that never started: every node follows, nothing is lost."""
+"""Test that owners edit tasks and delete unstarted ones: all nodes follow, nothing is lost."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What may be said about the way into a server, and whose word on it counts."""
+"""Test what may be configured about the way into a server, and which headers are trusted."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ def test_proxies_that_are_none(proxies: str) -> None:
 
 
 def seen(front: Front, path: str = "/", client: str = "10.1.2.3", **headers: str) -> dict[str, Any]:
-    """What the app is given of a request."""
+    """Return the scope of a request as the app receives it."""
     found: dict[str, Any] = {}
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -101,7 +101,7 @@ CHECKINS = "/v1/tasks/{task}/checkins"
 
 
 def taken(front: Front, method: str, path: str) -> tuple[str, str | None]:
-    """Who gets a request, and for which task."""
+    """Return who handles a request, and for which task."""
     found: list[tuple[str, str | None]] = []
 
     class Endpoint:
@@ -124,7 +124,7 @@ def taken(front: Front, method: str, path: str) -> tuple[str, str | None]:
 
 @pytest.mark.parametrize("url", [None, "https://example.org", "https://example.org/crowd"])
 def test_check_ins_have_one_way(url: str | None) -> None:
-    """At whatever address they come in."""
+    """Check that check-ins at any address reach the same endpoint."""
     front = Front(url)
     for prefix in {"", front.prefix}:
         path = f"{prefix}/v1/tasks/activity/checkins"

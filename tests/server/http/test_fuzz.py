@@ -1,6 +1,7 @@
-"""Requests made up from the server's own document, by devices that it knows.
+"""Send requests generated from the server's own document, by enrolled devices.
 
-`FUZZED=10000 pytest tests/server/http/test_fuzz.py` makes ten thousand; without it, a few hundred.
+`FUZZED=10000 pytest tests/server/http/test_fuzz.py` makes ten thousand; the default is a few
+hundred.
 """
 
 import json
@@ -35,11 +36,11 @@ HALF = settings(
     max_examples=FUZZED // 2, database=None, suppress_health_check=list(HealthCheck), deadline=None
 )
 STREAM = "/v1/tasks/{task}/events"
-"""It never ends: see `test_api`."""
+"""The path of the event stream, which never ends: see `test_api`."""
 
 
 class Devices:
-    """Enrolled ones, and new ones when the fuzzer has made one leave."""
+    """Keep enrolled devices, and enrol new ones when the fuzzer made one leave."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
@@ -59,7 +60,7 @@ class Devices:
         return reply
 
     def passed(self) -> float:
-        """The share of requests that were neither of strangers nor for what is not there."""
+        """Return the share of requests without an authentication error or an unknown path."""
         refused = sum(self.statuses[status] for status in (401, 404, 405))
         return 1 - refused / self.statuses.total()
 
@@ -71,7 +72,7 @@ def schema(server: Process) -> Any:
 
 
 def test_what_the_document_allows_and_does_not(schema: Any, server: Process) -> None:
-    """Every operation with parameters and bodies of its schema, and with others."""
+    """Call every operation with parameters and bodies that match its schema, and with others."""
     operations = [found.ok() for found in schema.get_all_operations()]
     cases = st.one_of([each.as_strategy() for each in operations if each.path != STREAM])
     with server.connected() as wire:
@@ -101,7 +102,7 @@ anything = st.recursive(
 
 
 def test_checkins_that_are_almost_right(server: Process) -> None:
-    """A check-in that would be taken, of which some fields, bytes or the end are others."""
+    """Send valid check-ins in which some field, some byte or nothing was changed."""
     with server.connected() as wire:
         devices = Devices(wire)
 
@@ -119,7 +120,7 @@ def test_checkins_that_are_almost_right(server: Process) -> None:
 
 
 def _changed(body: bytes, data: st.DataObject) -> bytes:
-    """The same with another field, another byte, or nothing else."""
+    """Return the body with another field, another byte, or unchanged."""
     what = data.draw(st.sampled_from(["field", "byte", "nothing"]))
     if what == "field":
         message: dict[str, Any] = json.loads(body)

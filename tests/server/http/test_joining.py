@@ -1,4 +1,4 @@
-"""Joining is limited for each address and each task, and a class behind one address is let in."""
+"""Test limits on joining per address and per task that still let in a class behind one address."""
 
 import asyncio
 import itertools
@@ -35,7 +35,7 @@ async def joined(service: Service, task: str, visitors: Sequence[str | None]) ->
     return [each == "joined" for each in found]
 
 
-def test_so_many_join_from_one_address_and_to_one_task(service: Service) -> None:
+def test_joining_is_limited_by_address_and_by_task(service: Service) -> None:
     async def run() -> None:
         await service.start()
         try:
@@ -81,7 +81,7 @@ def test_a_class_may_join_together() -> None:
     assert Settings().joins_at_once >= 200
 
 
-def test_memory_does_not_grow_with_those_who_came() -> None:
+def test_memory_does_not_grow_with_past_visitors() -> None:
     throttle = Throttle(1.0, clock=itertools.count().__next__)
     for n in range(MOST_KEYS + 10):
         throttle.take(n)

@@ -1,4 +1,4 @@
-"""What Prometheus reads, from whichever node it asks."""
+"""Test what Prometheus reads, from any node."""
 
 import re
 import threading
@@ -24,7 +24,7 @@ TASK = make_task()
 
 @pytest.fixture
 def pair(database: str, tmp_path: Path) -> Iterator[list[Wire]]:
-    """A connection to each of two nodes."""
+    """Open a connection to each of two nodes."""
     with (
         nodes(tmp_path, database) as (first, second),
         first.connected() as one,
@@ -39,8 +39,10 @@ def send(wire: Wire, token: str, seeds: range) -> None:
 
 
 def settled(wire: Wire, done: Callable[[Series], bool]) -> Series:
-    """A scrape that shows this: each node writes its counts a moment later, and what others wrote
-    it takes in when it looks."""
+    """Scrape until `done` holds.
+
+    Each node writes its counts a moment later, and reads the counts of others when it looks.
+    """
     await_that(lambda: done(scrape(wire)))
     return scrape(wire)
 
@@ -65,7 +67,7 @@ def test_every_node_shows_all(pair: list[Wire]) -> None:
         assert sorted(by_node.values()) == [2, 3]
         busy, quiet = sorted(by_node, key=lambda name: -by_node[name])
         assert total(found, **refused) == {busy: 0, quiet: 1}
-        # Each was computed on version 0, so the i-th was i versions late.
+        # Each check-in was computed on version 0, so the i-th was i versions late.
         assert total(found, "crowdml_checkin_staleness_sum") == {busy: 3, quiet: 7}
         assert total(found, "crowdml_checkin_staleness_bucket", le="1") == {busy: 2, quiet: 0}
         assert total(found, "crowdml_commit_checkins_sum") == by_node
@@ -100,14 +102,17 @@ def test_the_text_is_as_prometheus_wants_it(start: Start) -> None:
     for family, (kind, _) in FAMILIES.items():
         assert (kind == "counter") == family.endswith("_total")
         assert re.search(rf"^{family}(_bucket)?[ {{]", text, re.MULTILINE), "nothing shows it"
-    # Samples of a family stand together, below what is said of it.
+    # Samples of a family follow its description, without gaps.
     for block in text.split("# HELP ")[1:]:
         family = block.split()[0]
         assert all(line.startswith(family) for line in block.splitlines()[2:])
 
 
 def test_counters_never_go_back(pair: list[Wire], database: str) -> None:
-    """However scrapes and check-ins are dealt out: what has become less looks like a restart."""
+    """Check counters for any distribution of scrapes and check-ins.
+
+    A counter that decreases looks like a restart.
+    """
     token, last, ended = enrol(pair[0]), Series(), threading.Event()
 
     def keep_sending(port: int) -> None:
@@ -157,7 +162,7 @@ def test_a_node_that_died_is_seen_for_a_minute(database: str, tmp_path: Path) ->
 
 
 def age(database: str, node: str, seconds: int) -> None:
-    """As if so much time had gone by since it was last seen."""
+    """Make the node look as if it was last seen `seconds` earlier."""
     with closing(Store(database)) as store, store._database.writing() as connection:
         change = sa.text("UPDATE nodes SET seen = seen - :seconds WHERE name = :node")
         assert connection.execute(change, {"seconds": seconds, "node": node}).rowcount == 1
@@ -174,7 +179,7 @@ def test_the_last_counts_are_there_after_a_stop(start: Start) -> None:
 
 
 def test_lag_is_what_a_node_has_not_applied(tmp_path: Path) -> None:
-    """Of two nodes that look up from their work once in ten minutes, one is told nothing."""
+    """Check the lag of a node that learns of nothing: both nodes poll only once in ten minutes."""
     database = f"sqlite:///{tmp_path / 'shared.db'}"
     with nodes(tmp_path, database, poll_seconds=600.0) as (busy, _), busy.connected() as wire:
         send(wire, enrol(wire), range(4))
@@ -207,10 +212,10 @@ def test_what_a_later_version_counts_is_left_out() -> None:
     assert "crowdml_new_total" not in metrics([later])
 
 
-# Who may look
+# Who may read the metrics
 
 
-def test_this_machine_may_look_but_not_those_behind_its_proxy(start: Start) -> None:
+def test_this_machine_may_look_but_not_visitors_behind_its_proxy(start: Start) -> None:
     with start(TASK).connected() as wire:
         scrape(wire)
         unknown = wire.get("/metricz").json()["detail"].replace("metricz", "metrics")
@@ -222,7 +227,10 @@ def test_this_machine_may_look_but_not_those_behind_its_proxy(start: Start) -> N
 
 
 def test_with_a_token_it_is_needed_everywhere(start: Start) -> None:
-    """A proxy that adds no header cannot be told from this machine."""
+    """Check that local requests need the token too.
+
+    A proxy that adds no header cannot be distinguished from this machine.
+    """
     with start(TASK, metrics_token="open-sesame-ä").connected() as wire:
         right = "Bearer open-sesame-ä".encode().decode("latin-1")
         scrape(wire, Authorization=right)

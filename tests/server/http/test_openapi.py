@@ -1,4 +1,4 @@
-"""Every answer of every route, held against the document that the server itself serves."""
+"""Compare every answer of every route with the document that the server itself serves."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ from tests.servers import (
 
 
 class Contract:
-    """The served OpenAPI document as a judge of answers."""
+    """Validate answers against the served OpenAPI document."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -33,7 +33,7 @@ class Contract:
         return Draft202012Validator(components | schema)
 
     def judge(self, method: str, path: str, reply: Reply) -> None:
-        """The status, the media type and the body must all be promised."""
+        """Check that the document describes the status, the media type and the body."""
         operation = self.document["paths"][path][method.lower()]
         responses = operation["responses"]
         assert str(reply.status) in responses, (method, path, reply)
@@ -139,8 +139,8 @@ def test_a_missing_task_is_as_described(contract: Contract, wire: Wire) -> None:
                 assert reply.status == 404
 
 
-def test_the_schema_refuses_what_the_server_refuses(contract: Contract) -> None:
-    """A device author who validates against the document learns of mistakes before sending."""
+def test_the_schema_rejects_what_the_server_rejects(contract: Contract) -> None:
+    """Check that authors who validate against the document learn of mistakes before sending."""
     validator = contract.validator({"$ref": "#/components/schemas/NoisyCheckin"})
     message = json.loads(checkin(make_task()))
     validator.validate(message)
@@ -173,7 +173,7 @@ def test_the_schema_of_one_small_number(contract: Contract) -> None:
 
 
 def test_a_check_in_is_of_one_kind(contract: Contract) -> None:
-    """Which one, the task's terms say; no message is of both kinds."""
+    """Check that no message is of both kinds; the task's terms decide which kind is used."""
     content = contract.document["paths"]["/v1/tasks/{task}/checkins"]["post"]["requestBody"]
     validator = contract.validator(content["content"]["application/json"]["schema"])
     validator.validate(json.loads(checkin(make_task())))

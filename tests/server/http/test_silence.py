@@ -1,4 +1,4 @@
-"""Those who connect and say nothing, or not all of it, keep nobody else out for long."""
+"""Test that connections that send nothing, or only a part, block nobody else for long."""
 
 import resource
 import socket
@@ -23,14 +23,14 @@ from tests.servers import (
 
 SECONDS = 2.0
 SLACK = 8.0
-"""For a busy machine, beyond the time that the server states."""
+"""Extra time for a busy machine, beyond the time that the server states."""
 
 
 @contextmanager
 def silent(
     server: Process, n: int, said: bytes = b"", whence: str = "127.0.0.1"
 ) -> Iterator[list[socket.socket]]:
-    """`n` connections from an address of loopback, on each of which `said` is all that is said."""
+    """Open `n` connections from an address of loopback, each of which sends only `said`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, n + 500)), hard))
     with ExitStack() as stack:
@@ -44,7 +44,7 @@ def silent(
             opened.append(made)
         for made in opened if said else ():
             made.settimeout(PATIENCE)
-            # The server may have closed it already.
+            # The server may have closed the connection already.
             with suppress(OSError):
                 made.sendall(said)
         yield opened
@@ -63,7 +63,7 @@ def answers_within(server: Process, seconds: float) -> bool:
 
 @pytest.mark.parametrize("tls", [None, "self-signed"])
 def test_thousands_who_say_nothing(start: Start, tls: str | None) -> None:
-    """More than the server holds at once: those inside are shown out in the stated time."""
+    """Open more connections than the server holds; it closes silent ones in the stated time."""
     server = start(make_task(), tls=tls, head_seconds=SECONDS, most_connections=1000)
     with silent(server, 2500):
         assert answers_within(server, 4 * SECONDS + SLACK)
@@ -75,7 +75,10 @@ BODY = b"POST /v1/tasks/activity/devices HTTP/1.1\r\nHost: x\r\nContent-Length: 
 
 @pytest.mark.parametrize("said", [b"", BODY])
 def test_one_address_does_not_take_all_connections(start: Start, said: bytes) -> None:
-    """Without a limit in time, all of them would stay: the surplus of the address is closed."""
+    """Check that the surplus of one address is closed.
+
+    Without a limit in time, all its connections would stay.
+    """
     server = start(make_task(), head_seconds=1000.0, body_seconds=NEVER, most_connections=200)
     with silent(server, 300, said, whence="127.0.0.2"):
         assert answers_within(server, PATIENCE)
@@ -102,7 +105,7 @@ def test_an_answer_that_nobody_reads_does_not_delay_the_end(start: Start) -> Non
 
 
 def test_a_device_has_few_check_ins_at_once(start: Start) -> None:
-    """Whoever announces bodies and does not send them keeps no other device out."""
+    """Check that a device that announces bodies and never sends them blocks no other device."""
     task = make_task()
     few = Settings().most_checkins_per_device
     server = start(task, body_seconds=NEVER, most_waiting_bytes=1, most_checkins_per_device=few)
@@ -119,7 +122,7 @@ def test_a_device_has_few_check_ins_at_once(start: Start) -> None:
 
 
 def test_few_files_are_enough(tmp_path: Path) -> None:
-    """Where the system allows a process 300 open files, it does not run out of them."""
+    """Check that a server that may open only 300 files does not run out of them."""
     server = Process(tmp_path / "server", settings={"head_seconds": SECONDS})
     server.folder.mkdir()
     create(server.database, make_task())
@@ -147,7 +150,7 @@ def test_a_head_that_never_ends(start: Start) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b'{"terms"'])
 def test_a_body_that_never_comes(start: Start, sent: bytes) -> None:
-    """It is told so, with words that let a device send the same bytes again."""
+    """Check for an error that lets a device send the same bytes again."""
     server = start(make_task(), body_seconds=SECONDS)
     head = "POST /v1/tasks/activity/devices HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port)) as slow:
@@ -160,8 +163,8 @@ def test_a_body_that_never_comes(start: Start, sent: bytes) -> None:
         assert enrol(wire)
 
 
-def test_a_body_in_crumbs(start: Start) -> None:
-    """A byte at a time costs a turn each, so there may not be many of them."""
+def test_a_body_in_tiny_parts(start: Start) -> None:
+    """Check that a body may not have many parts, because each byte sent alone costs work."""
     server = start(make_task())
     head = (
         b"POST /v1/tasks/activity/devices HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -1,4 +1,4 @@
-"""The evidence for the target error: no lie of one device, or of a few, makes it conclusive."""
+"""Test that lies of one device, or of a few, never make the evidence for the target conclusive."""
 
 import math
 from dataclasses import replace
@@ -38,14 +38,14 @@ def mechanism_of(task: Task) -> NoiseMechanism:
 
 
 def lowest(task: Task) -> int:
-    """The least error count that the gate lets in."""
+    """Return the lowest error count that the gate accepts."""
     return -mechanism_of(task).plausible_excess[0]
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 @pytest.mark.parametrize("honest", [0, 200])
 def test_one_device_cannot_stop_a_task(store: Store, epsilon: float, honest: int) -> None:
-    """With the lowest counts that are let in, at any pace, before and among honest check-ins."""
+    """Send the lowest accepted counts at any pace, before and among honest check-ins."""
     task = noisy_task(epsilon, 0.3)
     assert lowest(task) < -10
     learner = new_learner(store, task, n=201)
@@ -59,7 +59,7 @@ def test_one_device_cannot_stop_a_task(store: Store, epsilon: float, honest: int
 
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_a_tenth_of_the_devices_cannot_stop_a_task(store: Store, epsilon: float) -> None:
-    """Twice as often as others, with the lowest counts; the honest error is twice the target."""
+    """Send the lowest counts twice as often as others; the honest error is twice the target."""
     task = noisy_task(epsilon, 0.3)
     learner = new_learner(store, task, n=100)
     crowd = miscounting(task, 1000, 0.6, np.random.default_rng(0), BATCH)
@@ -79,7 +79,10 @@ def test_a_tenth_of_the_devices_cannot_stop_a_task(store: Store, epsilon: float)
 def test_honest_devices_stop_a_task(
     store: Store, epsilon: float, error: float, mechanism: str, devices: int
 ) -> None:
-    """At a third of the target, within a few windows, though most counts are cut at ε = 1."""
+    """Check that a third of the target stops the task within a few windows.
+
+    At ε = 1 most counts are cut.
+    """
     task = noisy_task(epsilon, error, mechanism)
     learner = new_learner(store, task, n=devices)
     rng = np.random.default_rng(1)
@@ -114,7 +117,7 @@ def test_few_devices_are_not_enough() -> None:
 
 
 def test_a_device_counts_once_however_often_it_reports() -> None:
-    """Twenty say that all is wrong; one reports ten times as often that nothing is."""
+    """Let twenty devices report only errors, and one report no errors, ten times as often."""
     seen = evidence()
     for device in range(20):
         seen = seen.with_report(device, 100, 100)
@@ -127,7 +130,7 @@ def test_a_device_counts_once_however_often_it_reports() -> None:
 
 
 def test_lies_of_one_in_twenty_are_in_the_margin() -> None:
-    """Without noise, where the rest is at the target exactly."""
+    """Check liars without noise, where the rest is at the target exactly."""
     seen = evidence()
     n_liars = int(LIARS * 200)
     for device in range(200):
@@ -140,7 +143,7 @@ def test_lies_of_one_in_twenty_are_in_the_margin() -> None:
 @pytest.mark.parametrize("n", [1, 20, 52])
 @pytest.mark.parametrize("wrong", [0, 1, 7])
 def test_what_cut_noise_makes_of_a_count(mechanism: str, level: float, n: int, wrong: int) -> None:
-    """Mean and variance, summed by definition over all that the noise can be."""
+    """Compare mean and variance with sums over all values of the noise, by definition."""
     wrong = min(wrong, n)
     made = mechanism_of(noisy_task(4.0, 0.3, mechanism))
     law = made.law
@@ -162,7 +165,10 @@ def test_what_cut_noise_makes_of_a_count(mechanism: str, level: float, n: int, w
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 @pytest.mark.parametrize("level", [0.02, 0.3, 3.0])
 def test_people_who_differ_do_not_look_better_than_they_are(mechanism: str, level: float) -> None:
-    """Some always wrong and the others never, or all alike: the mean is lowest for all alike."""
+    """Check that the mean is lowest if all people are alike.
+
+    The other case is that some are always wrong and the others never.
+    """
     made = mechanism_of(noisy_task(4.0, 0.3, mechanism))
     made = replace(made, levels=made.levels._replace(errors=level))
     never, always = made.counted_at(0.0, BATCH).mean, made.counted_at(1.0, BATCH).mean

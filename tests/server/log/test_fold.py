@@ -1,4 +1,4 @@
-"""The fold: no database behind it, and no memory for those who never spoke."""
+"""Test that the fold needs no database, and no memory for devices that never sent anything."""
 
 import io
 import subprocess
@@ -16,7 +16,7 @@ from tests.servers import make_directed, make_task
 
 
 def test_the_fold_needs_no_database() -> None:
-    """It is a function of the log, for whoever has one."""
+    """Check that the fold is a function of the log alone."""
     code = "import sys, crowdml.server.log.fold; print('sqlalchemy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert ran.stdout == "False\n"
@@ -37,7 +37,10 @@ def test_a_snapshot_is_as_large_for_the_last_of_many_as_for_the_first(
 
 
 def test_the_terms_that_devices_pinned_decide() -> None:
-    """Not how this version would write them: codebooks and roles hang on every byte."""
+    """Check that the pinned terms count, not the text that this version would write.
+
+    Codebooks and roles depend on every byte.
+    """
     task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
     learnt = []
     for text in (task.terms.text, task.terms.text + " "):
@@ -70,7 +73,10 @@ def test_a_large_crowd_takes_little_room() -> None:
 
 
 def test_totals_of_another_shape_are_not_misread() -> None:
-    """A snapshot with one number fewer, as older servers wrote it, would shift all of them."""
+    """Check that an older snapshot is rejected.
+
+    It has one number fewer, which would shift all of them.
+    """
     task = make_task()
     fold = Fold(task, terms_hash(task.terms.text))
     fold.apply(entry(task, 1))

@@ -1,4 +1,4 @@
-"""Too often: at the door and in its turn, with counts that a failed commit does not spoil."""
+"""Test limits on frequency at the door and at commit, with counts that survive a failed commit."""
 
 from contextlib import suppress
 from typing import Any
@@ -63,7 +63,7 @@ def test_what_is_taken_back_in_a_later_minute_costs_nothing() -> None:
     assert not may(limits, 1, 120)
 
 
-def test_shares_are_those_of_the_log_again() -> None:
+def test_shares_match_the_log_again() -> None:
     free = Frequency(make_task(enrolment__checkins_per_minute=None))
     newest = [(device, 60) for device in range(100, 300)]
     free.recall(newest)
@@ -76,7 +76,7 @@ def test_shares_are_those_of_the_log_again() -> None:
 
 @pytest.fixture
 def within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The minute does not end between two check-ins."""
+    """Keep the minute from ending between two check-ins."""
     monkeypatch.setattr("crowdml.server.log.decision.this_minute", lambda: this_minute(6000.0))
 
 
@@ -97,7 +97,7 @@ def test_a_restart_forgets_nothing(store: Store, snapshot_every: int) -> None:
 def test_a_failed_commit_costs_a_device_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """However often the disk is full before or after the rows are written."""
+    """Check any number of full disks, before or after the rows are written."""
     learner = new_learner(store, OURS)
     (one, *_) = some = arrivals(OURS, 3 * MOST + 3)[::3]
 
@@ -115,7 +115,10 @@ def test_a_failed_commit_costs_a_device_nothing(
 
 
 def test_rejected_check_ins_count_at_the_door(start: Start) -> None:
-    """Before their bodies are read, so that they cost little; other devices do not notice."""
+    """Check that rejections come before bodies are read, so they cost little.
+
+    Other devices are not affected.
+    """
     server = start(make_task(enrolment__checkins_per_minute=1.0))
     with server.connected() as wire:
         token = enrol(wire)

@@ -1,4 +1,4 @@
-"""The course of a task: bounded, the same after a restart, and equal to a plain count."""
+"""Test that a task's history is bounded, the same after a restart, and equal to a plain count."""
 
 import io
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def test_minutes_of_a_day_are_kept() -> None:
     assert min(history.minutes.by_minute) == 100 * 60
 
 
-def test_points_tell_what_the_log_tells() -> None:
+def test_points_match_the_log() -> None:
     task = make_task()
     fold = Fold(task, terms_hash(task.terms.text))
     log = [entry(task, seq, device=seq % 7, late=seq % 4) for seq in range(1, 701)]
@@ -49,8 +49,8 @@ def test_points_tell_what_the_log_tells() -> None:
     assert sum(fold.history.minutes.by_minute.values()) == 700
 
 
-def test_errors_are_those_of_the_model_at_that_time() -> None:
-    """Answers that are counted are no reports, and what came later changes nothing."""
+def test_errors_describe_the_model_at_that_time() -> None:
+    """Check that counted answers are not reports, and that later check-ins change nothing."""
     shares: dict[str, Any] = {"collection__evaluators": 0.7, "collection__counters": 0.2}
     task = make_directed(collection__checkins=1000, privacy__epsilon=4000.0, **shares)
     fold, sha256 = Fold(task, terms_hash(task.terms.text)), terms_hash(task.terms.text)

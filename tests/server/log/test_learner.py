@@ -1,4 +1,4 @@
-"""The fold and its learner: a function of the log, each check-in once, no running ahead."""
+"""Test the fold and its learner: a function of the log, each check-in once, never ahead of it."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ OPTIMIZERS: list[dict[str, Any]] = [
 MECHANISMS: list[Callable[..., Task]] = [make_task, make_directed]
 
 
-# The log is the truth
+# The log decides
 
 
 @pytest.mark.parametrize("make", MECHANISMS)
@@ -83,7 +83,7 @@ def test_the_order_of_the_log_matters_and_its_grouping_does_not(
 
 
 def test_the_fold_reads_names_from_the_devices(store: Store) -> None:
-    """A codebook belongs to a device's name, which stands in one place."""
+    """Check that a codebook belongs to a device's name, which is stored in one place."""
     task = make_directed(collection__evaluators=0.0, collection__counters=0.0)
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 6))
@@ -106,7 +106,7 @@ def test_staleness_is_recorded(store: Store) -> None:
     assert told.staleness_max == 3
 
 
-# Once
+# Each check-in counts once
 
 
 @pytest.mark.parametrize("make", MECHANISMS)
@@ -142,7 +142,7 @@ def test_the_same_id_of_another_device_is_another_check_in(store: Store) -> None
 def test_an_old_id_that_comes_back_rebuilds_nothing(
     store: Store, make: Callable[..., Task]
 ) -> None:
-    """One participant who repeats old check-ins must not slow everybody."""
+    """Check that a participant who repeats old check-ins does not slow others down."""
     task = make()
     learner = new_learner(store, task)
     old, *rest = arrivals(task, 10)
@@ -176,16 +176,16 @@ def test_what_another_process_stored_is_known(
 
 
 def timeless(learner: Learner) -> Statistics:
-    """The statistics without what changes by itself."""
+    """Return the statistics without the values that change by themselves."""
     return msgspec.structs.replace(statistics(learner), checkins_per_minute=0.0)
 
 
 class Broken(Exception):
-    """A disk that is full."""
+    """Stand for a full disk."""
 
 
 def break_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next one fails, when all is decided, written and folded."""
+    """Make the next commit fail after everything was decided, written and folded."""
     appending = Log.appending
 
     @contextmanager
@@ -225,10 +225,13 @@ def test_a_failed_commit_is_as_if_it_never_was(
     assert_same(learner.committed_fold(), replayed(store, task))
 
 
-def test_stopping_after_a_failed_commit_saves_no_dream(
+def test_stopping_after_a_failed_commit_saves_no_uncommitted_state(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A snapshot ahead of the log would count the retried check-ins twice after a restart."""
+    """Check that no snapshot is ahead of the log.
+
+    It would count the retried check-ins twice after a restart.
+    """
     task = make_task()
     learner = new_learner(store, task)
     incoming = arrivals(task, 10)
@@ -250,7 +253,7 @@ def set_largest_blob(store: Store, size: int) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
 
 
-def test_a_snapshot_too_large_for_the_database_refuses_nothing(
+def test_a_snapshot_too_large_for_the_database_rejects_no_check_in(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = make_task()
@@ -276,7 +279,7 @@ def test_a_snapshot_too_large_for_the_database_refuses_nothing(
 def test_a_commit_that_failed_after_all_was_stored(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer was lost between disk and server: the retry must find what was stored."""
+    """Check that a retry finds what was stored, if the answer was lost between disk and server."""
     task = make_task()
     learner = new_learner(store, task)
     incoming = arrivals(task, 4)
@@ -297,7 +300,7 @@ def test_a_commit_that_failed_after_all_was_stored(
 
 
 def test_a_damaged_snapshot_is_never_believed(store: Store) -> None:
-    """Bytes changed, cut off or put in at random: the fold is the same all the same."""
+    """Change, cut or insert random bytes; the fold must stay the same."""
     task = make_task(stop__error=0.1)
     learner = new_learner(store, task, snapshot_every=1000)
     learner.ingest(arrivals(task, 60))

@@ -1,4 +1,4 @@
-"""One malicious device is bounded by construction: whatever number it sends, K times at most."""
+"""Test that one malicious device is bounded: it may send any number, but K times at most."""
 
 import math
 from typing import Any
@@ -21,11 +21,13 @@ from tests.server.learning import message, new_learner
 from tests.servers import make_directed
 
 LONGEST = 8**0.5
-"""A number of a codeword lies in −4 … 4 and has a variance of 2, so no codeword is longer than
-this many times the root of the mean square."""
+"""The largest length of a codeword, as a multiple of the root of the mean square.
+
+A number of a codeword lies in −4 … 4 and has a variance of 2.
+"""
 
 WORST = 5.5
-"""Exceeded by one of 1024 standard normals with a chance of 2e-5."""
+"""A bound that one of 1024 standard normals exceeds with a probability of 2e-5."""
 
 FACTORS = [(1.0, 8.18), (4.0, 2.15), (10.0, 1.05)]
 """ε of a check-in, and how hard an attacker pushes on average, in honest pushes: the mean of the
@@ -50,7 +52,7 @@ def mechanism_of(task: Task) -> DirectionMechanism:
 
 
 def pull(mechanism: DirectionMechanism) -> float:
-    """m."""
+    """Return m."""
     return Choice(mechanism.directions, mechanism.closest, mechanism.epsilon).pull
 
 
@@ -59,7 +61,7 @@ def codebook_at(task: Task, place: Place) -> Codebook:
 
 
 def step(task: Task, place: Place, direction: int) -> Array:
-    """How w moves when this is all that the log holds, in units of the rate."""
+    """Return how w moves if the log holds only this check-in, in units of the rate."""
     told = msgspec.msgpack.encode(Directed(place.number, direction))
     fold = Fold(task, place.terms_sha256)
     fold.apply(LogEntry(1, 1, 0, "id", 0, 0, place.number, None, told, place.device))
@@ -73,11 +75,13 @@ def places(task: Task, n: int) -> list[Place]:
 
 @pytest.mark.parametrize(("epsilon", "factor"), FACTORS)
 def test_an_attacker_pushes_no_harder_than_stated(epsilon: float, factor: float) -> None:
-    """Over 400 devices that send the worst of their 1024 directions, against what an honest one
-    moves the model along its own gradient on average, which is S: the mechanism is unbiased.
+    """Compare 400 devices that send the worst of their 1024 directions with an honest device.
 
-    The mean of 400 maxima has a standard deviation of 0.5 % of itself; 4 % is eight of them, so
-    a failure has a chance below 1e-14.
+    On average an honest device moves the model by S along its own gradient: the mechanism is
+    unbiased.
+
+    The mean of 400 maxima has a standard deviation of 0.5 % of itself; 4 % is eight of them, so a
+    failure has a probability below 1e-14.
     """
     task = task_of(epsilon)
     mechanism = mechanism_of(task)
@@ -93,7 +97,7 @@ def test_an_attacker_pushes_no_harder_than_stated(epsilon: float, factor: float)
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
 def test_no_number_makes_a_longer_step_than_others(epsilon: float) -> None:
-    """All 1024 numbers of a device, with certainty: none is a lever, and most are alike."""
+    """Check all 1024 numbers of a device: none makes an extreme step, and most are alike."""
     task = task_of(epsilon)
     mechanism = mechanism_of(task)
     (place,) = places(task, 1)
@@ -110,7 +114,7 @@ def test_no_number_makes_a_longer_step_than_others(epsilon: float) -> None:
 
 
 def test_whatever_is_sent_an_honest_device_might_have_sent() -> None:
-    """For each number there are data for which it is among the closest."""
+    """Check that for each number there are data for which it is among the closest."""
     task = task_of(4.0)
     mechanism = mechanism_of(task)
     (place,) = places(task, 1)
@@ -121,9 +125,9 @@ def test_whatever_is_sent_an_honest_device_might_have_sent() -> None:
 
 
 def test_a_device_pushes_k_times_and_not_once_more(store: Store) -> None:
-    """All that one device can do to w: K worst directions, each at most once, none beyond K.
+    """Check the most that one device can do to w: K worst directions, each once, none beyond K.
 
-    No one of 10 times 1024 directions passes 5.5 standard deviations but for a chance of 2e-4 a
+    The probability that one of 10 times 1024 directions passes 5.5 standard deviations is 2e-4 a
     device; names are fixed here, so the test passes always or never.
     """
     task = task_of(40.0, collection__checkins=10, optimizer__rate="constant")
@@ -148,7 +152,7 @@ def test_a_device_pushes_k_times_and_not_once_more(store: Store) -> None:
 
 @pytest.mark.parametrize("labels", [["no", "yes"], list("abcdefghij"), None])
 def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | None) -> None:
-    """Between right and wrong lies one error, magnified as honest ones are, whatever C is."""
+    """Check that right and wrong differ by one error, magnified as honest ones are, for any C."""
     kind = "softmax" if labels else "ridge"
     mechanism = mechanism_of(task_of(4.0, target__labels=labels, model__kind=kind))
     place = Place("0" * 64, "ana", 1)
@@ -159,7 +163,10 @@ def test_an_evaluation_moves_the_error_by_one_prediction(labels: list[str] | Non
 
 @pytest.mark.parametrize("n", [2, 10])
 def test_an_answer_moves_the_labels_by_one_sample(n: int) -> None:
-    """From one label to another, magnified as honest answers are; the error is left alone."""
+    """Check the move from one label to another, magnified as for honest answers.
+
+    The error is not affected.
+    """
     mechanism = mechanism_of(task_of(4.0, target__labels=list("abcdefghij")[:n]))
     place = Place("0" * 64, "ana", 1)
     honest = math.exp(4.0) / (math.exp(4.0) + n - 1)

@@ -1,4 +1,4 @@
-"""Memory of a real server process: it grows with those who take part, not with those who joined."""
+"""Test that a real server's memory grows with participating devices, not with joined ones."""
 
 import sqlite3
 from contextlib import closing
@@ -13,13 +13,13 @@ MOST = 50 * 2**20
 
 
 def resident(pid: int) -> int:
-    """Bytes in memory now."""
+    """Return the number of bytes in memory now."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * 4096
 
 
 def join(file: Path, devices: int) -> None:
-    """So many devices for every task; the token of each is its name."""
+    """Add `devices` devices to every task; the token of each is its name."""
     with closing(sqlite3.connect(file)) as database, database:
         for (task,) in database.execute("SELECT id FROM tasks").fetchall():
             names = ((number, f"{task}-{number}") for number in range(devices))
@@ -30,8 +30,8 @@ def join(file: Path, devices: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sgd", "average-gradient"])
-def test_those_who_only_joined_take_no_memory(start: Start, kind: str) -> None:
-    """With one check-in by the last who joined, and the snapshot that follows."""
+def test_devices_that_only_joined_take_no_memory(start: Start, kind: str) -> None:
+    """Send one check-in by the device that joined last, which also writes a snapshot."""
     task = make_task(features__count=100, optimizer__kind=kind)
     sizes = []
     for devices in (100, 100_000):

@@ -1,4 +1,4 @@
-"""Whoever joins again and again from one network sends no more than one device does."""
+"""Test that joining again and again from one network allows no more than one device may send."""
 
 import time
 from contextlib import closing
@@ -25,7 +25,7 @@ TASK = make_task(stop__updates=150, enrolment__checkins_per_minute=None)
 
 @pytest.fixture(autouse=True)
 def _within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The minute does not end between two check-ins."""
+    """Keep the minute from ending between two check-ins."""
     now = this_minute()
     monkeypatch.setattr("crowdml.server.log.decision.this_minute", lambda: now)
 
@@ -47,7 +47,10 @@ def applied(learner: Learner, crowd: list[DeviceRow], n: int, first: int = 0) ->
 def test_one_network_does_not_end_a_task_at_once(
     store: Store, visitor: str | None, most: int
 ) -> None:
-    """150 devices with one check-in each. On this machine a proxy may speak for many people."""
+    """Send one check-in of each of 150 devices.
+
+    On this machine a proxy may send for many people.
+    """
     store.create_task(TASK)
     crowd = join(store, TASK, 150, visitor)
     learner = reopened(store, TASK)
@@ -74,8 +77,8 @@ def test_who_joins_often_has_the_share_of_one_device(store: Store) -> None:
     assert applied(learner, again[30:], 30, first=3) == 5
 
 
-def test_a_device_that_left_is_refused_by_every_node_at_once(store: Store) -> None:
-    """Also by one that has not yet heard of it from the database."""
+def test_a_device_that_left_is_rejected_by_every_node_at_once(store: Store) -> None:
+    """Check that this includes a node that has not yet read the change from the database."""
     store.create_task(TASK)
     crowd = join(store, TASK, 3, None)
     here, there = reopened(store, TASK), reopened(store, TASK)

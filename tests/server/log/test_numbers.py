@@ -1,4 +1,4 @@
-"""Numbered check-ins: each number of a device once, in order, at most K of them, in their role."""
+"""Test numbered check-ins: each number of a device once, in order, at most K, in their role."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -47,7 +47,7 @@ def kinds(answers: list[CheckinAnswer | Rejected]) -> list[str]:
 
 
 def test_a_number_counts_once(store: Store, task: Task, learner: Learner) -> None:
-    """Within a group of arrivals, in the next group, and after a restart."""
+    """Check repetitions within a group of arrivals, in the next group, and after a restart."""
     first, second = arrivals(task, 2)
     again = changed(first, id=NEW_ID)
     assert kinds(learner.ingest([first, again, second])) == [
@@ -65,7 +65,7 @@ def test_a_number_counts_once(store: Store, task: Task, learner: Learner) -> Non
 
 
 def test_the_same_id_is_the_same_check_in_whatever_its_number(task: Task, learner: Learner) -> None:
-    """The id decides first: a retry gets the first answer, even if its bytes went astray."""
+    """Check that the id decides first: a retry gets the first answer, even if its bytes changed."""
     (first,) = arrivals(task, 1)
     assert learner.ingest([first]) == [CheckinAnswer(1, "applied")]
     assert learner.ingest([changed(first, number=2)]) == [CheckinAnswer(1, "duplicate")]
@@ -80,7 +80,7 @@ def test_numbers_belong_to_a_device(task: Task, learner: Learner, store: Store) 
 
 
 def roles_of(task: Task, device: str) -> dict[Role, list[int]]:
-    """The numbers 1 … 10 of a device, by their role."""
+    """Return the numbers 1 … 10 of a device, by their role."""
     found: dict[Role, list[int]] = {role: [] for role in Role}
     for number in range(1, 11):
         place = Place(terms_hash(task.terms.text), device, number)
@@ -92,7 +92,10 @@ def roles_of(task: Task, device: str) -> dict[Role, list[int]]:
 def test_numbers_are_taken_in_order(
     task: Task, learner: Learner, store: Store, groups: Sequence[int]
 ) -> None:
-    """Within a group, in later groups and after a restart; what was skipped is lost."""
+    """Check the order within a group, in later groups and after a restart.
+
+    Skipped numbers are lost.
+    """
     device = store.devices(learner.id)[0]
     sent = [Arrival(device, message(task, device.name, n, seed=n)) for n in (1, 3, 2, 4)]
     answers = list[CheckinAnswer | Rejected]()
@@ -108,7 +111,10 @@ def test_numbers_are_taken_in_order(
 
 
 def test_a_device_cannot_skip_to_the_numbers_that_evaluate(store: Store) -> None:
-    """It needs half of the numbers before; one that trains may follow a gap of any size."""
+    """Check that such a number needs half of the numbers before it.
+
+    A number that trains may follow a gap of any size.
+    """
     task = make_directed(collection__evaluators=0.4, collection__counters=0.1)
     learner = new_learner(store, task, n=60)
     tried = {"applied": 0, "wrong-number": 0}
@@ -127,8 +133,8 @@ def test_a_device_cannot_skip_to_the_numbers_that_evaluate(store: Store) -> None
     assert min(tried.values()) > 50, "both must have happened"
 
 
-def test_an_honest_device_goes_on_after_refusals(store: Store) -> None:
-    """Each second check-in is lost for good, and the device loses nothing else."""
+def test_an_honest_device_continues_after_rejections(store: Store) -> None:
+    """Lose each second check-in for good; the device must lose nothing else."""
     task = make_directed(collection__evaluators=0.5, collection__counters=0.1)
     learner = new_learner(store, task, n=20)
     for device in store.devices(learner.id):
@@ -136,7 +142,7 @@ def test_an_honest_device_goes_on_after_refusals(store: Store) -> None:
         assert kinds(learner.ingest(odd)) == ["applied"] * 5
 
 
-def test_a_refused_check_in_uses_up_no_number(task: Task, learner: Learner) -> None:
+def test_a_rejected_check_in_uses_up_no_number(task: Task, learner: Learner) -> None:
     (first,) = arrivals(task, 1)
     early = changed(first, version=99)
     assert kinds(learner.ingest([early])) == ["future-version"]
@@ -146,7 +152,10 @@ def test_a_refused_check_in_uses_up_no_number(task: Task, learner: Learner) -> N
 def test_the_database_itself_takes_a_number_once(
     store: Store, task: Task, learner: Learner
 ) -> None:
-    """Whatever the code above it forgets: also for another process on the same file."""
+    """Check the constraint of the database, which also holds for another process on the same file.
+
+    It holds even if the code above it forgets to check.
+    """
     learner.ingest(arrivals(task, 1))
     log = store.log(learner.id)
     (entry,) = log
@@ -178,7 +187,7 @@ def test_check_ins_without_numbers_are_not_counted(store: Store) -> None:
 
 
 def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Learner) -> None:
-    """However long the log: it is never read from end to end."""
+    """Check that lookups use an index, so that a long log is never read from end to end."""
     learner.ingest(arrivals(task, 30))
     found = store.log(learner.id).seen([(0, "unknown", 3), (1, "unknown", 99)])
     assert (0, 3) in found
@@ -191,7 +200,7 @@ def test_numbers_are_looked_up_in_an_index(store: Store, task: Task, learner: Le
     assert all("USING INDEX" in read for read in reads), plan
 
 
-# At the gate
+# Checks at the gate
 
 
 def gate(task: Task) -> Gate:
@@ -218,7 +227,7 @@ def test_no_more_than_k(task: Task) -> None:
 
 
 def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
-    """Every number has one role, all three come about, and only that one is taken."""
+    """Check that every number has one role, all three occur, and only that role is accepted."""
     roles = task.terms.collection.roles
     found = set()
     for i in range(60):
@@ -239,6 +248,6 @@ def test_roles_are_not_for_the_device_to_choose(task: Task) -> None:
     assert found == set(Role)
 
 
-def test_the_role_of_one_number_is_not_that_of_another(task: Task) -> None:
+def test_numbers_have_separate_roles(task: Task) -> None:
     found = {role_of(sent(task, number)) for number in range(1, 61)}
     assert found == set(Role)

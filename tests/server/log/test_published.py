@@ -1,4 +1,4 @@
-"""A check-out is one version: its number, its state and its w, whoever writes meanwhile."""
+"""Test that a check-out is one version (number, state and w) during concurrent writes."""
 
 import sys
 import threading
@@ -18,18 +18,18 @@ from tests.servers import Process, Start, checkin, enrol, make_task
 
 READERS = 2
 CHECKOUTS = 10_000
-"""By each of the readers at least."""
+"""The smallest number of check-outs by each reader."""
 
 VERSIONS = 100
-"""Meanwhile, at least."""
+"""The smallest number of versions written meanwhile."""
 
 Seen = set[tuple[str, bytes]]
-"""ETags and bodies that came together."""
+"""Pairs of an ETag and the body that came with it."""
 
 
 @pytest.fixture
 def haste() -> Iterator[None]:
-    """Threads interrupt each other after every few instructions."""
+    """Make threads interrupt each other after every few instructions."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -37,7 +37,7 @@ def haste() -> Iterator[None]:
 
 
 def wrong_pairs(seen: Seen, fold: Fold, log: list[LogEntry]) -> list[str]:
-    """The ETags that came with another version's number, state or parameters."""
+    """Return the ETags that came with another version's number, state or parameters."""
     parameters = {0: encode_parameters(fold.w)}
     for entry in log:
         fold.apply(entry)
@@ -59,7 +59,7 @@ def test_no_check_out_is_of_two_versions(store: Store) -> None:
     readers_done = threading.Event()
 
     def write() -> None:
-        """Check-ins, and an owner who cannot decide."""
+        """Ingest check-ins, while an owner pauses and resumes the task."""
         while not readers_done.is_set():
             new_id = f"checkin-{learner.version:08}"
             learner.ingest([changed(first, id=new_id)])

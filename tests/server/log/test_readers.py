@@ -1,4 +1,4 @@
-"""Readers: what is published never changes, and nobody who reads waits for who writes."""
+"""Test that published values never change, and that readers never wait for writers."""
 
 import json
 import sqlite3
@@ -33,7 +33,10 @@ def contents(now: Published) -> tuple[Statistics, object, bytes, bytes]:
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
 def test_what_is_published_never_changes(task: Any) -> None:
-    """Read at once or long after, it is the same: past the doubling of the stride, over minutes."""
+    """Check that published values are the same at once and long after.
+
+    The log is long enough to double the stride, and spans minutes.
+    """
     fold = Fold(task, terms_hash(task.terms.text))
     early, late = [], []
     for seq in range(1, 1101):
@@ -45,7 +48,7 @@ def test_what_is_published_never_changes(task: Any) -> None:
     assert len({now.course.points for now in late}) == len(late)
 
 
-def test_the_pace_is_that_of_the_moment() -> None:
+def test_the_pace_is_current() -> None:
     task = make_task()
     fold = Fold(task, terms_hash(task.terms.text))
     for seq in range(1, 101):
@@ -88,8 +91,11 @@ def test_nothing_is_published_anew_without_a_change(store: Store) -> None:
     assert learner.published is before
 
 
-def test_minutes_are_those_of_a_plain_count() -> None:
-    """Also where clocks of several nodes differ, so that minutes come out of order."""
+def test_minutes_match_a_plain_count() -> None:
+    """Compare with a plain count, also if the clocks of several nodes differ.
+
+    Then minutes come out of order.
+    """
     rng = np.random.default_rng(0)
     ats = [60 * int(k // 3 + rng.integers(3)) for k in range(3 * MOST_MINUTES + 300)]
     minutes, plain, shown = Minutes(), dict[int, int](), []
@@ -103,7 +109,7 @@ def test_minutes_are_those_of_a_plain_count() -> None:
 
 
 def test_readers_do_not_wait_for_writers(tmp_path: Path) -> None:
-    """Another process holds the lock of the database, so the store's thread hangs in a commit."""
+    """Let another process lock the database, so that the store's thread hangs in a commit."""
     portal = Portal(tmp_path / "portal")
     portal.folder.mkdir()
     task = make_task()

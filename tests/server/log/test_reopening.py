@@ -1,4 +1,4 @@
-"""An owner does not believe that the target was reached: the task goes on, on every node alike."""
+"""Test that an owner who doubts a reached target continues the task, the same on every node."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def target() -> Task:
 
 
 def good(task: Task, n: int, first: int = 0, error: float = 0.0) -> list[Arrival]:
-    """Check-ins of twenty devices in turn."""
+    """Make check-ins of twenty devices in turn."""
     crowd = miscounting(task, n, error, np.random.default_rng(first), samples=3)
     return [
         changed(
@@ -61,7 +61,7 @@ def test_a_task_goes_on_until_it_is_reached_again(store: Store) -> None:
 
 
 def test_every_node_comes_to_the_same(store: Store, tmp_path: Path) -> None:
-    """One that was there, one that heard of it late, and one that folds it all from the start."""
+    """Compare a node that took part, one that learnt of it late, and one that folds the log."""
     task = target()
     learner = reached(store, task)
     other = reopened(store, task)

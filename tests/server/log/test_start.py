@@ -1,4 +1,4 @@
-"""A task that starts from a pilot's model: version 0, snapshots, replays and exports."""
+"""Test a task that starts from a pilot's model: version 0, snapshots, replays and exports."""
 
 import hashlib
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is told about a task: the sums of its log, and estimates that cover the truth."""
+"""Test the statistics of a task: the sums of its log, and estimates that cover the truth."""
 
 import math
 from contextlib import closing
@@ -20,8 +20,10 @@ from tests.server.learning import arrivals, changed, ingest_now, new_learner, re
 from tests.servers import make_directed, make_task
 
 SIX_SIGMA = 6 / TWO_SIDED_95
-"""A margin times this covers the truth but for a chance of 2e-9, by the normal law; reports are
-many enough here for that law to be off by less than a factor of ten."""
+"""A margin times this factor misses the truth with probability 2e-9, by the normal law.
+
+There are enough reports here for that law to be off by less than a factor of ten.
+"""
 
 SHARES = (0.6, 0.3, 0.1)
 
@@ -64,7 +66,7 @@ def test_a_new_task_knows_nothing(store: Store) -> None:
     assert (told.error, told.labels, told.samples) == (None, (), None)
 
 
-def test_those_who_train_tell_nothing_of_errors(store: Store) -> None:
+def test_training_check_ins_say_nothing_about_errors(store: Store) -> None:
     task = people(collection__checkins=10, collection__evaluators=0.0, collection__counters=0.0)
     learner = new_learner(store, task)
     learner.ingest(arrivals(task, 30))
@@ -73,7 +75,7 @@ def test_those_who_train_tell_nothing_of_errors(store: Store) -> None:
     assert (told.error, told.labels) == (None, ())
 
 
-def test_samples_that_nobody_tells_are_not_known(store: Store) -> None:
+def test_samples_that_nobody_sends_are_not_known(store: Store) -> None:
     task = people()
     learner = new_learner(store, task, snapshot_every=1)
     learner.ingest(arrivals(task, 3))
@@ -84,7 +86,7 @@ def test_samples_that_nobody_tells_are_not_known(store: Store) -> None:
 
 
 def spread(epsilon: float, error: float = 0.3) -> float:
-    """The standard deviation of one debiased response, worked out from the law of the response."""
+    """Return the standard deviation of one debiased response, from the law of the response."""
     honest = math.exp(epsilon) / (math.exp(epsilon) + 1)
     says_wrong = 1 - honest + error * (2 * honest - 1)
     return math.sqrt(says_wrong * (1 - says_wrong)) / (2 * honest - 1)
@@ -92,7 +94,7 @@ def spread(epsilon: float, error: float = 0.3) -> float:
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 10.0])
 def test_estimates_cover_the_truth(store: Store, epsilon: float) -> None:
-    """Three estimates and two, each of them wrong with a chance below 2e-8 if nothing were seeded.
+    """Check five estimates, each wrong with a probability below 2e-8 if nothing were seeded.
 
     The responses come from the definition of randomised response, not from the mechanism.
     """
@@ -119,7 +121,10 @@ def test_estimates_cover_the_truth(store: Store, epsilon: float) -> None:
 @pytest.mark.parametrize("n", [5, 21, 100, 200])
 @pytest.mark.parametrize("error", [0.0, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9])
 def test_a_margin_covers_as_often_as_it_says(epsilon: float, n: int, error: float) -> None:
-    """Exactly, over all that n people can report: whole numbers cost 95 % a little."""
+    """Compute the coverage exactly, over everything that n people can report.
+
+    Whole numbers cost a little of the 95 %.
+    """
     mechanism = people(privacy__epsilon=epsilon).terms.mechanism()
     assert isinstance(mechanism, DirectionMechanism)
     honest = math.exp(epsilon) / (math.exp(epsilon) + 1)
@@ -135,7 +140,10 @@ def test_a_margin_covers_as_often_as_it_says(epsilon: float, n: int, error: floa
 
 
 def test_numbers_have_errors_and_no_labels(store: Store) -> None:
-    """For a real target an evaluation says: within the tolerance, or not. The chance as above."""
+    """Check a real target, for which an evaluation says: within the tolerance, or not.
+
+    The probability of failure is as above.
+    """
     task = people(model__kind="ridge", target__labels=None, collection__evaluators=0.9)
     learner = new_learner(store, task, n=2000)
     ingest_now(learner, responding(task, 2000, 0.2, np.random.default_rng(0)))
@@ -149,7 +157,7 @@ def sent(incoming: list[Arrival]) -> list[DirectedCheckin]:
 
 
 def test_every_answer_counts_for_its_label(store: Store) -> None:
-    """Without chance: the estimates of C labels add up to one, whatever was answered."""
+    """Check without randomness that the estimates of C labels add up to one, for any answers."""
     task = people(collection__checkins=10, collection__evaluators=0.4, collection__counters=0.5)
     learner = new_learner(store, task)
     incoming = arrivals(task, 30)
@@ -166,8 +174,8 @@ def test_every_answer_counts_for_its_label(store: Store) -> None:
     assert np.argsort([e.value for e in told.labels]).tolist() == np.argsort(counts).tolist()
 
 
-def test_labels_come_from_those_who_count_alone(store: Store, tmp_path: Path) -> None:
-    """Other evaluations and directions leave the labels; other answers leave the error."""
+def test_labels_come_only_from_counting_check_ins(store: Store, tmp_path: Path) -> None:
+    """Check that evaluations and directions do not affect labels, nor answers the error."""
     task = people(collection__checkins=10, collection__evaluators=0.4, collection__counters=0.4)
     learner = new_learner(store, task, snapshot_every=1)
     incoming = arrivals(task, 30)

@@ -1,4 +1,4 @@
-"""Stopping: after T_max updates exactly, and at the target error by no luck and no lie."""
+"""Test stopping: after T_max updates exactly, and at the target error by no luck and no lie."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -47,8 +47,8 @@ def test_no_more_than_t_max_updates(
     assert again.ingest(incoming[:1]) == [CheckinAnswer(1, "duplicate")]
 
 
-def test_a_repetition_of_what_came_after_the_end_is_refused(store: Store) -> None:
-    """What was written and taken away again has no version to be told."""
+def test_a_repetition_of_what_came_after_the_end_is_rejected(store: Store) -> None:
+    """Check that a check-in that was written and removed again gets no version."""
     task = make_task(stop__updates=2)
     learner = new_learner(store, task)
     first, second, late = arrivals(task, 3)
@@ -62,7 +62,7 @@ def test_a_repetition_of_what_came_after_the_end_is_refused(store: Store) -> Non
 
 
 def newest_error(learner: Learner) -> float:
-    """A plain estimate: the share of errors in the newest 200 reports."""
+    """Return a plain estimate: the share of errors in the newest 200 reports."""
     rows = learner.committed_fold().learning.reports.rows[-200:]
     return float(rows[:, 2].sum() / rows[:, 3].sum())
 
@@ -75,7 +75,7 @@ def target(error: float = 0.15) -> Task:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_alone_does_not_stop_a_task(store: Store, seed: int) -> None:
-    """The true error is a third above the target, so a plain estimate dips below it at once."""
+    """Use a true error a third above the target, so that a plain estimate dips below it at once."""
     task = target()
     incoming = miscounting(task, 1500, 0.2, np.random.default_rng(seed))
     learner = new_learner(store, task)
@@ -122,7 +122,7 @@ def test_one_liar_cannot_stop_a_task(errors: int) -> None:
 
 
 def test_a_stopped_window_remembers_only_the_newest(store: Store) -> None:
-    """Errors made long ago must not keep a task from stopping."""
+    """Check that errors made long ago do not keep a task from stopping."""
     task = make_task(stop__window=40, stop__samples=100, stop__error=0.5,
                      privacy__epsilon=float("inf"))  # fmt: skip
     learner = new_learner(store, task, n=40)
@@ -139,7 +139,7 @@ def test_a_stopped_window_remembers_only_the_newest(store: Store) -> None:
 
 
 def evaluated(error: float, **changes: Any) -> Task:
-    """Nearly everyone evaluates."""
+    """Make a task in which nearly everyone evaluates."""
     settings: dict[str, Any] = {
         "collection__checkins": 1,
         "privacy__epsilon": 4.0,
@@ -150,7 +150,7 @@ def evaluated(error: float, **changes: Any) -> Task:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_people_do_not_stop_a_task_by_luck(store: Store, seed: int) -> None:
-    """The true error is a fifth above the target, so a plain estimate dips below it."""
+    """Use a true error a fifth above the target, so that a plain estimate dips below it."""
     task = evaluated(0.25)
     learner = new_learner(store, task, n=3000)
     dips = 0
@@ -179,7 +179,7 @@ def test_people_with_a_low_error_stop_a_task(store: Store) -> None:
 
 
 def test_the_window_is_of_reports_and_not_of_check_ins(store: Store) -> None:
-    """People who train tell nothing of the error, and push nothing out of the window."""
+    """Check that people who train say nothing about the error, and fill no place in the window."""
     task = evaluated(0.9, collection__evaluators=0.1, collection__counters=0.1, stop__window=10)
     learner = new_learner(store, task, n=400)
     incoming = responding(task, 400, 0.0, np.random.default_rng(0))
@@ -195,8 +195,8 @@ def test_the_window_is_of_reports_and_not_of_check_ins(store: Store) -> None:
     assert learner.version > 50, "eight of ten train"
 
 
-def test_a_window_that_never_holds_enough_is_refused() -> None:
-    """A task with such a rule would look for its target error in vain, for ever."""
+def test_a_window_that_never_holds_enough_is_rejected() -> None:
+    """Check that a rule that could never find its target error is rejected."""
     assert evaluated(0.1, stop__samples=200).fewest_evaluated == 200
     with pytest.raises(InvalidTask, match=r"stop\.samples must be at most stop\.window, 200"):
         evaluated(0.1, stop__samples=201)
@@ -204,7 +204,7 @@ def test_a_window_that_never_holds_enough_is_refused() -> None:
 
 
 def test_one_person_cannot_stop_a_task(store: Store) -> None:
-    """Ten reports are all that one has, and the rule asks for two hundred."""
+    """Check that ten reports, the most of one person, are fewer than the two hundred needed."""
     task = evaluated(0.9, collection__checkins=10)
     learner = new_learner(store, task, n=1)
     for arrival in arrivals(task, 10, store.devices(learner.id)):
@@ -221,8 +221,11 @@ def test_one_person_cannot_stop_a_task(store: Store) -> None:
 def test_a_false_stop_is_as_rare_as_the_confidence_says(
     epsilon: float, labels: list[str], error: float
 ) -> None:
-    """Exactly, over all that 200 people can report, whose true error is the target itself, with
-    one in twenty who always say that the prediction was right."""
+    """Compute the rate exactly, over everything that 200 people can report.
+
+    Their true error is the target itself, and one in twenty always says that the prediction was
+    right.
+    """
     task = evaluated(error, privacy__epsilon=epsilon, target__labels=labels)
     mechanism, n, liars = task.terms.mechanism(), 200, 10
     assert isinstance(mechanism, DirectionMechanism)

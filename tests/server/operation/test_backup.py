@@ -1,4 +1,4 @@
-"""Backups that are whole and private, and what is refused as one."""
+"""Test that backups are complete and private, and that other files are rejected."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def url(folder: Path) -> str:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """Of one task, with a certificate."""
+    """Back up one task, with a certificate."""
     create(url(tmp_path / "home"), make_task())
     self_signed(tmp_path / "home", "localhost")
     back_up(url(tmp_path / "home"), tmp_path / "backup")
@@ -81,7 +81,7 @@ def damaged(archive: Path) -> list[bytes]:
     ]
 
 
-def test_a_damaged_backup_is_refused(archive: Path, tmp_path: Path) -> None:
+def test_a_damaged_backup_is_rejected(archive: Path, tmp_path: Path) -> None:
     for number, contents in enumerate(damaged(archive)):
         archive.write_bytes(contents)
         with pytest.raises(InvalidInput, match="must be a whole backup"):
@@ -90,7 +90,7 @@ def test_a_damaged_backup_is_refused(archive: Path, tmp_path: Path) -> None:
 
 
 def test_a_backup_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path) -> None:
-    """Its directory says how much it needs: here more than there is, in an archive of 300 bytes."""
+    """Check an archive of 300 bytes whose directory claims more space than is free."""
     free = shutil.disk_usage(tmp_path).free
     with zipfile.ZipFile(tmp_path / "backup", "w") as archive:
         archive.writestr(TABLES, b"")
@@ -99,15 +99,15 @@ def test_a_backup_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path) -> No
         restore(url(tmp_path / "new"), tmp_path / "backup")
 
 
-def test_another_archive_is_refused(tmp_path: Path) -> None:
+def test_another_archive_is_rejected(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
         other.writestr("readme", "hello")
     with pytest.raises(InvalidInput, match=f"must be a whole backup.*{TABLES}"):
         restore(url(tmp_path / "new"), tmp_path / "other.zip")
 
 
-def test_nothing_is_not_worth_a_backup(tmp_path: Path) -> None:
-    """A mistyped path must not replace last night's backup by an empty one."""
+def test_an_empty_database_is_not_backed_up(tmp_path: Path) -> None:
+    """Check that a mistyped path does not replace last night's backup by an empty one."""
     (tmp_path / "backup").write_text("last night's")
     with pytest.raises(CrowdmlError, match="there is no database"):
         back_up(url(tmp_path), tmp_path / "backup")

@@ -1,4 +1,4 @@
-"""What the operator reads: few lines, and nothing about anybody."""
+"""Test what the operator reads: few lines, and nothing about any person."""
 
 import json
 import logging
@@ -60,7 +60,9 @@ def test_one_object_a_line(start: Start) -> None:
         assert secret not in output
 
 
-def test_refusals_are_summed_up_each_minute(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_rejections_are_summed_up_each_minute(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "crowdml")
     now = [0.0]
     heartbeat = Heartbeat(every=5, clock=lambda: now[0])

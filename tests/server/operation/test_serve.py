@@ -1,4 +1,4 @@
-"""Starting, stopping and proving who one is."""
+"""Test starting, stopping and the server's certificate."""
 
 import os
 import re
@@ -38,11 +38,11 @@ def test_a_certificate_of_ones_own(tmp_path: Path, start: Start) -> None:
     assert not (server.folder / "crowdml-key.pem").exists()
 
 
-def test_the_fingerprint_of_a_chain_is_that_of_its_first_certificate(tmp_path: Path) -> None:
-    """Authorities hand out a file with the server's certificate followed by their own."""
+def test_the_fingerprint_of_a_chain_is_from_its_first_certificate(tmp_path: Path) -> None:
+    """Check a chain: authorities send the server's certificate followed by their own."""
     second, _ = self_signed(tmp_path / "other", "localhost")
-    # Base64 without padding gives a careless reader no hint of where the first one ends. Three
-    # in four certificates at most have some, so 200 tries fail with a chance below 1e-24.
+    # Base64 without padding gives a careless reader no hint of where the first one ends. At most
+    # three in four certificates have some, so 200 tries fail with a probability below 1e-24.
     for i in range(200):
         first, _ = self_signed(tmp_path / str(i), "localhost")
         if len(ssl.PEM_cert_to_DER_cert(first.read_text())) % 3 == 0:
@@ -112,7 +112,7 @@ def test_two_servers_cannot_share_a_port(start: Start, tmp_path: Path) -> None:
 
 
 def test_the_key_is_never_readable_by_others(tmp_path: Path) -> None:
-    """Not even for the moment between making the file and closing it to others."""
+    """Check the mode of a new key, which must be private from the moment of its creation."""
     before = os.umask(0)
     try:
         certificate, key = self_signed(tmp_path / "new", "localhost")

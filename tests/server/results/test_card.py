@@ -1,4 +1,4 @@
-"""The model card: read by hubs as YAML, by people as text, and true in both."""
+"""Test the model card: read by hubs as YAML, by people as text, and true in both."""
 
 from typing import Any
 
@@ -28,14 +28,14 @@ def learner_of(store: Store, task: Task, checkins: int = 9, devices: int = 3) ->
 
 
 def parts(card: str) -> tuple[dict[str, Any], str]:
-    """The head, as a hub reads it, and the text."""
+    """Split a card into its head, as a hub reads it, and its text."""
     start, head, text = card.split("---\n", 2)
     assert start == ""
     return yaml.safe_load(head), text
 
 
 def test_an_owner_writes_no_html(store: Store) -> None:
-    """Nor a link, an image or a heading, for those who read the card on a hub."""
+    """Check that an owner's text adds no HTML, link, image or heading to the card on a hub."""
     evil = "<img src=x> & ![x](https://evil.example)\n\n# NOT A HEADING"
     fields = dict.fromkeys(("__objective", "__owner", "__purpose", "__sensors"), evil)
     fields |= {"__title": evil.partition("\n")[0], "features__description": evil}
@@ -107,7 +107,7 @@ def test_numbers_and_no_privacy(store: Store) -> None:
 
 
 def test_an_error_that_is_not_known(store: Store) -> None:
-    """Nobody has counted, or so few have that the band reaches from all to nothing."""
+    """Check a card if nobody has counted errors, or too few for a band below the whole range."""
     for task in (
         make_directed(collection__evaluators=0.0, collection__counters=0.0),
         make_task("noisy"),

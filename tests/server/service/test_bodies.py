@@ -1,4 +1,4 @@
-"""Bodies that arrive: limits for an address, and for the memory that all of them take."""
+"""Test limits on arriving bodies, for an address and for their total memory."""
 
 import asyncio
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ def test_an_address_has_few_bodies_at_once() -> None:
 
 
 def test_memory_is_limited_for_all_and_for_an_address() -> None:
-    """What was announced takes none; what has arrived takes it until the answer is made."""
+    """Check that announced bytes take no memory, and arrived bytes do until the answer is made."""
 
     async def run() -> None:
         bodies = Bodies(Settings(most_waiting_bytes=8 * SMALL))
@@ -40,7 +40,7 @@ def test_memory_is_limited_for_all_and_for_an_address() -> None:
                 stack.enter_context(IncomingBody(bodies, 99 * SMALL, None, address))
                 for address in ("203.0.113.5", "203.0.113.5", None)
             )
-            here.received(3 * SMALL)  # alone, an address may send what a task's terms ask for
+            here.received(3 * SMALL)  # alone, an address may send what a task's terms require
             here.arrived()
             more.received(SMALL)
             with pytest.raises(Rejected, match="too many large bodies"):

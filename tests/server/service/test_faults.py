@@ -1,4 +1,4 @@
-"""A disk that fails while check-ins arrive, and clients that hang up halfway."""
+"""Test a disk that fails while check-ins arrive, and clients that hang up halfway."""
 
 import socket
 import time
@@ -26,7 +26,7 @@ def fail_and_see(server: Process, wire: Wire, token: str, body: bytes) -> None:
     server.fail_writes.unlink()
 
 
-def test_a_full_disk_refuses_and_the_retry_counts_once(start: Start) -> None:
+def test_a_full_disk_rejects_and_the_retry_counts_once(start: Start) -> None:
     task = make_task()
     server = start(task)
     with server.connected() as wire:
@@ -67,7 +67,7 @@ def test_stopping_after_a_full_disk_doubles_nothing(start: Start) -> None:
     assert [value for row in document["weights"] for value in row] == fold.w.tolist()
 
 
-def test_a_full_disk_refuses_who_joins_and_who_leaves(start: Start) -> None:
+def test_a_full_disk_rejects_joining_and_leaving(start: Start) -> None:
     server = start(make_task())
     with server.connected() as wire:
         token = enrol(wire)
@@ -85,7 +85,7 @@ def test_a_full_disk_refuses_who_joins_and_who_leaves(start: Start) -> None:
 
 
 def head(token: str, body: bytes) -> bytes:
-    """Of a request with this body."""
+    """Return the head of a request with this body."""
     return (
         f"POST {CHECKINS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
@@ -114,7 +114,7 @@ def test_a_client_that_hangs_up_halfway_changes_nothing(start: Start) -> None:
 
 
 def test_a_client_that_does_not_wait_for_the_answer_is_counted_once(start: Start) -> None:
-    """The request arrived whole, so it may count; sent again, it must not count again."""
+    """Check that a request that arrived whole may count, but counts once if sent again."""
     task = make_task()
     server = start(task)
     body = checkin(task)

@@ -1,4 +1,4 @@
-"""A server that cannot store anything says so, and why, until it can."""
+"""Test that a server that cannot store anything says so, and why, until it can."""
 
 import os
 import resource
@@ -45,7 +45,7 @@ def test_not_ready_while_writes_fail(start: Start) -> None:
 
 
 def test_files_that_may_not_grow(start: Start) -> None:
-    """The system itself refuses: no file of this process may be longer than a few bytes."""
+    """Let the system reject writes: no file of this process may be longer than a few bytes."""
     task = make_task()
     server = start(task, heartbeat_seconds=BEAT)
     with server.connected() as wire:
@@ -112,7 +112,7 @@ def test_postgresql_that_is_read_only_or_away(tmp_path: Path) -> None:
 
 
 def test_a_database_that_does_not_answer(store: Store) -> None:
-    """No error comes from one that hangs, so silence counts as one."""
+    """Check that silence counts as an error, because a hanging database reports none."""
     now = [0.0]
     heartbeat = Heartbeat(every=5, clock=lambda: now[0])
     heartbeat.beat(store, [])
@@ -124,7 +124,7 @@ def test_a_database_that_does_not_answer(store: Store) -> None:
     assert heartbeat.trouble is None
 
 
-def test_reasons_tell_no_address() -> None:
+def test_reasons_show_no_address() -> None:
     words = 'connection to server at "192.0.2.1", port 5432 failed: Connection refused'
     error = OperationalError("SELECT 1", None, psycopg.OperationalError(words))
     assert reason_of(error) == "the database cannot be reached"

@@ -1,4 +1,4 @@
-"""What the service keeps in memory."""
+"""Test what the service keeps in memory."""
 
 import asyncio
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_change_at_the_last_moment_does_not_keep_it_from_stopping(tmp_path: Pa
         news = service.listeners.news
         service.listeners.notify()
         await news.wait()
-        # Past its pause, whoever tells listeners waits for the next change.
+        # After its pause, the task that notifies listeners waits for the next change.
         await asyncio.sleep(0.05)
         service.listeners.notify()
         async with asyncio.timeout(PATIENCE):

@@ -1,4 +1,4 @@
-"""Advice before launch: what is tried, what is recommended, and that it comes true."""
+"""Test advice before launch: which options are tried and recommended, and that it comes true."""
 
 import re
 from dataclasses import replace
@@ -60,7 +60,7 @@ def test_whole_people_come_first(advice: Advice) -> None:
 
 
 def test_liars_are_simulated_for_the_best_of_each_mechanism(advice: Advice) -> None:
-    """One device in ten costs directions little, and noise much."""
+    """Check that one lying device in ten costs directions little, and noise much."""
     asked = [option for option in advice.options if option.error_with_liars is not None]
     first = {option.mechanism: option for option in reversed(advice.options)}
     assert {*first.values(), advice.recommended} == set(asked)
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_advice(advice: Advice) -> None:
     assert advise(task(), CROWD, trials=2) == advice
 
 
-def test_a_crowd_that_is_too_small_is_told_so() -> None:
+def test_advice_for_a_crowd_that_is_too_small() -> None:
     found = advise(task(privacy__epsilon=0.1), Gathering(devices=50, samples=10))
     assert "will hardly learn" in found.sentence
     assert found.verdict in ("hardly", "hardly to something")
@@ -107,7 +107,7 @@ def test_devices_for_a_target() -> None:
 
 
 def test_it_comes_true_on_data_that_resemble_the_crowds() -> None:
-    """What is expected of a crowd, and what a simulation of that very crowd gives."""
+    """Compare the expected error of a crowd with a simulation of that very crowd."""
     data = load_activity(features="demo")
     wanted = task(features__count=12, target__labels=list(data.labels))
     gathering = Gathering(devices=108, samples=59)
@@ -171,7 +171,7 @@ def test_what_the_owner_chose_by_hand_is_simulated() -> None:
 
 
 def test_what_a_hardship_costs() -> None:
-    """Half of the devices leave, and nearly none of these has sent all of its samples before."""
+    """Check the cost if half of the devices leave, nearly all before sending all samples."""
     hard = replace(CROWD, leaving=0.5, skew=0.3)
     found = advise(task(collection__batch=20), hard, mechanisms=["direction"], trials=4)
     easy = advise(task(collection__batch=20), CROWD, mechanisms=["direction"], trials=4)
@@ -216,7 +216,7 @@ def test_of_a_crowd_that_is_too_large_a_part_is_simulated(monkeypatch: pytest.Mo
     assert "100 of 10,000 devices should reach" in found.sentence
 
 
-def test_data_of_another_shape_are_refused() -> None:
+def test_data_of_another_shape_are_rejected() -> None:
     with pytest.raises(InvalidInput, match="the task's 10 features and 3 labels, found 12 and 3"):
         advise(task(), CROWD, load_activity(features="demo"))
 
@@ -242,7 +242,7 @@ def test_made_up_data_are_as_hard_as_they_say(difficulty: str) -> None:
     assert (np.linalg.norm(data.x_train, axis=1) <= 1).mean() > 0.95
 
 
-def test_an_unknown_difficulty_is_refused() -> None:
+def test_an_unknown_difficulty_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="easy, medium, hard"):
         synthetic(10, 2, (), "odd", np.random.default_rng(0))
 

@@ -1,4 +1,4 @@
-"""Where one more run ends, and how many devices are enough. All chance has a fixed seed."""
+"""Test the interval for one more run, and how many devices are enough, with fixed seeds."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from crowdml.types import Array
 @pytest.mark.parametrize("runs", [3, 10, 30])
 @pytest.mark.parametrize("shape", [(3.0, 50.0), (20.0, 30.0), (40.0, 5.0)])
 def test_it_holds_nineteen_runs_in_twenty(runs: int, shape: tuple[float, float]) -> None:
-    """Errors of a beta law: skewed to the right, about symmetrical, and skewed to the left."""
+    """Check errors of a beta law: skewed right, about symmetrical, and skewed left."""
     drawn = np.random.default_rng(0).beta(*shape, size=(2000, runs + 1))
     ends = np.array([error_interval(row[:-1]) for row in drawn])
     held = (ends[:, 0] <= drawn[:, -1]) & (drawn[:, -1] <= ends[:, 1])
@@ -35,7 +35,10 @@ def test_differences_have_either_sign() -> None:
 
 
 def test_the_first_lucky_size_is_not_taken() -> None:
-    """Errors of 0.5/√n: of these sizes, 141 is the first that reaches 0.06 in nine runs of ten."""
+    """Check errors of 0.5/√n.
+
+    Of these sizes, 141 is the first that reaches 0.06 in nine runs of ten.
+    """
     sizes = [round(25 * 2 ** (half / 2)) for half in range(12)]
 
     def errors(seed: int, size: int, runs: int, part: int) -> Array:

@@ -1,6 +1,6 @@
-"""Advice on a pilot: nobody is tested on rows that a start or a crowd has seen, and what is said.
+"""Test advice on a pilot: tests use only rows that no start or crowd has seen.
 
-All data, crowds and noise are drawn with fixed seeds, so no test can fail by chance.
+All data, crowds and noise are drawn with fixed seeds, so no test can fail at random.
 """
 
 from dataclasses import replace
@@ -55,7 +55,7 @@ CROWD = Gathering(devices=30, samples=10)
 
 
 def samples(people: int | None = 6, rows: int = 120, noise: float = 0.5) -> PilotSamples:
-    """Warm rooms are voted warm, more or less; light says nothing."""
+    """Draw rooms of which warm ones are mostly voted warm; light does not matter."""
     rng = np.random.default_rng(7)
     x = np.column_stack([rng.normal(300, 250, rows), rng.normal(21, 3, rows)])
     y = (x[:, 1] - 21 + 3 * noise * rng.normal(size=rows) > 0).astype(float)
@@ -63,7 +63,7 @@ def samples(people: int | None = 6, rows: int = 120, noise: float = 0.5) -> Pilo
 
 
 def make_task(pilot: PilotSamples, **changes: object) -> Task:
-    """The task that starts from this pilot."""
+    """Make the task that starts from this pilot."""
     blank = Task.from_toml(FILE.replace('start = "room.start.npz"\n', ""))
     x = blank.terms.features.scaled_rows(pilot.x)
     fitted = fit_start(blank.terms.make_model(), x, pilot.y, pilot.people)
@@ -204,7 +204,7 @@ def test_other_rows_leave_the_start_as_it_is() -> None:
 
 
 def test_a_wrong_start_is_improved_by_many() -> None:
-    """A start that calls cold rooms warm, and a crowd that knows better."""
+    """Check a start that calls cold rooms warm, with a crowd that answers correctly."""
     task, others = make_task(samples()), samples(None, rows=200, noise=0.1)
     assert task.start is not None
     data = (-task.start.w).astype("<f4").tobytes()
@@ -222,7 +222,7 @@ def test_a_wrong_start_is_improved_by_many() -> None:
 
 
 def test_two_people_leave_the_pilot_as_it_is() -> None:
-    """From zero, two people would end near guessing."""
+    """Check that two people keep the pilot's error; from zero, they would end near guessing."""
     pilot = samples(None)
     found = pilot_advice(make_task(pilot), Gathering(2, 10), pilot, trials=1)
     assert found.options[0].error == pytest.approx(found.pilot_error, abs=0.05)

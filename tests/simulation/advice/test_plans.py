@@ -1,4 +1,4 @@
-"""A plan simulates the task as it is: everything that a task file says has a part in it."""
+"""Test that a plan simulates the task as it is, with everything that a task file says."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def task(**changes: Any) -> Task:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_rate_and_the_noise_are_those_of_the_server(name: str) -> None:
+def test_the_rate_and_the_noise_match_the_server(name: str) -> None:
     asked = task(**CHANGES[name])
     plan, data = plan_for(asked, CROWD, 50), synthetic(1000, 10, ("a", "b", "c"), "easy", rng())
     schedule = prepare(data, plan.crowd, rng())

@@ -1,4 +1,4 @@
-"""The laws of simulated noise, drawn through the fold itself.
+"""Test the laws of simulated noise, drawn through the fold itself.
 
 With x = 0 and a constant rate, every step is minus the noise alone. False-positive rates are
 bounds that hold for every N (Dvoretzky–Kiefer–Wolfowitz, Hoeffding, Chernoff), and add up to less
@@ -27,7 +27,7 @@ both = pytest.mark.parametrize("law", ["laplace", "gaussian"])
 
 @functools.cache
 def draws(law: str, seed: int = 0, steps: int = STEPS) -> Array:
-    """steps × SIZE draws of scale 1."""
+    """Draw steps × SIZE numbers of scale 1."""
     data = replace(numbers(steps, SIZE), x_train=np.zeros((steps, SIZE)))
     learning = Learning(
         mechanism=law, epsilon=1.0, c=1.0, rate="constant", model="huber", delta=0.5, clip=0.5
@@ -38,7 +38,7 @@ def draws(law: str, seed: int = 0, steps: int = STEPS) -> Array:
 
 
 def probability(law: str, z: Array) -> Array:
-    """The distribution function."""
+    """Return the distribution function of the law at z."""
     if law == "gaussian":
         p: Array = ndtr(z)
         return p
@@ -46,7 +46,7 @@ def probability(law: str, z: Array) -> Array:
 
 
 def largest_gap(law: str, z: Array) -> float:
-    """Between the empirical distribution function and the law's."""
+    """Return the largest gap between the empirical distribution function and the law's."""
     p, n = np.sort(probability(law, z)), len(z)
     above, below = np.arange(1, n + 1) / n - p, p - np.arange(n) / n
     return float(max(above.max(), below.max()))
@@ -82,7 +82,10 @@ def test_law_of_each_coordinate_is_the_mechanisms(law: str, coordinate: int) -> 
                         ("gaussian", 3.5), ("gaussian", 4.5)]
 )  # fmt: skip
 def test_tails_are_the_mechanisms(law: str, beyond: float) -> None:
-    """Chernoff: a binomial count of mean m leaves m ± x with P ≤ 2·exp(−x²/(2m + 2x/3))."""
+    """Compare the number of draws in the tails with its mean.
+
+    Chernoff: a binomial count of mean m leaves m ± x with P ≤ 2·exp(−x²/(2m + 2x/3)).
+    """
     z = np.abs(draws(law)).ravel()
     mean = len(z) * (math.exp(-beyond) if law == "laplace" else 2 * ndtr(-beyond))
     slack = math.log(2 / RARE)
@@ -91,7 +94,7 @@ def test_tails_are_the_mechanisms(law: str, beyond: float) -> None:
 
 
 def test_logarithm_is_continuous_through_the_whole_range() -> None:
-    """Every octave of u has its share: the polynomial and the exponent fit together."""
+    """Check that every octave of u has its share: the polynomial and the exponent fit together."""
     z, slack = np.abs(draws("laplace")).ravel(), math.log(2 / RARE * 8)
     for octave in range(8):
         inside = (z >= octave * math.log(2)) & (z < (octave + 1) * math.log(2))
@@ -101,7 +104,7 @@ def test_logarithm_is_continuous_through_the_whole_range() -> None:
 
 
 def pairs(z: Array, steps: int, coordinates: int) -> tuple[Array, Array]:
-    """Disjoint pairs of draws that far apart in time, or in coordinates."""
+    """Return disjoint pairs of draws, `steps` apart in time or `coordinates` apart in space."""
     if steps:
         blocks = z[: len(z) // (2 * steps) * 2 * steps].reshape(-1, 2, steps, SIZE)
         return blocks[:, 0].ravel(), blocks[:, 1].ravel()
@@ -116,7 +119,10 @@ def pairs(z: Array, steps: int, coordinates: int) -> tuple[Array, Array]:
 @pytest.mark.parametrize("of", ["value", "magnitude"])
 @both
 def test_draws_are_independent(law: str, steps: int, coordinates: int, of: str) -> None:
-    """Products of centred uniforms lie in ±1/4: Hoeffding. Normal numbers pair up, 16 apart."""
+    """Check by Hoeffding that products of centred uniforms, which lie in ±1/4, have mean 0.
+
+    Normal numbers are drawn in pairs, 16 apart.
+    """
     z = draws(law)
     u = probability(law, z if of == "value" else np.abs(z)) - 0.5
     u = u if of == "value" else 2 * u - 0.5

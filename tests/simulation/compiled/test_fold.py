@@ -1,4 +1,4 @@
-"""The compiled fold against the obvious one."""
+"""Compare the compiled fold with the obvious one."""
 
 import itertools
 import math
@@ -29,7 +29,7 @@ QUIET = Learning(mechanism="laplace", c=0.5, rate="constant", model="huber", del
 
 
 def both(learning: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array, Array]:
-    """The parameters of the compiled fold and of the obvious one."""
+    """Return the parameters of the compiled fold and of the obvious one."""
     data = classes() if learning.model in ("softmax", "hinge") else numbers()
     curve = run_trial(data, [Plan(crowd, learning)], (seed,), points=4)[0]
     schedule = prepare(data, crowd, np.random.default_rng((seed,)))
@@ -49,7 +49,7 @@ def both(learning: Learning, crowd: Crowd = CROWD, seed: int = 0) -> tuple[Array
 def test_fold_is_the_obvious_one(
     model: str, optimizer: tuple[str, str], averaging: float | None
 ) -> None:
-    """To the rounding of single precision, with and without λ, clip and intercept."""
+    """Compare to the rounding of single precision, with and without λ, clip and intercept."""
     c = 0.3 if model == "hinge" else 2.0
     learning = Learning(
         mechanism="laplace",
@@ -60,8 +60,8 @@ def test_fold_is_the_obvious_one(
         averaging=averaging,
         delta=0.2,
     )
-    # Single precision may decide otherwise where sums are 0 but for rounding: labels that cancel
-    # at w = 0 under AdaGrad, rivals with equal scores. These sizes of minibatches avoid that.
+    # Single precision may decide differently where sums are 0 except for rounding: labels cancel
+    # at w = 0 under AdaGrad, or rivals have equal scores. These minibatch sizes avoid both.
     crowd = replace(CROWD, batch=4) if model == "softmax" else CROWD
     for strength, clip, intercept in itertools.product((0.0, 0.01), (None, 0.15), (False, True)):
         one = replace(learning, regularization=strength, clip=clip, intercept=intercept)
@@ -76,7 +76,7 @@ def test_fold_is_the_obvious_one(
 def test_fold_is_the_obvious_one_in_l2(
     model: str, intercept: bool, mechanism: str, clip: float | None
 ) -> None:
-    """Rows are bounded in L2, gradients are clipped in L2, or shortened as a whole."""
+    """Bound rows in L2, and clip gradients in L2 or shorten them as a whole."""
     crowd = replace(CROWD, batch=4)
     for c, rate in ((None, "planned"), (2.0, "sqrt")):
         learning = Learning(
@@ -95,7 +95,7 @@ def test_fold_is_the_obvious_one_in_l2(
 
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
 def test_liars_send_the_same_in_both_folds(mechanism: str) -> None:
-    """Where all lie nothing is left to chance: each number is the largest, against the gradient."""
+    """Check that all liars send the largest numbers against the gradient, with nothing random."""
     learning = Learning(mechanism=mechanism, epsilon=4.0, c=1e-3, rate="constant")
     lying = replace(CROWD, batch=4, liars=1.0)
     fast, slow = both(learning, lying)
@@ -105,7 +105,7 @@ def test_liars_send_the_same_in_both_folds(mechanism: str) -> None:
 
 @pytest.mark.parametrize("few", [True, False])
 def test_liars_push_directions_away(few: bool) -> None:
-    """As far as the farthest of k codewords does, with few parameters and with many."""
+    """Check that lies push as far as the farthest of k codewords, for few or many parameters."""
     data = classes() if few else load_digits()
     learning = Learning(epsilon=4.0, limits_length=False)
     schedule = prepare(data, Crowd(devices=100, batch=3, liars=0.3), np.random.default_rng(0))
@@ -206,9 +206,9 @@ def test_average_gradient_runs_slowly_and_says_so() -> None:
 
 
 def one_step(learning: Learning, n: int, fast: bool) -> Array:
-    """w after one check-in of four samples, n times: rows of independent parameters.
+    """Return w after one check-in of four samples, n times: rows of independent parameters.
 
-    Every check-in of a long constant-rate run with x = 0 is one step from the last, so that
+    In a long constant-rate run with x = 0, every check-in is one step from the last, so that
     differences of neighbours are single steps.
     """
     zeros = replace(numbers(4 * n, n_features=8), x_train=np.zeros((4 * n, 8)))
@@ -221,11 +221,11 @@ def one_step(learning: Learning, n: int, fast: bool) -> Array:
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_laplace_noise_has_the_devices_scale(fast: bool) -> None:
-    """The mean of |z| and of z over N draws of scale 2Sη/(nε).
+    """Check the mean of |z| and of z over N draws of scale 2Sη/(nε).
 
-    False-positive rate ≤ 1e-8 for each: |z|/scale is exponential, whose mean over N draws is off
-    by more than δ with probability ≤ 2·exp(−N·δ²/2·(1 − δ)); z is within 6 standard errors but
-    for 2e-9 (N is large enough for the normal law at that distance).
+    False-positive rate ≤ 1e-8 for each: |z|/scale is exponential, whose mean over N draws is off by
+    more than δ with probability ≤ 2·exp(−N·δ²/2·(1 − δ)); z is within 6 standard errors except with
+    probability 2e-9 (N is large enough for the normal law at that distance).
     """
     n = 10_000
     learning = replace(QUIET, mechanism="laplace", epsilon=2.0)
@@ -239,7 +239,7 @@ def test_laplace_noise_has_the_devices_scale(fast: bool) -> None:
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_gaussian_noise_has_the_devices_scale(fast: bool) -> None:
-    """The mean of z² and of z over N draws of deviation 2Sη/(n√(2ρ)), ρ for ε at δ = 1e-6.
+    """Check the mean of z² and of z over N draws of deviation 2Sη/(n√(2ρ)), ρ for ε at δ = 1e-6.
 
     False-positive rate ≤ 4e-9 for each: six standard errors, √(2/N) and √(1/N).
     """
@@ -281,7 +281,7 @@ def test_a_clip_suits_the_planned_rate_or_is_the_models_bound() -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
-    """The same mechanism, but for what is spent on counts; the same rate for the same noise."""
+    """Check for the same mechanism, except for the cost of counts, and for the same rate."""
     data, crowd = classes(), Crowd(devices=20, batch=3)
     learning = Learning(mechanism=mechanism, epsilon=2.0, regularization=0.01, radius=1000.0)
     schedule = prepare(data, crowd, np.random.default_rng(0))
@@ -323,7 +323,7 @@ def test_a_simulated_crowd_learns_as_its_task_would(mechanism: str) -> None:
         ("reach", 0.0),
     ],
 )
-def test_nonsense_is_refused(field: str, value: object) -> None:
+def test_nonsense_is_rejected(field: str, value: object) -> None:
     with pytest.raises(InvalidInput, match=f"found {value!r}"):
         replace(Learning(c=1.0), **{field: value})  # type: ignore[arg-type]
 

@@ -1,7 +1,7 @@
-"""The compiled fold against the server's own step, with the same chance for both.
+"""Compare the compiled fold with the server's own step, with the same randomness for both.
 
-What is compared: every mechanism, optimizer and rate, with and without averaging, projection and
-the limit on the length of gradients.
+The comparison covers every mechanism, optimizer and rate, with and without averaging, projection
+and the limit on the length of gradients.
 """
 
 import itertools
@@ -36,11 +36,11 @@ STEPS = [
 ]
 NOISY = [name for name in MECHANISMS if name != "direction"]
 SIZE = 2
-"""Parameters: few, so that the length of noise varies and the limit is felt."""
+"""The number of parameters: few, so that noise varies in length and reaches the limit."""
 
 
 class KernelChance:
-    """A generator whose noise is what the compiled fold draws from a generator with this seed."""
+    """Draw the noise that the compiled fold draws from a generator with this seed."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -49,7 +49,7 @@ class KernelChance:
         self._base = high << np.uint64(32) | low
 
     def integers(self, most: int, size: tuple[int, int], dtype: Any) -> Any:
-        """The bytes of a codebook: k rows of whole words, of which d bytes are used."""
+        """Return the bytes of a codebook: k rows of whole words, of which d bytes are used."""
         assert (most, dtype) == (256, np.uint8)
         k, d = size
         row = -(-d // BYTES)
@@ -88,7 +88,7 @@ def some_data(outliers: bool = False) -> Dataset:
 
 
 def both(data: Dataset, learning: Learning, seed: int = 5) -> tuple[Array, Array]:
-    """The parameters after some of the check-ins, of the compiled fold and by the server's step."""
+    """Return the parameters after some check-ins, by the compiled fold and by the server's step."""
     crowd = Crowd(devices=20, batch=3, delay=uniform_delay(20))
     schedule = prepare(data, crowd, np.random.default_rng(1))
     assert schedule.n_checkins > usual_length.REMEMBERED + 50
@@ -100,7 +100,7 @@ def both(data: Dataset, learning: Learning, seed: int = 5) -> tuple[Array, Array
 
 
 def close(fast: Array, slow: Array) -> bool:
-    """But for the rounding of single precision."""
+    """Compare up to the rounding of single precision."""
     return bool(np.abs(fast - slow).max() < 3e-4 * np.abs(slow).max())
 
 
@@ -110,7 +110,7 @@ def close(fast: Array, slow: Array) -> bool:
 def test_the_compiled_fold_follows_the_servers_step(
     mechanism: str, optimizer: str, rate: str, noisy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if mechanism in NOISY and noisy:  # so that the first limit is felt, too
+    if mechanism in NOISY and noisy:  # so that the first limit has an effect, too
         monkeypatch.setattr(fold, "length_limit", lambda *_: 0.3)
     data = some_data(outliers=not noisy)
     for averaging, radius in itertools.product((None, 3.0), (1e6, 0.2)):
@@ -144,7 +144,7 @@ def test_the_compiled_fold_follows_the_servers_step(
 def test_the_comparison_notices_another_limit(
     name: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The compiled fold keeps the constants that it was compiled with."""
+    """Check that a changed constant is found: the compiled fold keeps its compiled constants."""
     data = some_data(outliers=True)
     learning = Learning(mechanism="laplace", c=0.3, rate="constant", model="ridge")
     assert close(*both(data, learning))

@@ -1,4 +1,4 @@
-"""The data sets that come with the package, and the rule of collection."""
+"""Test the data sets that come with the package, and how samples are collected."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from crowdml.simulation.datasets.scaling import standardized
 
 
 def check_dataset(data: Dataset) -> None:
-    """What every data set must be, whatever it came from."""
+    """Check what every data set must satisfy, whatever its source."""
     for x, y in ((data.x_train, data.y_train), (data.x_test, data.y_test)):
         assert x.dtype == y.dtype == np.float64
         assert x.shape == (len(y), data.x_train.shape[1])
@@ -97,7 +97,7 @@ def test_principal_components_are_scikit_learns() -> None:
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_rows_are_bounded_as_devices_bound_them(norm: int) -> None:
-    """Row by row: a long one changes no other, and a short one, or none at all, stays."""
+    """Check row by row that a long row changes no other, and that short or zero rows stay."""
     x = np.array([[3.0, -1.0], [1e200, 1e200], [0.3, 0.2], [0.0, 0.0]])
     data = Dataset("toy", (), x, np.zeros(4), np.zeros(4, np.int64), x[::-1], np.zeros(4))
     seen = data.bounded(norm)
@@ -110,7 +110,7 @@ def test_rows_are_bounded_as_devices_bound_them(norm: int) -> None:
 
 
 def test_as_many_devices_as_have_a_batch_each() -> None:
-    """No person has one device more without one that falls short of b."""
+    """Check that one more device would leave some device of a person with fewer than b samples."""
     person = np.repeat([0, 1, 2], [100, 37, 4])
     data = Dataset("toy", (), np.zeros((141, 1)), np.zeros(141), person, np.zeros((1, 1)), person)
     for batch in (1, 5, 10, 36, 200):

@@ -1,4 +1,4 @@
-"""Every sample reaches one device, and unequal devices are as unequal as asked for."""
+"""Test that every sample reaches one device, and that devices are as unequal as requested."""
 
 import numpy as np
 import pytest
@@ -71,14 +71,14 @@ def test_spread_is_the_sigma_of_the_sizes() -> None:
     data = dataset(np.zeros(1_000_000))
     for sigma in (0.5, 1.0):
         sizes = np.bincount(data.assign(1000, np.random.default_rng(3), spread=sigma))
-        assert np.log(sizes).std() == pytest.approx(sigma, rel=0.1)  # deviation of it: 2.2 %
+        assert np.log(sizes).std() == pytest.approx(sigma, rel=0.1)  # its deviation: 2.2 %
     sizes = np.bincount(data.assign(1000, np.random.default_rng(3), spread=0.0))
     assert (sizes.min(), sizes.max()) == (1000, 1000)
 
 
 @pytest.mark.parametrize("skew", [0.1, 1.0, 10.0])
 def test_skew_is_the_concentration_of_the_labels(skew: float) -> None:
-    """E Σ_c p_c² = (α + 1)/(αC + 1) for the symmetric Dirichlet law with C labels."""
+    """Compare with E Σ_c p_c² = (α + 1)/(αC + 1) for the symmetric Dirichlet law with C labels."""
     y = np.repeat(np.arange(10.0), 50_000)
     device = dataset(y).assign(1000, np.random.default_rng(5), skew=skew)
     table = np.histogram2d(device, y, bins=(1000, 10))[0]
@@ -90,7 +90,7 @@ def test_skew_is_the_concentration_of_the_labels(skew: float) -> None:
 @pytest.mark.parametrize("skew", [0.01, 0.3, 10.0])
 @pytest.mark.parametrize("spread", [None, 1.0])
 def test_skew_is_of_labels_alone(skew: float, spread: float | None) -> None:
-    """A device has as many samples as without a skew, however rare some labels are."""
+    """Check that a skew does not change a device's number of samples, even if labels are rare."""
     data = dataset(np.repeat([0.0, 1.0, 2.0], [3_600, 360, 40]))
     even, skewed = (
         np.bincount(data.assign(200, np.random.default_rng(7), each, spread), minlength=200)
@@ -101,7 +101,7 @@ def test_skew_is_of_labels_alone(skew: float, spread: float | None) -> None:
 
 
 def test_cuts_favour_nobody() -> None:
-    """Forty samples for 40 unequal devices: whatever its number, each has one in the mean."""
+    """Deal forty samples to 40 unequal devices: each device has one on average."""
     data, rng = dataset(np.zeros(40)), np.random.default_rng(0)
     sizes = sum(np.bincount(data.assign(40, rng, spread=1.0), minlength=40) for _ in range(4000))
     # The deviation of a mean is about 1.4/√4000 = 0.022; six of them leave 1e-7 for 40 devices.

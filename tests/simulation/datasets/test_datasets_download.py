@@ -1,4 +1,4 @@
-"""Downloads against a real server on loopback: all of the right file, or nothing and a reason."""
+"""Test downloads from a real server on loopback: the whole right file, or only a reason."""
 
 import hashlib
 import threading
@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         try:
             super().handle()
-        except ConnectionError:  # the client has heard enough
+        except ConnectionError:  # the client closed the connection
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:

@@ -1,4 +1,4 @@
-"""A user's own file, right and wrong."""
+"""Test a user's own file, right and wrong."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_npz_with_test_set_and_people(tmp_path: Path) -> None:
     user = np.repeat(["zoe", "ann"], 25)
     data = load_arrays(tmp_path, X=X / 100, y=Y, user=user, X_test=X[:5] / 100, y_test=Y[:5])
     check_dataset(data)
-    assert (data.x_train == X / 100).all()  # short rows stay as they are
+    assert (data.x_train == X / 100).all()  # short rows stay unchanged
     assert (data.x_test == X[:5] / 100).all()
     assert (data.y_train == Y).all()
     assert data.person.tolist() == [1] * 25 + [0] * 25

@@ -1,4 +1,4 @@
-"""The real data sets, where their folder is at hand."""
+"""Test the real data sets, if their folder is available."""
 
 import os
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def ridge_error(data: Dataset) -> float:
     return float(np.sqrt(((model.predict(data.x_test) - data.y_test) ** 2).mean()))
 
 
-def test_checksums_and_sizes_are_those_of_the_folder() -> None:
+def test_checksums_and_sizes_match_the_folder() -> None:
     lines = (FOLDER / "SHA256SUMS").read_text().splitlines()
     checksums = {file.lstrip("*"): checksum for checksum, file in map(str.split, lines)}
     for source in SOURCES:
@@ -76,7 +76,7 @@ def test_mnist(mnist: Dataset) -> None:
     assert (mnist.x_train.shape, mnist.x_test.shape) == ((60_000, 50), (10_000, 50))
     counts = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert np.bincount(mnist.y_train.astype(int)).tolist() == counts
-    assert logistic_error(mnist, 2_000, 100.0) < 0.12  # 0.088 with all
+    assert logistic_error(mnist, 2_000, 100.0) < 0.12  # 0.088 with all samples
 
 
 def test_mnist_is_the_same_from_the_cache(
@@ -103,7 +103,7 @@ def test_cifar10() -> None:
     assert (data.x_train.shape, data.x_test.shape) == ((50_000, 100), (10_000, 100))
     assert data.labels[:2] == ("airplane", "automobile")
     assert data.y_train[:10].tolist() == [6, 9, 9, 4, 1, 1, 2, 7, 8, 3]
-    assert logistic_error(data, 1_000, 1000.0) < 0.19  # 0.129 with all
+    assert logistic_error(data, 1_000, 1000.0) < 0.19  # 0.129 with all samples
 
 
 def test_extrasensory() -> None:
@@ -112,7 +112,7 @@ def test_extrasensory() -> None:
     assert data.labels == ("Still", "OnFoot", "InVehicle")
     assert set(data.person) == set(range(22))
     assert len(data.y_train) + len(data.y_test) == 33_743
-    assert logistic_error(data, 3_000, 100.0) < 0.28  # 0.218 with all
+    assert logistic_error(data, 3_000, 100.0) < 0.28  # 0.218 with all samples
 
 
 def test_activity_is_the_full_spectrum() -> None:

@@ -1,4 +1,4 @@
-"""A model and an optimizer of one's own run too, slowly, and a warning says so."""
+"""Test that a user's own model and optimizer run slowly, with a warning that says so."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ CROWD = Crowd(devices=50, batch=5)
 
 
 class Cautious(Softmax):
-    """Half the loss, so half the gradient."""
+    """Halve the loss, and so the gradient."""
 
     def slopes(self, s: Array, y: Array) -> Array:
         return 0.5 * super().slopes(s, y)
@@ -31,7 +31,7 @@ def sign_descent(step: float) -> Optimizer:
 
 
 def test_own_model_is_the_one_that_learns() -> None:
-    """Half the gradient at twice the rate is the same path, to single precision."""
+    """Check that half the gradient at twice the rate is the same path, to single precision."""
     own = Learning(mechanism="laplace", c=100.0, own_model=lambda d, c: Cautious(d, c))
     with pytest.warns(UserWarning, match="not compiled and runs in plain NumPy"):
         slow = simulate(load_digits(), [Plan(CROWD, own)], seed=3)[0]

@@ -1,4 +1,4 @@
-"""Rows that are short, and columns in different units."""
+"""Test rows that are short, and columns in different units."""
 
 import re
 
@@ -13,7 +13,7 @@ RAW = np.random.default_rng(0).normal(0, 1, (500, 4)) * [12, 3, 250, 1] + [45, 2
 
 
 def test_constants_bring_columns_to_one_size() -> None:
-    """With those of the note, nothing is left to be noted, and nine rows in ten fit."""
+    """Check that the note's constants leave nothing to note, and that nine rows in ten fit."""
     (note,) = row_notes(RAW, 2)
     assert "varies 250 times as much" in note
     center, scale = (
