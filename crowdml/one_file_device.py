@@ -122,7 +122,7 @@ def read_json(text: str | bytes) -> Any:
 
 def visible(text: object) -> str:
     """A text from elsewhere: its control characters could conceal what a person agrees to."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text).replace("\xa0", " "))
 
 
 # The terms: every field has a range, and what is not known cannot be agreed to

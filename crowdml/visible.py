@@ -9,12 +9,13 @@ __all__ = ["visible", "visible_json"]
 def visible(text: object) -> str:
     r"""Show controls, line breaks and direction marks in a value, or in a line with values.
 
-    A terminal obeys such characters, so they could conceal what a person agrees to.
+    A terminal obeys such characters, so they could conceal what a person agrees to. A no-break
+    space becomes a space.
 
-    >>> visible("ε = 9\x1b[8m\n\u202e")
-    'ε = 9\\x1b[8m\\n\\u202e'
+    >>> visible("ε = 9\x1b[8m\n\u202e"), visible("12\xa0%")
+    ('ε = 9\\x1b[8m\\n\\u202e', '12 %')
     """
-    return _spelt(str(text), lambda c: ascii(c)[1:-1])
+    return _spelt(str(text).replace("\xa0", " "), lambda c: ascii(c)[1:-1])
 
 
 def visible_json(document: str) -> str:

@@ -79,9 +79,9 @@ FORMAT = Annotated[
 ]
 EVERY = Annotated[
     float | None,
-    typer.Option(
-        min=0.0,
-        help="With --format or --readings: seconds from one sample to the next, at least. What "
+    ranged(
+        "seconds",
+        "With --format or --readings: seconds from one sample to the next, at least. What "
         "the task asks for counts if it is more.",
     ),
 ]

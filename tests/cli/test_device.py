@@ -266,7 +266,7 @@ def test_rows_in_other_units_are_asked_about(quick: Here, server: Process) -> No
         assert "say --yes to go on" in ran.err
     assert "Nothing was sent yet" in quick("device", "ledger").said()
     ran = quick(*run, "wrong.csv", "--yes")
-    assert "3 samples kept, 1 check-ins answered" in ran.said()
+    assert "3 samples kept, 1 check-in answered" in ran.said()
     assert "wrong.csv: 3 of the first 3 rows" in ran.err
 
 

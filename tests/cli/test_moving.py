@@ -82,7 +82,7 @@ def test_a_renewed_certificate(joined: Joined, quick: Here) -> None:
 
     quick("device", "repin", server.fingerprint, typed="y\n").said()
     assert joined.state()[1:] == before[1:]
-    assert "1 check-in answered, 0 samples" in joined.feed(0).said()
+    assert "1 check-in answered, 0 samples" in joined.feed(0).out
 
 
 def test_a_new_address(joined: Joined, quick: Here) -> None:

@@ -44,7 +44,9 @@ def test_words_for_people(quick: Here, file: Path) -> None:
     assert "guessing" in said
     assert "This crowd" in said
     assert "devices" in said
-    assert sum(line.startswith("→ ") for line in said.splitlines()) == 2, "a row, and what → is"
+    assert sum(line.strip().startswith("→ ") for line in said.splitlines()) == 2, (
+        "a row, and what → is"
+    )
     assert "ε person: what a person loses at most" in " ".join(said.split())
     assert "10% lie" in said
     assert "of the devices lie as hard as a server lets them" in " ".join(said.split())

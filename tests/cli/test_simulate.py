@@ -336,7 +336,7 @@ def test_wrong_values_in_a_plan_file(
 def test_wrong_usage_is_told_apart(quick: Quick) -> None:
     assert quick("simulate").code == 2
     wrong = quick(*DIGITS, "--seed", "-1")
-    assert (wrong.code, "Invalid value for '--seed'" in wrong.err) == (2, True)
+    assert (wrong.code, "--seed must lie in 0 …" in wrong.err) == (1, True)
 
 
 def test_a_pilot_by_options_and_by_a_plan_file(quick: Quick, planned: Planned) -> None:

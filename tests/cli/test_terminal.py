@@ -24,10 +24,12 @@ class Trickster(Puppet):
 
     def __init__(self) -> None:
         super().__init__()
-        task = make_task(__sensors=f"motion{HIDDEN}", target__labels=["still", f"walk{HIDDEN}"])
-        self.memory = MemoryTransport(
-            msgspec.structs.replace(task, title=f"Activity{HIDDEN}", objective=f"to learn{HIDDEN}")
-        )
+        replace = msgspec.structs.replace
+        task = make_task()
+        target = replace(task.terms.target, labels=("still", f"walk{HIDDEN}"))
+        terms = replace(task.terms, sensors=f"motion{HIDDEN}", target=target)
+        words = {"title": f"Activity{HIDDEN}", "objective": f"to learn{HIDDEN}"}
+        self.memory = MemoryTransport(replace(task, terms=terms, **words))
         self.model = (409, {}, self.problem("unknown"))
 
     def problem(self, kind: str) -> bytes:
@@ -95,7 +97,7 @@ def test_a_file_of_samples(quick: Here, trickster: tuple[Trickster, str]) -> Non
 
 def test_a_server_s_own_tasks(quick: Here) -> None:
     process = Process(quick.folder)
-    create(process.database, make_task(__title=f"Activity{HIDDEN}", __sensors=f"motion{HIDDEN}"))
+    create(process.database, msgspec.structs.replace(make_task(), title=f"Activity{HIDDEN}"))
     quick.changes["CROWDML_DATABASE"] = process.database
     for command in (["list"], ["show", "activity"]):
         assert "Activity\\x1b[8m" in shown(quick("task", *command))
