@@ -115,8 +115,8 @@ def test_as_one_object(predict: Here) -> None:
         ("1,0,0,0,7\n", "line 1: y must be one of walk, bus, run, found '7'. Give "
          "the name of a label, not its number."),
         ('{"x": [1]}\n', "line 1: x must be 4 numbers, found 1."),
-        ('{"z": 1}\n', "line 1: expected {\"x\": [numbers]}, found '{\"z\": 1}\\n': 'x' is missing, "
-         "found 'z'."),
+        ('{"z": 1}\n', "line 1: expected {\"x\": [numbers]}, found '{\"z\": 1}\\n': 'x' is "
+         "missing, found 'z'."),
     ],
 )  # fmt: skip
 def test_lines_that_are_refused(predict: Here, lines: str, sentence: str) -> None:
