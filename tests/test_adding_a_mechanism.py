@@ -208,7 +208,8 @@ def test_a_live_crowd_of_it(tmp_path: Path) -> None:
             )
             for i in range(10)
         ]  # fmt: skip
-        outcomes = [[d.add(np.eye(3)[i % 3], i % 3) for i in range(8)] for d in devices]
+        labels = devices[0].terms.target.labels
+        outcomes = [[d.add(np.eye(3)[i % 3], labels[i % 3]) for i in range(8)] for d in devices]
         assert [each.count(Outcome.CHECKED_IN) for each in outcomes] == [2] * 10
         for device in devices:
             assert device.ledger.epsilon_per_person == pytest.approx(8.0)

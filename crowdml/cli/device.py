@@ -38,7 +38,7 @@ from crowdml.device import (
     Waiting,
 )
 from crowdml.device.sources import MOST_BAD, feed, is_address, read_address
-from crowdml.errors import InvalidInput
+from crowdml.errors import DeviceError, InvalidInput
 from crowdml.protocol import Terms
 from crowdml.tables import read_dialect
 
@@ -207,6 +207,10 @@ def agree(file: FILE = None, yes: YES = False) -> None:
         offer = device.current_terms()
         sent = [event.loss for event in device.ledger.events]
         ask(offer, device.identity.limits, "Agree to these terms?", yes, sent=sent)
+        me = device.identity
+        if excluded := device.excluded():
+            again = f"`crowdml device join {me.url}/join/{me.task}`, with the same --file."
+            raise DeviceError(f"{excluded} To go on: {again}")
         device.agree(offer.sha256)
     say(f"agreed to the terms of {offer.terms.task}")
 

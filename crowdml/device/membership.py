@@ -104,12 +104,6 @@ class Membership:
                 f"the terms shown were {terms_sha256}, the server now has {offer.sha256}. "
                 "Read them again before agreeing."
             )
-        excluded = self.ask_presence()
-        if excluded:
-            raise DeviceError(
-                f"{excluded} To go on: `crowdml device join {self.identity.url}/join/"
-                f"{self.identity.task}`, with the same --file."
-            )
         require_successor(offer.terms, self.agreement.terms, self._store.n_samples)
         self.remember(replace(self.identity, terms=offer.text))
         return offer.terms

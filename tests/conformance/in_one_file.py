@@ -88,7 +88,7 @@ class OneFileDevice:
     def feed(self, n: int) -> None:
         with self.source.open("a") as file:
             file.writelines(f"0.1,0.2,0.3,0.4,{LABELS[i % 3]}\n" for i in range(n))
-        self.run("run", "--source", str(self.source), "--wait", "1e9")
+        self.run("run", "--source", str(self.source), "--wait", "86400")
 
     def run_once(self) -> None:
         """Give it a minibatch, and do not try again."""

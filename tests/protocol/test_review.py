@@ -86,6 +86,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     ),
     "target.description": (TEXT, [LONG]),
     "target.scale": (BILLION, ["0", "-1", "inf", '"large"']),
+    "target.unit": ("must be a text of at most 40 characters", ["2", f'"{41 * "x"}"']),
     "model.kind": ("must be softmax, hinge, ridge or huber", ['"forest"', '"Softmax"', "2"]),
     "model.clip": (BILLION, ["0.0", "nan", "inf", "1e308", "1.001e9", "1_000_000_001"]),
     "model.regularization": (

@@ -153,7 +153,7 @@ def test_bounds_that_cannot_be_right_are_spoken_of() -> None:
         ({"epsilon": 50}, "epsilon of a check-in must lie in"),
         ({"mechanism": "magic"}, "mechanism must be one of direction"),
         ({"model": "ridge"}, "Use softmax or hinge"),
-        ({"checkins": 0}, "checkins must be a whole number from 1 on, found 0"),
+        ({"checkins": 0}, "checkins must be a whole number in 1 … 1, .* found 0"),
         ({"bounds": (1, 0)}, r"bounds must be \(low, high\) with low < high"),
         ({"bounds": 3}, r"bounds must be \(low, high\)"),
         ({"bounds": ([0, 0, 0], 1)}, r"arrays of 2, found"),

@@ -252,7 +252,8 @@ def test_a_chunk_that_is_none_is_no_fault(bench: Bench, chunks: bytes) -> None:
         plain.sendall(head.encode() + chunks)
         with closing(http.client.HTTPResponse(plain)) as response:
             response.begin()
-            answer = Reply(response.status, {}, response.read())
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            answer = Reply(response.status, headers, response.read())
     assert (answer.status, problem_kind(answer)) == (400, "invalid-request")
 
 

@@ -89,7 +89,7 @@ def test_a_certificate_that_cannot_be_used(tls: str, tmp_path: Path) -> None:
 def test_no_certificate_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "cert.pem"
     file.write_text("hello")
-    with pytest.raises(InvalidInput, match="cannot read the certificate"):
+    with pytest.raises(InvalidInput, match="must have a certificate in PEM, found none"):
         certificate_fingerprint(file)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -37,9 +38,11 @@ def parts(card: str) -> tuple[dict[str, Any], str]:
 def test_an_owner_writes_no_html(store: Store) -> None:
     """Check that an owner's text adds no HTML, link, image or heading to the card on a hub."""
     evil = "<img src=x> & ![x](https://evil.example)\n\n# NOT A HEADING"
-    fields = dict.fromkeys(("__objective", "__owner", "__purpose", "__sensors"), evil)
-    fields |= {"__title": evil.partition("\n")[0], "features__description": evil}
-    _, text = parts(model_card(learner_of(store, make_task(**fields))))
+    task, replace = make_task(), msgspec.structs.replace
+    features = replace(task.terms.features, description=evil)
+    terms = replace(task.terms, owner=evil, purpose=evil, sensors=evil, features=features)
+    task = replace(task, title=evil.partition("\n")[0], objective=evil, terms=terms)
+    _, text = parts(model_card(learner_of(store, task)))
     assert "<" not in text
     assert "[" not in text.replace("\\[", "")
     assert text.count("&lt;img src=x> &amp; !\\[x](https://evil.example)") == 6
