@@ -159,8 +159,8 @@ class OneFileDevice:
             if sentence in last
         ]
         assert len(found) == 1, self.said
-        expected = 0 if found[0] in ("all check-ins made", "collecting") else 1
-        assert self.code == expected
+        expected = {"collecting": 0, "terms changed": 7}.get(found[0], 3)
+        assert self.code == expected, self.said
         return found[0]
 
     def back_up(self) -> None:

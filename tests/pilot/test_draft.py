@@ -151,7 +151,7 @@ def test_texts_of_a_pilot_cannot_break_the_file() -> None:
     draft = draft_task("room", data, "pilot.csv")
     assert 'f"\\ine' in draft.task.terms.target.labels
     assert draft.task.terms.features.names == ('li"ght\\', "x y")
-    with pytest.raises(InvalidTask, match="features.names must not have control characters"):
+    with pytest.raises(InvalidTask, match=r"features\.names must not have control characters"):
         draft_task("room", csv(sample(), header="li\x7fght,x y,vote,person"), "pilot.csv")
     with pytest.raises(InvalidTask, match="labels must be a list"):
         draft_task("room", csv(sample()).replace(b"fine", b"f" * 99), "pilot.csv")
