@@ -76,7 +76,7 @@ def test_readings_in_their_own_units() -> None:
 
 def test_a_full_form_is_the_same_as_its_task_file() -> None:
     manual = {
-        "features.count": "2", "features.description": "two numbers: \"a\" \\ and 🐦 b",
+        "features.count": "2", "features.description": "two numbers: \"a\" \\ and 🐦 \n\t b",
         "features.sensor.kind": "manual", "features.sensor.transform": "values",
         "features.sensor.rate": "0.5", "features.sensor.window": "8",
         "features.sensor.first_bin": "0.1", "features.sensor.scale": "1e3",
