@@ -19,8 +19,10 @@ def show_all(page: Page) -> None:
     # Not with image.decode(), which fails when a live page swaps the picture meanwhile.
     missing = page.evaluate(
         """async (patience) => {
-            for (const image of document.images) image.loading = "eager";
-            const missing = () => [...document.images]
+            // One that is hidden in this state of the page may need a network that is not there.
+            const images = () => [...document.images].filter((image) => !image.closest("[hidden]"));
+            for (const image of images()) image.loading = "eager";
+            const missing = () => images()
                 .filter((image) => !(image.complete && image.naturalWidth))
                 .map((image) => image.currentSrc);
             const end = Date.now() + patience;

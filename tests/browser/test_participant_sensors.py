@@ -52,14 +52,15 @@ def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:
     page = browse(server, "phone-light")
     participant = Participant(page, server, "sleep").open().agree()
     participant.says("Ready for the next sample.")
-    order = [page.get_by_label("Cups of coffee"), participant.button("Still")]
+    form = page.locator("#manual")
+    order = [form.get_by_label("Cups of coffee"), participant.button("Still")]
     order.append(participant.button("Add this sample"))
     boxes = [each.bounding_box() for each in order]
     assert sorted(box["y"] for box in boxes if box) == [box["y"] for box in boxes if box]
-    page.get_by_label("Hours of sleep").fill("6.5")
-    page.get_by_label("Hours of sleep").press("Enter")
-    expect(page.get_by_label("Cups of coffee")).to_be_focused()
-    page.get_by_label("Cups of coffee").fill("3")
+    form.get_by_label("Hours of sleep").fill("6.5")
+    form.get_by_label("Hours of sleep").press("Enter")
+    expect(form.get_by_label("Cups of coffee")).to_be_focused()
+    form.get_by_label("Cups of coffee").fill("3")
     participant.tap("Add this sample")
     expect(page.locator("#manual-note")).to_have_text("Choose the answer, then add the sample.")
     expect(participant.button("Still")).to_be_focused()
@@ -71,11 +72,11 @@ def test_numbers_that_are_typed_in(browse: Browse, server: Portal) -> None:
     (sample,) = participant.stored()["buffer"]
     assert sample["y"] == 2
     assert sample["x"] == pytest.approx([6.5 / 24, 3 / 24])
-    expect(page.get_by_label("Hours of sleep")).to_have_value("")
-    expect(page.get_by_label("Hours of sleep")).to_be_focused()
+    expect(form.get_by_label("Hours of sleep")).to_have_value("")
+    expect(form.get_by_label("Hours of sleep")).to_be_focused()
     expect(page.locator("#manual-note")).to_have_text("Kept on this device.")
-    page.get_by_label("Hours of sleep").fill("8")
-    page.get_by_label("Cups of coffee").fill("0")
+    form.get_by_label("Hours of sleep").fill("8")
+    form.get_by_label("Cups of coffee").fill("0")
     participant.tap("Still")
     participant.tap("Add this sample")
     participant.until_applied(1)

@@ -71,7 +71,9 @@ def test_numbers_move_and_charts_are_redrawn(
         page.goto(address)
         page.evaluate("window.sameDocument = true")
         expect(page.locator('[data-live="state"]').first).to_have_text("Running")
-        page.locator('[data-picture*="/charts/error.svg"]').scroll_into_view_if_needed()
+        # The figure, as its picture is hidden while there is nothing to draw.
+        error = page.locator("figure", has=page.locator('[data-picture*="/charts/error.svg"]'))
+        error.scroll_into_view_if_needed()
         version = 0
         for _ in range(3):
             version = moves(page, version)

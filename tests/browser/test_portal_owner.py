@@ -90,7 +90,7 @@ def test_an_owner_from_first_to_last(
     expect(visitor.locator(".state")).to_have_text("Recruiting")
 
     edit(page, visitor, watch)
-    invite_and_revoke(page, portal)
+    invite_and_revoke(page, visitor, portal)
     export(page)
     examine(page)
     forged = page.request.post("/owner/tasks/steps/state", form={"state": "paused"})
@@ -265,7 +265,7 @@ def expect_reload(page: Page, link: str) -> None:
         page.reload()
 
 
-def invite_and_revoke(page: Page, portal: Portal) -> None:
+def invite_and_revoke(page: Page, visitor: Page, portal: Portal) -> None:
     page.get_by_role("button", name="Make an invite").click()
     code = page.locator(".invite").inner_text()
     page.reload()
@@ -273,10 +273,17 @@ def invite_and_revoke(page: Page, portal: Portal) -> None:
     expect(page.get_by_text("1 device may still join")).to_be_visible()
     expect(page.get_by_alt_text("QR code of the link below")).to_be_visible()
     examine(page)
+    link = page.get_by_role("link", name=re.compile("#invite=")).inner_text()
     invited = page.context.new_page()
-    invited.goto(page.get_by_role("link", name=re.compile("#invite=")).inner_text())
+    invited.goto(link)
     expect(invited.get_by_label("Invite code")).to_have_value(code)
+    # A computer has no motion sensor: the code is read there, and typed into a phone.
+    expect(invited.locator("#no-sensor-invite")).to_have_text(code)
+    expect(invited.locator("#no-sensor-invite")).to_be_visible()
     invited.close()
+    visitor.goto(link)
+    expect(visitor.get_by_label("Invite code")).to_have_value(code)
+    expect(visitor.get_by_label("Invite code")).to_be_visible()
     with portal.connected() as wire:
         device, token = enrolled(wire, "steps", code).values()
         with portal.store() as store:

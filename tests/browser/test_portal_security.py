@@ -38,7 +38,7 @@ def test_headers_of_every_page(wire: Wire, name: str) -> None:
     assert "camera=()" in headers["permissions-policy"]
     assert "set-cookie" not in headers
     # What the back button shows again is asked for anew; the rest is not kept at all.
-    kept = name.startswith("task") or name in ("search", "nothing-found", "privacy")
+    kept = name.startswith("task") or name in ("card", "search", "nothing-found", "privacy")
     assert headers["cache-control"] == ("no-cache" if kept else "no-store")
 
 

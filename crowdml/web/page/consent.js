@@ -16,6 +16,7 @@ export async function consent(task) {
   const { start } = terms.model;
   any("start-said").hidden = !start;
   if (start) put("start-said", say(startPhrase(start)));
+  const invite = fillInvite();
   const sensor = terms.features.sensor ?? { kind: "" };
   const source = isTypedIn(sensor) ? undefined : await present(sensor.kind);
   const agree = element("agree", HTMLButtonElement);
@@ -27,10 +28,6 @@ export async function consent(task) {
   // A page that is come back to, or loaded again, has the number that was typed in.
   addEventListener("pageshow", show);
   show();
-  const invite = field("invite");
-  // A code that was typed in before this ran stays.
-  const code = new URLSearchParams(location.hash.slice(1)).get("invite");
-  if (invite && code) invite.value = code;
   invite?.addEventListener("input", () => markInvite(invite, ""));
   agree.disabled = false;
   put("loading", "");
@@ -97,6 +94,22 @@ function showLoss(terms, checkins) {
   if (seconds && document.getElementById("time-in-all")) {
     put("time-in-all", time(seconds * checkins));
   }
+}
+
+/**
+ * The field for the invite code, with the code of the link. The QR code of a computer without the
+ * sensor cannot carry it, as the server never sees it: there it is shown, to be typed in.
+ */
+function fillInvite() {
+  const invite = field("invite");
+  // A code that was typed in before this ran stays.
+  const code = new URLSearchParams(location.hash.slice(1)).get("invite");
+  if (invite && code) {
+    invite.value = code;
+    put("no-sensor-invite", code);
+    any("no-sensor-invited").hidden = false;
+  }
+  return invite;
 }
 
 /**

@@ -76,7 +76,7 @@ def test_readings_in_their_own_units() -> None:
 
 def test_a_full_form_is_the_same_as_its_task_file() -> None:
     manual = {
-        "features.count": "2", "features.description": "two numbers: \"a\" \\ and\x7f 🐦 \n\t b",
+        "features.count": "2", "features.description": "two numbers: \"a\" \\ and 🐦 \n\t b",
         "features.sensor.kind": "manual", "features.sensor.transform": "values",
         "features.sensor.rate": "0.5", "features.sensor.window": "8",
         "features.sensor.first_bin": "0.1", "features.sensor.scale": "1e3",
@@ -298,7 +298,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
         assert said is not None
         for part in (
             task.title, task.terms.owner, task.terms.contact, task.terms.purpose,
-            "One check-in is about 25 minutes", "Still, Walking, Jogging",
+            "About 25 minutes with the page open, once.", "Still, Walking, Jogging",
             "ε = 4, for everything that you send to this task.",
             "right 983 times in 1,000. We call that moderate.", terms_hash(task.terms.text),
             " ".join(task.terms.text.split()), "Moderate privacy ε = 4",
@@ -331,8 +331,7 @@ def test_preview_shows_what_participants_will_see_and_changes_nothing(portal: Po
             {"collection.checkins": "4", "features.sensor.kind": "motion"},
             [
                 "With one check-in instead of 4 it would be 74 times in 100.",
-                "One check-in is about 25 minutes",
-                "about 100 minutes",
+                "About 25 minutes with the page open for each check-in, about 100 minutes for all",
             ],
         ),
         ({"collection.evaluators": "0"}, ["Its error will not be measured."]),

@@ -71,9 +71,9 @@ def test_it_is_served_as_it_is(portal: Portal) -> None:
 
 def test_the_commands_of_the_join_page(portal: Portal, tmp_path: Path) -> None:
     alone = Alone(tmp_path)
-    alone.source.write_text("".join(line([k, 1, 0, 0], "walk") for k in range(3)))
+    alone.source.write_text("".join(line([k / 4, 0.5, 0, 0], "walk") for k in range(3)))
     ran = run(tmp_path, commands(portal))
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 3, ran.stderr
     assert ran.stdout.endswith("all check-ins that you agreed to are made. Thank you.\n")
     with portal.store() as store:
         assert len(store.log(store.task("activity").id)) >= 1
