@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from crowdml.device import Device, Outcome, Waiting
-from tests.servers import LABELS
+from tests.integration.crowd import PARITY
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
         for i in options["samples"]:
             x = np.zeros(options["features"])
             x[i] = 1.0
-            if device.add(x, LABELS[i % 2]) not in (Outcome.FULL, Outcome.ENDED):
+            if device.add(x, PARITY[i % 2]) not in (Outcome.FULL, Outcome.ENDED):
                 diary.write(f"{i}\n")
                 diary.flush()
         device.flush(seconds=20.0)

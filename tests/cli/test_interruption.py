@@ -27,6 +27,11 @@ COMMAND = 'runpy.run_module("crowdml", run_name="__main__", alter_sys=True)'
 ONE_FILE = f'runpy.run_path({str(PROGRAM)!r}, run_name="__main__")'
 
 
+def as_from_a_terminal() -> None:
+    """In the child: a shell that starts tests in the background has them ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("run", "module"),
@@ -43,6 +48,7 @@ def test_a_signal_while_a_command_loads(
     done = subprocess.run(
         [sys.executable, "-c", code, "task", "list"],
         capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=120,
+        preexec_fn=as_from_a_terminal,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "")
 
@@ -53,7 +59,7 @@ def test_a_signal_is_no_answer(crowdml: Command, number: signal.Signals) -> None
     with subprocess.Popen(
         [*PYTHON_M, "task", "stop", "activity"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        cwd=crowdml.folder, env=crowdml.environment,
+        cwd=crowdml.folder, env=crowdml.environment, preexec_fn=as_from_a_terminal,
     ) as process:  # fmt: skip
         assert process.stderr is not None
         asked = ""

@@ -21,17 +21,18 @@ from crowdml.server.database.entry import LogEntry
 from crowdml.types import Ints
 from tests.servers import PATIENCE, Process, make_directed, make_task
 
-__all__ = ["FEATURES", "Collector", "log_of", "numbered", "telltale", "uses"]
+__all__ = ["FEATURES", "PARITY", "Collector", "log_of", "numbered", "telltale", "uses"]
 
 COLLECTING = Path(__file__).parents[1] / "collecting.py"
 FEATURES = 60
+PARITY = ["even", "odd"]
 
 
 def telltale(**changes: Any) -> Task:
     """Without noise, so that tests can look inside; everything else is as in a private task."""
     defaults: dict[str, Any] = {
         "features__count": FEATURES,
-        "target__labels": ["even", "odd"],
+        "target__labels": PARITY,
         "privacy__epsilon": float("inf"),
         "collection__buffer": 300,
     }
@@ -42,7 +43,7 @@ def numbered(**changes: Any) -> Task:
     """The same shape, for whole people, who may check in often enough for any test."""
     defaults: dict[str, Any] = {
         "features__count": FEATURES,
-        "target__labels": ["even", "odd"],
+        "target__labels": PARITY,
         "collection__buffer": 300,
         "collection__checkins": 100,
         "privacy__epsilon": 400.0,

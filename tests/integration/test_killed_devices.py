@@ -24,9 +24,9 @@ from tests.cli.command import COMMAND, environment
 from tests.device import dying
 from tests.device.alone import PROGRAM, Alone, line
 from tests.device.fakes import one_hot
-from tests.integration.crowd import FEATURES, Collector, log_of, numbered, telltale, uses
+from tests.integration.crowd import FEATURES, PARITY, Collector, log_of, numbered, telltale, uses
 from tests.listening import STEPS as LISTENING_STEPS
-from tests.servers import PATIENCE, Process, Start, make_directed
+from tests.servers import LABELS, PATIENCE, Process, Start, make_directed
 
 STEPS = ["checked out", "sanitised", "stored", "booked", "sent", "acknowledged"]
 PER_ROUND = 5
@@ -105,7 +105,7 @@ LINES = 60
 
 def lines(n: int, seed: int = 0) -> list[str]:
     rng = np.random.default_rng(seed)
-    return [line(rng.normal(size=4), rng.integers(3)) for _ in range(n)]
+    return [line(rng.normal(size=4), rng.choice(LABELS)) for _ in range(n)]
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def alone(tmp_path: Path) -> Alone:
 
 @pytest.fixture
 def joined(start: Start, alone: Alone) -> Process:
-    server = start(make_directed(privacy__epsilon=20.0, collection__checkins=20))
+    server = start(make_directed(privacy__epsilon=30.0, collection__checkins=30))
     assert alone.join(f"{server.url}/join/activity").returncode == 0
     return server
 
@@ -161,7 +161,7 @@ def test_the_one_file_run_twice_at_once(
     for seed, source in enumerate(sorted(set(sources))):
         text = "".join(lines(LINES // len(set(sources)), seed))
         (alone.folder / source).write_text(text)
-    both = [alone.launch("run", "--source", source) for source in sources]
+    both = [alone.launch("run", "--source", source, "--yes") for source in sources]
     for process in both:
         out, err = process.communicate(timeout=4 * PATIENCE)
         assert process.returncode == 0, err
@@ -173,7 +173,7 @@ def test_the_one_file_run_twice_at_once(
 
 
 def test_one_leaves_while_the_other_runs(joined: Process, alone: Alone) -> None:
-    running = alone.launch("run", "--source", "-")
+    running = alone.launch("run", "--source", "-", "--yes")
     assert running.stdin is not None
     running.stdin.write(lines(1)[0])
     running.stdin.flush()
@@ -222,7 +222,7 @@ class Listening:
         Device.join(server.url, "activity", file=self.device.file, accept_no_privacy=True).close()
 
     def start(self, *before: str) -> "subprocess.Popen[str]":
-        options = ["--file", str(self.device.file), "--source", self.mosquitto.source]
+        options = ["--file", str(self.device.file), "--source", self.mosquitto.source, "--yes"]
         return subprocess.Popen(
             [*(before or COMMAND), "device", "run", *options],
             env=environment(self.folder),
@@ -251,7 +251,7 @@ class Listening:
         return out
 
     def publish(self, *samples: int) -> None:
-        messages = [{"x": one_hot(i, FEATURES).tolist(), "y": i % 2} for i in samples]
+        messages = [{"x": one_hot(i, FEATURES).tolist(), "y": PARITY[i % 2]} for i in samples]
         self.mosquitto.publish(*map(json.dumps, messages))
 
     def has_used(self, n: int) -> bool:

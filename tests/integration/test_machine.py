@@ -37,7 +37,7 @@ from crowdml.protocol import (
 from crowdml.server import Settings, Store
 from crowdml.server.http.routes import create_app
 from crowdml.server.service.service import Service
-from tests.integration.crowd import FEATURES, telltale, uses
+from tests.integration.crowd import FEATURES, PARITY, telltale, uses
 from tests.servers import create
 
 RUNS = int(os.environ.get("RUNS", "15"))
@@ -219,7 +219,7 @@ class Story(RuleBasedStateMachine):
             # A sample is on disk before anything else happens, so that a crash keeps it.
             self.added[i].append(number)
             with self.may_crash(i):
-                self.open[i].add(np.eye(FEATURES)[number], number % 2)
+                self.open[i].add(np.eye(FEATURES)[number], PARITY[number % 2])
 
     @rule(i=devices)
     def sync(self, i: int) -> None:

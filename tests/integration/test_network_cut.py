@@ -12,8 +12,8 @@ import pytest
 
 from crowdml.device import Device, Outcome, Waiting
 from tests.device.fakes import one_hot
-from tests.integration.crowd import FEATURES, log_of, telltale, uses
-from tests.servers import LABELS, PATIENCE, Start
+from tests.integration.crowd import FEATURES, PARITY, log_of, telltale, uses
+from tests.servers import PATIENCE, Start
 
 
 class Wirecutter:
@@ -97,7 +97,7 @@ def test_a_device_goes_on_through_a_bad_network(start: Start, tmp_path: Path, se
         ) as device:
             device._membership.transport.close()
             proxy.cutting = True
-            outcomes = [device.add(one_hot(i, FEATURES), LABELS[i % 2]) for i in range(FEATURES)]
+            outcomes = [device.add(one_hot(i, FEATURES), PARITY[i % 2]) for i in range(FEATURES)]
             for _ in range(100):
                 if device.sync() is Outcome.COLLECTED:
                     break
