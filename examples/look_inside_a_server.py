@@ -42,7 +42,7 @@ sensors = "Accelerometer, 20 readings a second."
 count = 12
 
 [target]
-labels = ["still", "walking", "jogging"]
+labels = ["Still", "Walking", "Jogging"]
 
 [model]
 kind = "softmax"
@@ -76,7 +76,7 @@ ledgers = []
 for person, hand in enumerate(hands):
     device = Device.join(server.url, "steps", file=folder / f"{person}" / "steps.device")
     for sample in hand[:10]:
-        device.add(data.x_train[sample], data.labels[data.y_train[sample]])
+        device.add(data.x_train[sample], data.labels[int(data.y_train[sample])])
     ledgers.append(device.ledger)
     device.close()
 print("a person has lost", ledgers[0].epsilon_per_person, "in total")

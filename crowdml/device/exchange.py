@@ -109,8 +109,11 @@ class Exchange:
         membership, agreement = self._membership, self._membership.agreement
         if self._store.overtaken(COPIED):
             raise CopyFound
+        n_samples = self._store.n_samples
+        if n_samples < agreement.terms.collection.batch:
+            return None  # another process has used them meanwhile
         # Before the check-out, so that a spent budget costs no traffic.
-        approval = agreement.approve(self._store.ledger, self._store.n_samples)
+        approval = agreement.approve(self._store.ledger, n_samples)
         token, role = membership.identity.token, agreement.role(approval.place)
         checked_out = membership.transport.checkout(token, role)
         parameters = agreement.accept(checked_out)
