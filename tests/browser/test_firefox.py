@@ -41,7 +41,7 @@ def test_someone_takes_part_in_firefox(tmp_path: Path, serve_portal: ServePortal
         browser.type("#fields label:first-child input", "7.5")
         browser.type("#fields label:last-child input", "2")
         browser.click("#labels button", "Walking")
-        browser.click("#manual button")
+        browser.click("#manual > button")
         browser.see("#sent li", "applied")
         assert version(portal, "sleep") == 1
         browser.open(f"{portal.url}/tasks/sleep")
