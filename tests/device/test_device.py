@@ -530,6 +530,21 @@ def test_another_process_is_faster(
         assert (len(other.ledger.events), other.n_samples) == (1, more)
 
 
+def test_another_process_is_faster_before_the_approval(
+    file: Path, transport: MemoryTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left to approve: no sample, and no division by their number."""
+    with join(file, transport) as other, join(file, transport) as device:
+
+        def meanwhile(_why: str) -> bool:
+            assert other.sync() is Outcome.CHECKED_IN
+            return False
+
+        monkeypatch.setattr(device._store, "overtaken", meanwhile)
+        assert fill(device, 3)[-1] is Outcome.COLLECTED
+        assert [message.samples for message in transport.messages] == [3]
+
+
 def test_another_process_fills_the_buffer_first(file: Path) -> None:
     transport = MemoryTransport(make_task(collection__buffer=4))
     with join(file, transport) as one, join(file, transport) as other:
