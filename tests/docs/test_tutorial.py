@@ -58,7 +58,8 @@ class Terminal:
             ["bash", "-c", self.line(typed)], cwd=self.folder, env=self.environment,
             input="y\n", capture_output=True, text=True, timeout=240, check=False,
         )  # fmt: skip
-        assert done.returncode == (3 if "crowdml device run" in typed else 0), (typed, done.stderr)
+        ended = 3 if re.search(r"(crowdml device|device\.py) run", typed) else 0
+        assert done.returncode == ended, (typed, done.stderr)
         return done.stdout + done.stderr
 
     @contextmanager
