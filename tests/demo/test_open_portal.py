@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import signal
 import ssl
 import sys
 import urllib.error
@@ -22,6 +23,7 @@ def test_the_portal_stays_open_on_a_terminal(tmp_path: Path) -> None:
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(tmp_path)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored by what started the tests
         arguments = ["-m", "crowdml", "demo", "--seconds", "2", "--devices", "18"]
         os.execvpe(python, [python, *arguments], command.environment)
     shown = b""
