@@ -15,6 +15,7 @@ PROMISES = {
     "": "cli data device flower models optim privacy protocol",
     "demo": "demo",
     "flower": "flower",
+    "listen": "certificate device.sources",
     "mqtt": " ".join(
         f"device.sources.mqtt{part}" for part in ("", ".broker", ".discovery", ".topic")
     ),
@@ -28,6 +29,7 @@ PROMISES = {
 USED_LATE = {
     "demo": "onnx granian brotli",
     "flower": "flwr",
+    "listen": "cryptography segno",
     "noise": "opendp.measurements",
     "postgresql": "psycopg opendp onnx",
     "server": "opendp onnx granian cryptography argon2 matplotlib segno",

@@ -35,7 +35,7 @@ def test_the_sdist_has_what_the_tests_need() -> None:
 def test_they_are_small() -> None:
     """What a device downloads; its dependencies are in benchmarks/README.md."""
     sdist, wheel = (file.stat().st_size for file in build())
-    assert wheel < 1.5e6
+    assert wheel < 1.7e6
     assert sdist < 2.5e6
 
 
