@@ -6,10 +6,13 @@ import time
 from dataclasses import dataclass
 from multiprocessing.queues import Queue
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from crowdml.demo.launcher import PATIENCE
 from crowdml.device import Device, Outcome
+from crowdml.errors import Unreachable
 from crowdml.types import Array, Ints
 
 
@@ -56,7 +59,7 @@ def run_crowd(
     for due, member, k in _timetable(members):
         time.sleep(max(0.0, start + due - time.time()))
         if member.number not in devices:
-            devices[member.number] = Device.join(
+            devices[member.number] = _join(
                 url,
                 task,
                 file=folder / f"{member.number}" / "demo.device",
@@ -73,6 +76,18 @@ def run_crowd(
         if device.flush(seconds=10.0) is Outcome.CHECKED_IN:
             reports.put(_spent(device))
         device.close()
+
+
+def _join(url: str, task: str, **options: Any) -> Device:
+    """Join the task; try again while the server does not answer, as on a busy machine."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return Device.join(url, task, **options)
+        except Unreachable:
+            if time.monotonic() > end:
+                raise
+            time.sleep(1.0)
 
 
 def _timetable(members: list[Member]) -> list[tuple[float, Member, int]]:

@@ -1,10 +1,12 @@
 """Watch a task from outside, as the portal does."""
 
 import http.client
+import time
 from urllib.parse import urlsplit
 
 import msgspec
 
+from crowdml.demo.launcher import PATIENCE
 from crowdml.device import pin, trust_only
 from crowdml.protocol import Statistics
 
@@ -31,6 +33,15 @@ class Observer:
         self._connection.close()
 
     def _ask(self, path: str) -> tuple[int, bytes]:
-        self._connection.request("GET", self._path + path)
-        answer = self._connection.getresponse()
-        return answer.status, answer.read()
+        """Send a request, again on a new connection while the server is too busy to answer."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._connection.request("GET", self._path + path)
+                answer = self._connection.getresponse()
+                return answer.status, answer.read()
+            except (http.client.HTTPException, OSError):
+                self._connection.close()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.25)

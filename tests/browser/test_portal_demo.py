@@ -35,7 +35,7 @@ def demo(folder: Path) -> Iterator[str]:
             yield found[1]
         finally:
             process.send_signal(signal.SIGINT)  # it ends its server and its crowd
-            process.stdout.read()
+            print(said + process.stdout.read())  # pytest shows it when the test fails
 
 
 def moves(page: Page, version: int) -> int:
@@ -70,7 +70,11 @@ def test_numbers_move_and_charts_are_redrawn(
         page = context.new_page()
         page.goto(address)
         page.evaluate("window.sameDocument = true")
-        expect(page.locator('[data-live="state"]').first).to_have_text("Running")
+        try:
+            expect(page.locator('[data-live="state"]').first).to_have_text("Running")
+        except AssertionError:
+            print(watch.complaints, page.locator('[data-live="link"]').first.inner_text())
+            raise
         # The error is too uncertain to be drawn for long; the devices are there from the first on.
         page.get_by_text("Devices, pace and staleness").click()
         # The figure, as its picture is hidden while there is nothing to draw.
