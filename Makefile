@@ -44,10 +44,11 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count())')
 PYTEST = $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 SYSTEM := certutil chromium firefox mosquitto nginx postgresql
 
-# The checks run beside the tests. The output of a check is shown when the check ends.
+# The tests of the JavaScript run while pip installs, the checks beside the tests of the Python. The
+# output of a check is shown when the check ends.
 test:
-	@$(MAKE) --no-print-directory -j 3 --output-sync=line $(READY) $(NODE_READY) system
-	@$(MAKE) --no-print-directory -j 3 --output-sync=target suite $(CHECKS) javascript
+	@$(MAKE) --no-print-directory -j 4 --output-sync=line $(READY) $(NODE_READY) system javascript
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target suite $(CHECKS)
 
 suite: compiled collected
 	@$(MAKE) --no-print-directory --output-sync=none pytest
@@ -100,7 +101,8 @@ workflows: $(NODE_READY)
 
 # Node 18 has the browser's cryptography only on demand; later ones have it always.
 javascript: $(NODE_READY)
-	NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js
+	@said=$$(NODE_OPTIONS=--experimental-global-webcrypto node --test tests/web/*.test.js) \
+		|| { echo "$$said"; exit 1; }; echo "tests of the JavaScript:"; tail -n 8 <<< "$$said"
 
 # One process compiles the simulator, and one the tests, or every worker would.
 compiled: $(READY)
