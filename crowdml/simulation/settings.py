@@ -126,7 +126,7 @@ class Learning:
 
     Args:
         mechanism: One of `crowdml.protocol.MECHANISMS`.
-        epsilon: As in a task: for `direction` what a person loses in all, over all K check-ins;
+        epsilon: As in a task: for `direction` what a person loses over all K check-ins;
             for the others what a sample loses in one use. inf for no noise.
         c: The rate's constant; planned by default.
         rate: One of `crowdml.optim.RATES`, for optimizers with a rate: by default `planned`, or
@@ -134,7 +134,7 @@ class Learning:
         optimizer: One of `crowdml.optim.OPTIMIZERS`.
         regularization: λ.
         clip: S; by default what suits the planned rate, or the model's own bound with another.
-        reach: D of the planned rate; by default that of the start's pilot, or the mechanism's.
+        reach: D of the planned rate; by default the reach of the start's pilot, or the mechanism's.
         radius: R.
         averaging: The power of an average of iterates; by default 3 for the planned rate, and
             none for another.

@@ -70,7 +70,7 @@ class Checkins(NamedTuple):
         lengths: Their ‖x‖ in the norm.
         y: Their labels or targets, float32.
         start: Where the samples of each check-in begin, and where the last ones end.
-        version: That of the parameters that each check-in was computed on.
+        version: The version of the parameters that each check-in was computed on.
         draws: For each check-in, what else is random: for a direction z or the rank of a codeword,
             and a uniform number; for noise 0, or the size of each number that a liar sends.
     """

@@ -4,12 +4,12 @@ For each check-in, in order: gradient at the version it was computed on, noise, 
 Single precision, one lane (a trial of a setting) per call, no Python inside.
 
 Inside, w[j, k] of feature j and score k lies at j·K + k. A vector of sixteen scores then takes one
-product per feature, and no sum across lanes. Where K is no multiple of 16, the last vector of a
+product per feature, and no sum across lanes. If 16 does not divide K, the last vector of a
 row reaches into the next row: what is read there is dropped, what is written there is written
 again. So noise, step and norm run over K·D numbers without a gap.
 
-Numba compiles `fold` anew when this file changes, not when a module that it calls does: touch this
-file after a change in one of those.
+Numba compiles `fold` again when this file changes, but not when a module that it calls changes:
+touch this file after such a change.
 """
 
 import math

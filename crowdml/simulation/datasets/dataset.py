@@ -87,8 +87,8 @@ class Dataset:
         go to the person's devices at random, all about equally many, unless:
 
         Args:
-            n_devices: How many devices there are, M.
-            rng: The source of chance.
+            n_devices: The number of devices, M.
+            rng: The random generator.
             skew: Each device has its own mixture of labels, drawn from a Dirichlet law with this
                 concentration per label: 100 is nearly even, 0.1 is one or two labels per device.
                 The number of samples of a device stays as it is without a skew.
