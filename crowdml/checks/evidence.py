@@ -13,7 +13,7 @@ FALSE_ALARM = 1e-9
 """The chance that more is proved than is true of anything in a whole audit."""
 
 CHOOSING = 10
-"""One part in so many chooses events, and the others measure them."""
+"""One part in `CHOOSING` chooses events, and the other parts measure them."""
 
 EVENTS = 6
 """That are chosen: for a, for b and for both together, by two rules."""
@@ -68,9 +68,9 @@ class Event:
     ) -> float:
         """Return what the event's two halves prove together.
 
-        Adding up the inequalities of both gives one for averages: that of ε is linear, and in that
-        of ρ p^α·q^(1−α) is convex in p and q together. Clopper's and Pearson's bounds hold for an
-        average of two probabilities too: a sum of unequal trials strays less.
+        Adding up both inequalities gives one for averages: the one for ε is linear, and in the one
+        for ρ the term p^α·q^(1−α) is convex in p and q together. Clopper's and Pearson's bounds
+        hold for an average of two probabilities too: a sum of unequal trials varies less.
 
         Reference: W. Hoeffding, Annals of Mathematical Statistics 27 (1956), Theorem 4.
         """

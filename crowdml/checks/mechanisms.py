@@ -103,7 +103,7 @@ def check_mechanism(
         n_classes: C; 0 for a real target.
         batch: b, the least number of samples in a check-in.
         buffer: B, the most.
-        chance: Where all that is random comes from; the system's generator by default.
+        chance: The source of all randomness; the system's generator by default.
     """
     case = Case(mechanism, size, n_classes, batch, buffer, chance or SystemChance())
     _check_event(case)
@@ -193,7 +193,7 @@ def _check_readings(case: Case, last: bool, length: float) -> None:
 
     Args:
         last: Which label the samples have; see `Case.minibatch`.
-        length: That of the gradient, in units of S.
+        length: The length of the gradient, in units of S.
     """
     mechanism = case.mechanism
     g = np.linspace(-0.7, 1.0, case.size)

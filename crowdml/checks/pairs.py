@@ -107,7 +107,7 @@ def opposites(
 
     Args:
         mechanism: One that protects whole check-ins.
-        directions: k; that of tasks by default.
+        directions: k; by default the k of tasks.
     """
     labels = ("a", "b", "c")[: 3 if role is Role.COUNT else 2]
     terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, labels=labels)
@@ -124,7 +124,7 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
     Args:
         mechanism: One that protects whole check-ins.
         epsilon: For all three together.
-        directions: k; that of tasks by default.
+        directions: k; by default the k of tasks.
     """
     terms = _terms(Wanted(epsilon, directions=directions), mechanism, batch=1, checkins=CHECKINS)
     sides: tuple[Samples, Samples] = ((1.0, 0.0),), ((1.0, 1.0),)
@@ -138,7 +138,7 @@ def person(mechanism: str, epsilon: float, directions: int | None = None) -> lis
 
 
 def replaced(mechanism: str, epsilon: float, delta: float | None = None) -> Iterator[Pair]:
-    """Samples of which one is replaced, so that all that it moves moves as far as it can.
+    """Replace one sample so that everything that depends on it changes as far as it can.
 
     - `gradient`: a real target that jumps from far below to far above turns the gradient from −S
       to +S, with an x that the device must shorten first.
