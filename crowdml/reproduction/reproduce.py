@@ -64,10 +64,10 @@ def reproduce(
 
     Args:
         names: Of `FIGURES`, or `all`.
-        trials: How often each curve is repeated, with everything random drawn anew.
+        trials: How often each curve is repeated, each time with other random numbers.
         seed: The same seed gives the same curves; only the exact noise of `analysis` is never
             seeded.
-        progress: Called with what is running and the share of all that is done.
+        progress: Called with what is running and the share of the work that is done.
         load: Where data sets come from.
         plans: What to run, by default what `load_plans` finds.
     """
