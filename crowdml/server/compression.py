@@ -1,4 +1,4 @@
-"""Smaller bytes for whoever accepts them: brotli, or else gzip."""
+"""Compress response bodies with brotli or gzip, whichever the client accepts."""
 
 import gzip
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from crowdml.server.database.owner_settings import OwnerSettings
 
 PATIENCE = 10
-"""Seconds for which another process may hold a lock before this one gives up."""
+"""Seconds for which this process waits for a lock of another process."""
 
 Values: TypeAlias = tuple[Any, ...]
 

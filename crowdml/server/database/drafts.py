@@ -1,4 +1,4 @@
-"""Forms that owners have begun: kept for a while, for whoever began them, on every node."""
+"""Keep the forms that owners have begun: for a while, for the same owner, on every node."""
 
 import time
 from collections.abc import Mapping

@@ -56,7 +56,7 @@ def use_invite(connection: sa.Connection, task: int, code: str | None) -> None:
 
 
 def invite_required(invite: str | None) -> Rejected:
-    """Reject whoever wants to join with this invite, or with none."""
+    """Make the rejection for a device that joins with an unknown invite, or with none."""
     found = Phrase("none" if invite is None else "one that is unknown or used up")
     words = Phrase("this task needs a valid invite, found {found}. Ask its owner.", found=found)
     return rejected("invite-required", words)

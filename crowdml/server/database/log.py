@@ -41,7 +41,7 @@ class DeviceTotals(NamedTuple):
 
 
 NOTHING = b""
-"""In the place of what was told, once snapshots cover it."""
+"""Replaces a payload in the log once snapshots cover it."""
 
 AFTER = (
     "SELECT log.task, log.seq, log.device, log.id, log.at, log.version, log.number, log.samples, "
@@ -85,7 +85,7 @@ class Log:
             return connection.execute(query).scalar() or 0
 
     def after(self, seq: int, page: int = 1000) -> Iterator[list[LogEntry]]:
-        """Read the entries that follow this one, in order, a page at a time."""
+        """Read the entries that follow entry `seq`, in order, a page at a time."""
         query = AFTER.format(self._database.mark)
         with self._database.reading() as connection:
             rows = connection.exec_driver_sql(query, (NOTHING, self._task, seq, page)).all()
@@ -105,7 +105,7 @@ class Log:
     ) -> Iterator[tuple[OwnerSettings, Iterator[list[LogEntry]]]]:
         """Open a transaction in which no other process can append.
 
-        It returns the owner's settings of the task, and the entries that follow this one.
+        It returns the owner's settings of the task, and the entries that follow entry `seq`.
 
         """
         query = AFTER.format(self._database.mark)
@@ -130,7 +130,7 @@ class Log:
             self._database.append(self._task, rows)
 
     def cut(self, seq: int) -> None:
-        """Delete the entries after this one, in the transaction that appended them."""
+        """Delete the entries after entry `seq`, in the transaction that appended them."""
         with self._database.writing() as connection:
             for table in (schema.payloads, schema.checkins):
                 gone = sa.delete(table).where(table.c.task == self._task, table.c.seq > seq)
@@ -158,7 +158,7 @@ class Log:
             self._database.notify()
 
     def newest(self, seq: int) -> list[tuple[int, int]]:
-        """Return device and time of the last check-ins up to this one, the oldest first."""
+        """Return device and time of the last check-ins up to entry `seq`, the oldest first."""
         c = schema.checkins.c
         query = sa.select(c.device, c.at).where(c.task == self._task, c.seq <= seq)
         with self._database.reading() as connection:

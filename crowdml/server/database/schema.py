@@ -62,8 +62,8 @@ network_keys = sa.Table(
     sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("key", sa.LargeBinary(32), nullable=False),
 )
-"""The key of each day's hashes, by days since 1970. Whoever has it can try out all addresses, so
-it is deleted with them."""
+"""The key of each day's hashes, by days since 1970. With a key, anyone could try
+out all addresses, so it is deleted with the hashes."""
 
 invites = sa.Table(
     "invites",
@@ -164,7 +164,7 @@ actions = sa.Table(
     sa.Column("task", sa.String(63), nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
 )
-"""What owners did, for ever: written in the same transaction as the deed itself."""
+"""The actions of owners, never deleted: written in the same transaction as the action itself."""
 
 nodes = sa.Table(
     "nodes",

@@ -96,7 +96,7 @@ class History:
     """Keep every k-th check-in, doubling k when there are too many points, and counts per minute.
 
     Both are functions of the log alone, so they are part of the fold. Both are replaced, never
-    changed, so that whoever has them needs no copy.
+    changed, so that callers need no copy.
 
     >>> history = History()
     >>> for version in range(1, 2001):
