@@ -39,8 +39,8 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The model starts from a pilot of 200 samples of 4 people (two afternoons in our office).
         >>> print(StartTerms("0" * 64, 200, None, "").phrase)
         The model starts from a pilot of 200 samples.
-        >>> print(StartTerms("0" * 64, None, None, "that of last year").phrase)
-        The model starts from one that was learnt before (that of last year).
+        >>> print(StartTerms("0" * 64, None, None, "last year's model").phrase)
+        The model starts from one that was learnt before (last year's model).
         """
         if self.rows is None:
             if not self.words:
