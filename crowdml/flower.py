@@ -38,7 +38,7 @@ __all__ = ["DirectionMod"]
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 LENGTH = DirectionMechanism(1.0, 2, 1, 1).length
-"""That of the mechanism's unit, in which the clipping norm is said."""
+"""The length of the mechanism's unit; the clipping norm is a multiple of it."""
 
 MOST_ROUNDS = 1_000_000
 """The ledger says when it is enough."""

@@ -37,7 +37,7 @@ class Demo:
     Args:
         task: activity or digits.
         mechanism: direction, gaussian or laplace.
-        epsilon: What a person loses in all for direction, what a sample loses for the others; inf
+        epsilon: For direction what a person loses in total, for the others what a sample loses; inf
             for no privacy.
         devices: How many devices take part.
         seconds: How long the crowd collects.

@@ -38,7 +38,7 @@ MOST = 0.4
 an error of one half: else those errors would be shown that chance has made small."""
 
 PULL = 4.0
-"""With so many samples in mind of which half are wrong, no error is taken for 0 or 1."""
+"""Added samples, of which half are wrong, so that no estimated error is 0 or 1."""
 
 
 def error_now(
@@ -60,9 +60,9 @@ def error_now(
         rows: A row for each report: version, device, errors, predictions, and how many reports
             were added up in it.
         version: t.
-        noise_variance: Of the noise in the errors of one report.
-        expected: Whether the reports are made up without chance, so that they do not tell how far
-            the error walks.
+        noise_variance: The variance of the noise in the errors of one report.
+        expected: Whether the reports are expected values without randomness, which do not show how
+            far the error walks.
 
     References: G. Matheron, Economic Geology 58 (1963); E. B. Wilson, JASA 22 (1927); F. E.
     Satterthwaite, Biometrics Bulletin 2 (1946).

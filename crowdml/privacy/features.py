@@ -46,7 +46,7 @@ def bound_features(x: npt.ArrayLike, n_features: int, norm: int) -> Array:
 
 
 def _strange(x: npt.ArrayLike) -> str:
-    """The first value that is no number."""
+    """Return the first value that is not a number."""
     values = np.asarray(x, dtype=object).ravel().tolist()
     numbers = (int, float, np.number, np.bool_)
     return reprlib.repr(next((v for v in values if not isinstance(v, numbers)), x))

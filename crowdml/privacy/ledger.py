@@ -1,4 +1,4 @@
-"""The ledger: what a device has told so far, and whether it may tell more."""
+"""Keep the ledger: what a device has sent so far, and whether it may send more."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class Ledger:
 
     @classmethod
     def of(cls, events: Iterable[CheckinEvent]) -> "Ledger":
-        """The ledger of these events, in the order in which they were told."""
+        """Make the ledger of these events, in the order in which they were sent."""
         return cls(tuple(events))
 
     @property
@@ -92,5 +92,5 @@ class Ledger:
             )
 
     def charge(self, event: CheckinEvent) -> "Ledger":
-        """A ledger with one more event; this one stays as it is."""
+        """Return a ledger with one more event; `self` does not change."""
         return Ledger((*self.events, event))

@@ -89,7 +89,7 @@ def read_dialect(text: str) -> CsvDialect:
     if delimiter not in SEPARATORS or decimal not in (".", ",") or delimiter == decimal:
         raise InvalidInput(
             "--csv must be the sign between columns (, ; or tab), and then the decimal sign (. or "
-            f",) if it is no point, found {text!r}. Say --csv ';,' for 21,5;40."
+            f",) unless it is a point, found {text!r}. Use --csv ';,' for 21,5;40."
         )
     return CsvDialect(delimiter, decimal)
 
