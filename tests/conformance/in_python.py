@@ -1,4 +1,4 @@
-"""The device of the package, in this process."""
+"""Drive the package's device in this process."""
 
 import shutil
 import sqlite3
