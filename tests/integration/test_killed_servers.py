@@ -1,4 +1,4 @@
-"""kill -9 under load: nothing acknowledged is lost, nothing counts twice, all servers agree.
+"""Kill servers under load: no acknowledged check-in is lost or counts twice, and servers agree.
 
 `KILLS=300 pytest tests/integration/test_killed_servers.py` takes ten minutes.
 """
@@ -40,15 +40,15 @@ from tests.servers import (
 KILLS = int(os.environ.get("KILLS", "3"))
 CLIENTS = 4
 LOAD = 20
-"""Check-ins that are acknowledged between one kill and the next, at least."""
+"""The least number of check-ins that are acknowledged between two kills."""
 CHECKINS = "/v1/tasks/activity/checkins"
 
 
 @dataclass
 class Client:
-    """Sends one check-in after the other to any of the servers, each until it is answered.
+    """Send one check-in after the other to any of the servers, each until it is answered.
 
-    What is not acknowledged is sent again with the same bytes, as every device does.
+    A check-in that is not acknowledged is sent again with the same bytes, as every device does.
     """
 
     nodes: list[Process]
@@ -90,13 +90,13 @@ class Client:
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
-    """One that a test may stop."""
+    """Start a PostgreSQL that a test may stop."""
     with running_postgres() as postgres:
         yield postgres
 
 
 def test_three_on_postgresql(own_postgres: Postgres, tmp_path: Path) -> None:
-    """The database is killed too. Check-ins are those of people, of one small number each."""
+    """Kill the database too. Check-ins are one small number each, and protect whole people."""
     task = make_directed(collection__checkins=1_000_000, privacy__epsilon=4e5, optimizer__c=None)
 
     def restart() -> None:
@@ -165,7 +165,7 @@ def _strike(
         assert eventually(partial(_has_acknowledged, clients, enough))
         if kill == KILLS:
             return
-        time.sleep(moments.uniform(0.0, 0.2))  # so that it strikes at any moment
+        time.sleep(moments.uniform(0.0, 0.2))  # At a random time, so that the kill hits any step.
         node = nodes[kill % len(nodes)]
         node.kill()
         if restart and kill % 3 == 1:
@@ -178,7 +178,7 @@ def _n_acknowledged(clients: list[Client]) -> int:
 
 
 def _told(node: Process, version: int) -> tuple[Any, Any]:
-    """Model and statistics, once the node has seen what was acknowledged, wherever that was."""
+    """Return model and statistics once the node has seen everything that any node acknowledged."""
     with node.connected() as wire:
 
         def read(path: str) -> Any:
