@@ -1,4 +1,4 @@
-"""The live view, drawn without a terminal."""
+"""Draw the live view without a terminal."""
 
 import io
 import math

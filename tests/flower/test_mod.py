@@ -1,4 +1,4 @@
-"""A Flower client's update leaves as one direction: with Flower's own messages."""
+"""Check with Flower's own messages that a client's update leaves as one direction."""
 
 import math
 import re
@@ -52,7 +52,7 @@ def context(partition: int | None = 3) -> Any:
 
 
 def app(update: Any = UP, **others: Any) -> Callable[[Any, Any], Any]:
-    """Trains, and tells more of its data than it should."""
+    """Train, and send more about the data than allowed."""
 
     def train(message: Any, ctxt: Any) -> Any:
         metrics = flwr_app.MetricRecord({"num-examples": 61, "loss": 0.25})
@@ -63,7 +63,7 @@ def app(update: Any = UP, **others: Any) -> Callable[[Any, Any], Any]:
 
 
 def step(reply: Any) -> Any:
-    """What a reply adds to what was sent."""
+    """Return what a reply adds to the parameters that were sent."""
     arrays = reply.content["arrays"]
     return np.concatenate([(arrays[n].numpy() - START[n]).astype(float).ravel() for n in SHAPES])
 
@@ -85,7 +85,7 @@ def test_nothing_but_a_step_is_in_the_reply(tmp_path: Path) -> None:
 
 
 def test_the_step_is_a_codeword(tmp_path: Path) -> None:
-    """A multiple of small integers, in which nothing else of the update is left."""
+    """Check that a step is a multiple of small integers and contains nothing else of the update."""
     made = mod(tmp_path)
     found = step(made(instruction(), context(), app())) / made.mechanism(SIZE)._step
     np.testing.assert_allclose(found, np.rint(found), atol=1e-4)
@@ -93,7 +93,10 @@ def test_the_step_is_a_codeword(tmp_path: Path) -> None:
 
 
 def test_on_average_it_is_the_update(tmp_path: Path) -> None:
-    """Shortened to the clipping norm. False alarm: below 1e-8, by a mean six deviations off."""
+    """Check that the mean step is the clipped update.
+
+    The probability of a false alarm is below 1e-8: six standard deviations of the mean.
+    """
     rounds = 200
     made = mod(tmp_path, epsilon=8.0 * rounds, rounds=rounds)
     steps = np.array([step(made(instruction(), context(), app())) for _ in range(rounds)])
