@@ -1,4 +1,4 @@
-/** The vectors that the Python package wrote. */
+/** Read the vectors that the Python package wrote. */
 
 import { readFileSync } from "node:fs";
 
