@@ -7,7 +7,7 @@
 export const FALSE_ALARM = 5e-8;
 
 /**
- * P(χ² ≥ the one observed), if the probabilities are true.
+ * Return P(χ² ≥ the observed value), if the probabilities are true.
  *
  * @param {readonly number[]} counts
  * @param {readonly number[]} probabilities

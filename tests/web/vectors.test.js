@@ -199,8 +199,8 @@ function adversaries(input, output) {
 }
 
 /**
- * Look at what a method returns and is given, until the function that this returns is called: it
- * says how often that was.
+ * Look at the arguments and results of a method until the returned function is called, which returns
+ * the number of calls.
  *
  * @param {any} object
  * @param {string} name
