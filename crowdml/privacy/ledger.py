@@ -12,11 +12,11 @@ from crowdml.privacy.loss import Loss, within
 
 @dataclass(frozen=True)
 class Limits:
-    """How much ε the participant allows.
+    """Hold how much ε the participant allows.
 
     Args:
-        per_sample: For any single sample.
-        per_device: For the device, over all its check-ins.
+        per_sample: The limit for any single sample.
+        per_device: The limit for the device, over all its check-ins.
     """
 
     per_sample: float
@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ledger:
-    """An append-only account of check-ins.
+    """Account for check-ins, append-only.
 
     Every sample is used in one check-in only, so over disjoint minibatches a sample costs what
     its own check-in costs (parallel composition), while for the device as a whole the check-ins
