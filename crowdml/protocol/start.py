@@ -23,7 +23,7 @@ class StartTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sha256: The hash of the parameters of version 0, as a check-out carries them.
         rows: Samples of the pilot; null for a model that an earlier task has learnt.
         people: People in the pilot; null where that is not known.
-        words: Where the start comes from, in the owner's words.
+        words: The origin of the start, in the owner's words.
     """
 
     sha256: Sha256

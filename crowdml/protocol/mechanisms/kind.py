@@ -19,7 +19,7 @@ MANY = 250
 """Parameters of a classifier from which on D does not grow with their number."""
 
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 1e6
-"""Beyond these, noise would not fit the wire's integers, or would be no noise at all."""
+"""Beyond these, noise would not fit the wire's integers, or would always be 0."""
 
 Epsilon: TypeAlias = Annotated[float, msgspec.Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 

@@ -48,7 +48,7 @@ class NoiseTerms(WrittenTerms, frozen=True):
     """Hold what the terms of both laws have in common."""
 
     letter: ClassVar[str]
-    """In which the levels are."""
+    """The letter of the levels: ε or ρ."""
 
     @property
     def levels(self) -> Levels:
