@@ -43,7 +43,7 @@ class Throttle:
 def spend(
     bucket: tuple[float, float], now: float, per_minute: float, burst: float
 ) -> tuple[float, float]:
-    """The bucket after a request: tokens, and when they were counted. `Rejected` if it is empty."""
+    """Return the bucket after a request: tokens, and their time. `Rejected` if it is empty."""
     tokens, then = bucket
     tokens = min(burst, tokens + max(0.0, now - then) * per_minute / 60)
     if tokens < 1:

@@ -106,7 +106,7 @@ class Database(ABC):
         """Wake the other processes when this transaction is on disk.
 
         Args:
-            task: Whose log has grown, or who has a new device; None for any other change.
+            task: The task whose log has grown, or that has a new device; None for other changes.
         """
 
     @abstractmethod

@@ -18,7 +18,7 @@ from crowdml.server.database.owner_settings import OwnerSettings
 from crowdml.server.database.shares import NEWEST
 
 DEVICE_ORDERS = ("joined", "newest", "most")
-"""As they joined; by their newest check-in; by how many check-ins they sent."""
+"""Orders of devices: as they joined, by newest check-in, by number of check-ins."""
 
 Key: TypeAlias = tuple[int, str, int | None]
 """A check-in's device, its id, and its number if it has one."""
@@ -61,7 +61,7 @@ SEEN = (
     "SELECT log.device, log.id, log.number, log.seq FROM wanted JOIN checkins log "
     "ON log.task = {task} AND log.device = wanted.device AND log.number = wanted.number"
 )
-"""In two halves, each of which has an index."""
+"""The query has two halves, since each half has its own index."""
 
 
 def marks_of(device: int, id: str, number: int | None) -> list[CheckinMark]:
@@ -213,7 +213,7 @@ class Log:
             return {device: DeviceTotals(*totals) for device, *totals in rows}
 
     def count_devices(self, part: str, status: str) -> int:
-        """How many devices there are with this part in their names and in this status, if any."""
+        """Count the devices with this part in their names, and with this status if one is given."""
         query = sa.select(sa.func.count()).where(self._which(part, status))
         with self._database.reading() as connection:
             return int(connection.execute(query).scalar_one())
@@ -221,7 +221,7 @@ class Log:
     def devices(
         self, part: str, status: str, order: str, first: int, most: int
     ) -> list[tuple[int, str, str]]:
-        """The numbers, names and statuses of some of these devices, in one of `DEVICE_ORDERS`."""
+        """Return the numbers, names and statuses of some devices, in one of `DEVICE_ORDERS`."""
         d, c = schema.devices.c, schema.checkins.c
         query = sa.select(d.number, d.name, d.status).where(self._which(part, status))
         if order != DEVICE_ORDERS[0]:

@@ -88,7 +88,7 @@ checkins = sa.Table(
     _of_a_task(),
 )
 """The log, in the order of application. Times are kept to the minute only. Not all mechanisms
-number check-ins or tell samples."""
+number check-ins or send the number of samples."""
 
 payloads = sa.Table(
     "told",  # the column's name in every database so far

@@ -49,9 +49,9 @@ def decide(
         task: The number of the task.
         fold: The state after everything in the log.
         state: The state of the task now.
-        frequency: Where check-ins that may be appended are counted.
+        frequency: The counter of check-ins that may be appended.
         sent: The numbers that devices have in the log.
-        seen: Where ids and numbers are in the log; those of this group are added.
+        seen: The places of ids and numbers in the log; those of this group are added.
         removed: Devices that left or were revoked since they were authenticated, with their status.
     """
     answers: list[CheckinDecision] = []

@@ -47,7 +47,7 @@ class Minutes(NamedTuple):
     Args:
         earlier: The counts by minute, which are never changed.
         newest: The minute of the newest check-in, in seconds since 1970.
-        checkins: Those of the newest minute; 0 if there are none yet.
+        checkins: The check-ins of the newest minute; 0 if there are none yet.
 
     >>> minutes = Minutes()
     >>> for at in (0, 0, 60):

@@ -22,7 +22,7 @@ REASONS = {
     "i/o error|permission|denied": "the disk refuses to be written",
     "connect|terminat|shutting down|starting up": "the database cannot be reached",
 }
-"""In plain words, and without the addresses that are in those of a driver."""
+"""Plain words for a driver's messages, without the addresses in them."""
 
 log = logging.getLogger("crowdml.server")
 
