@@ -34,7 +34,7 @@ def simulate(
         plans: The curves wanted.
         trials: How often each plan is repeated, each time with other random numbers.
         seed: The same seed gives the same curves.
-        points: Where to look, evenly over the clock. Devices alone are looked at less often.
+        points: The number of measurements, evenly over the clock; fewer for devices alone.
         engine: None for the cores of this machine; `ray` or `dask`, with `=ADDRESS` for an
             existing cluster.
         progress: Called with the number of jobs done and the total, for example a `ProgressBar`.

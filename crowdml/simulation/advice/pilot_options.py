@@ -21,7 +21,7 @@ class EpsilonOption(Option):
     The spread is the spread of what the crowd adds to its start.
 
     Args:
-        epsilon: As in a task file.
+        epsilon: The ε of a task file.
         verdict: What the crowd adds to the pilot.
     """
 

@@ -25,7 +25,7 @@ class PilotTurn:
     """Hold one turn: a start, and the rows of others.
 
     Args:
-        start: Where the crowd's w starts.
+        start: The start of the crowd's w.
         data: The crowd's rows as training samples, and the test's.
         people: The person of each row of the crowd; None where that is not known.
         guess_error: The error of the most frequent label, or the median.

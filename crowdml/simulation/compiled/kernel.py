@@ -58,7 +58,7 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
 
     Args:
         streams: Generators for the noise.
-        stops: Where to look, not decreasing.
+        stops: The numbers of check-ins after which w is returned, not decreasing.
         errors: Gets, for each check-in, how many of its samples were predicted wrongly.
     """
     x, lengths, y, start, version, draws = checkins

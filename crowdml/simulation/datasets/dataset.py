@@ -21,7 +21,7 @@ class Dataset:
         labels: The names of the classes; none if y is a number to be predicted.
         x_train: n×D features as sensors give them; see `bounded`.
         y_train: n class numbers, or n numbers to be predicted.
-        person: Whose sample each row is; all the same if that is not known.
+        person: The person of each row; all the same if that is not known.
         raw: Whether rows stay as long as they are; nothing computed from them can be hidden.
     """
 

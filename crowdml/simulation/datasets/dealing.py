@@ -21,7 +21,7 @@ SMALLEST = 1e-300
 """Instead of 0, by which nothing can be divided: for devices without samples."""
 
 LARGEST_SPREAD = 100.0
-"""Of σ: one device has all samples long before, and e^(7σ) must fit a float."""
+"""The largest σ: with less, one device already has all samples, and e^(7σ) must fit a float."""
 
 
 def assign_devices(
