@@ -16,7 +16,7 @@ CHOOSING = 10
 """One part in `CHOOSING` chooses events, and the other parts measure them."""
 
 EVENTS = 6
-"""That are chosen: for a, for b and for both together, by two rules."""
+"""The number of events that are chosen: for a, for b and for both together, by two rules."""
 
 TENTATIVE = 0.01
 """A false alarm at which a small part can prove something."""
@@ -96,7 +96,7 @@ def lower_bound(
 
     Args:
         a: Scores under one data set; a high one speaks for it.
-        b: As many under the other.
+        b: The same number of scores under the other.
         measure: What is proved, ε or ρ.
         false_alarm: The chance that this is more than is true.
 
