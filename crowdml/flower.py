@@ -70,7 +70,7 @@ class DirectionMod:
         rounds: K, the number of rounds that share ε. After K rounds, or when the ledger has no ε
             left, the client replies with an error and does not call its app.
         clipping_norm: S, as in Flower: longer updates are shortened to S.
-        folder: Where ledgers are kept, on the client's side: one for each `partition-id` of
+        folder: The folder of the ledgers, on the client's side: one for each `partition-id` of
             Flower's node configuration, or a single ledger. The promise ends if it is lost.
         directions: k.
         chance: The source of all randomness; the system's secure generator by default.

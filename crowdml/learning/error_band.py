@@ -21,7 +21,7 @@ learns improves: without GAIN, reports about older versions make its error seem 
 
 WANDERS, WANDER_CHANCES = np.array([0.05, 0.15, 0.35, 0.7]), np.array([0.2, 0.25, 0.35, 0.2])
 """The standard deviations of that walk, in the same units, and how likely each of them is before
-any report: some models hardly change any more, others jump. Many reports tell which it is."""
+any report: some models hardly change any more, others jump. Many reports show which it is."""
 
 WANDER = float(np.sqrt(WANDER_CHANCES @ WANDERS**2))
 """What is assumed of the walk where reports do not count."""
