@@ -38,7 +38,7 @@ class Subject(Protocol):
     def leave(self) -> None: ...
 
     def wait(self) -> float:
-        """Seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
 
     def look(self) -> Seen: ...
 

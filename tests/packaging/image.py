@@ -42,7 +42,7 @@ Seconds = float
 
 
 def base() -> str:
-    """The name of the image that ours is based on."""
+    """Return the name of the image that ours is based on."""
     (name,) = re.findall(r"^FROM (\S+:\S+)", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
     return str(name)
 
