@@ -225,7 +225,7 @@ def _update(
         if not np.isfinite(update).all():
             raise InvalidInput("an update must be finite, found nan or inf.")
     except Exception:
-        logger.exception("the app gave no update, so that a random direction is told")
+        logger.exception("the app gave no update, so a random direction is sent")
         return np.zeros(sum(array.size for array in _real(sent).values()))
     return update
 

@@ -133,7 +133,7 @@ def _check_round_trip(case: Case) -> None:
         place = next(places)
         payload = case.make_payload(minibatch, place)
         assert type(payload) is mechanism.payload_type, (
-            f"it must tell {mechanism.payload_type}, found {payload}."
+            f"it must make a {mechanism.payload_type}, found {payload}."
         )
         body = msgspec.json.encode(payload)
         assert len(body) <= mechanism.largest_message, (
@@ -207,7 +207,7 @@ def _check_readings(case: Case, last: bool, length: float) -> None:
     if trained:
         expected = shrunk(g, mechanism.length, mechanism.norm)
         _check_gradients(mechanism, np.array(trained), expected)
-        if length >= 1:  # The length of a short one may be told by chance, which is noise too.
+        if length >= 1:  # A shorter length may be sent at random, which is noise too.
             _check_energy(mechanism, np.array(trained), expected)
     evaluated = [reading for reading in readings if reading.evaluated]
     if evaluated:

@@ -54,7 +54,7 @@ class Table:
         return None if math.isnan(cell) else float(cell)
 
     def is_numeric(self, column: str) -> bool:
-        """Decide whether every cell of a column is a number, which may be nan or inf, or missing."""
+        """Decide whether every cell of a column is missing or a number, which may be nan or inf."""
         return all(
             not cell or self.dialect.is_number(cell)
             if isinstance(cell, str)
