@@ -243,7 +243,7 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
             await page.evaluate(PHONE, {"names": names})
             # People do not change what they do at the same moment.
             later = number / len(days) * LENGTH / HZ
-            began, previous, told = time.monotonic() + later, None, None
+            began, previous, labelled = time.monotonic() + later, None, None
             for due, xyz, label in readings(day):
                 await asyncio.sleep(max(0.0, began + due - time.monotonic()))
                 x, y, z = (float(value) for value in xyz)
@@ -252,9 +252,9 @@ async def by_browser(url: str, names: list[str], days: list[Person]) -> None:
                     {"type": "accelerometer", "reading": {"xyz": {"x": x, "y": y, "z": z}}},
                 )
                 # Change the motion first, so that no old motion gets the new label.
-                if label == previous != told:
+                if label == previous != labelled:
                     await page.evaluate("(label) => { window.label = label; }", label)
-                    told = label
+                    labelled = label
                 previous = label
             await page.evaluate("() => window.finish()")
             await context.close()

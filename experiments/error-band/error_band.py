@@ -59,9 +59,9 @@ def simulated_width(n_classes: int, epsilon: float, crowds: int) -> float:
             event = mechanism.event(1, place)
             if event.role is Role.EVALUATE:
                 sample = wrong if rng.random() < ERROR else right
-                told = mechanism.make_payload(sample, event, place, chance)
-                mechanism.check(told, place)
-                errors.append(mechanism.read(told, place).errors)
+                payload = mechanism.make_payload(sample, event, place, chance)
+                mechanism.check(payload, place)
+                errors.append(mechanism.read(payload, place).errors)
         estimates.append(np.mean(errors))
     return float(2 * Z * np.std(estimates))
 

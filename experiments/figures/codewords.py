@@ -49,8 +49,8 @@ def real(epsilon: float, u: Array, n: int) -> Array:
     chance, found = Pseudo(d), []
     for i in range(n):
         place = Place("0" * 64, f"device-{i}", 1)
-        told = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
-        g = mechanism.read(told, place).g
+        payload = mechanism.make_payload(minibatch, mechanism.event(1, place), place, chance)
+        g = mechanism.read(payload, place).g
         assert g is not None
         found.append(g)
     return np.array(found) / mechanism.length

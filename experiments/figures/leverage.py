@@ -35,8 +35,8 @@ def heard(data: Dataset, batch: int, epsilon: float, seed: int) -> Array:
         x, y = seen.x_train[rows], seen.y_train[rows]
         g = rule.model.mean_gradient(state.w, x, y, math.inf, stand_in.norm)
         lengths[i] = np.linalg.norm(g) / stand_in.length
-        told = stand_in.hide(g, len(rows), draws[i], rng)
-        state = step(state, Reading(g=told), int(schedule.device[i]), len(rows))
+        hidden = stand_in.hide(g, len(rows), draws[i], rng)
+        state = step(state, Reading(g=hidden), int(schedule.device[i]), len(rows))
     return np.minimum(1.0, lengths)
 
 

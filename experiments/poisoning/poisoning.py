@@ -157,8 +157,8 @@ def run(
         if lies and name == "label flip":
             y = (y + 1) % model.n_classes
         g = model.mean_gradient(w, x, y, stand_in.clip, stand_in.norm)
-        told = (lie if lies else honest)(stand_in, g, agreed, rng)
-        state, w = optimizer.update(state, w, server.read(told), device)
+        sent = (lie if lies else honest)(stand_in, g, agreed, rng)
+        state, w = optimizer.update(state, w, server.read(sent), device)
     x, y = data.bounded_test(stand_in.norm)
     error = float(model.mistakes(optimizer.model(state, w), x, y).mean())
     return {"error": error, "refused": server.refused["honest"] / devices}

@@ -144,8 +144,8 @@ def test_answers_that_make_no_sense(
     scene.says(where, (status, {"Crowdml-Terms": terms_hash(scene.terms)} | headers, body))
     subject.feed(BATCH)
     sent = [heard.body for heard in scene.heard if heard.what == "check-in"]
-    told = (0, sent[0], 1) if where == "checkins" else (BATCH, None, 0)
-    assert subject.look() == Seen("waiting", *told)
+    expected = (0, sent[0], 1) if where == "checkins" else (BATCH, None, 0)
+    assert subject.look() == Seen("waiting", *expected)
     del scene.raw[where]
     subject.wake()
     assert subject.look() == Seen("collecting", 0, None, 1)

@@ -115,8 +115,10 @@ def test_a_pilot_makes_a_small_epsilon_usable(here: Here) -> None:
     assert result["checkins"] == 108
     assert result["error"] < 0.1
     assert "samples of 16 people" in ran.err
-    told = "The model starts from a pilot of 120 samples of 2 people (their recordings are public)."
-    assert told in ran.err
+    words = (
+        "The model starts from a pilot of 120 samples of 2 people (their recordings are public)."
+    )
+    assert words in ran.err
     start = read_start((here.folder / "crowdml-demo" / "activity.start.npz").read_bytes(), "start")
     data = load_activity(features="demo").bounded(2)
     alone = error_rate(Softmax(12, 3), start.w, data.x_test, data.y_test)

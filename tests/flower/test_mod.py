@@ -119,7 +119,7 @@ def test_the_ledger_stops_it(tmp_path: Path) -> None:
     replies = [made(instruction(), context(), train) for _ in range(3)]
     assert [reply.has_error() for reply in replies] == [False, False, True]
     assert "the device limit is ε = 6; 6 is spent" in replies[2].error.reason
-    assert asked["train"] == 2, "an app that may not tell is not asked"
+    assert asked["train"] == 2, "an app that may not send is not asked"
     assert [event.loss for event in made.ledger(3).events] == [Loss(epsilon=3.0)] * 2
     assert mod(tmp_path, epsilon=6.0)(instruction(), context(), app()).has_error()
     other = made(instruction(), context(4), app())
@@ -137,8 +137,8 @@ def test_without_a_partition_a_client_has_one_ledger(tmp_path: Path) -> None:
 def test_calls_at_once_spend_no_more(tmp_path: Path) -> None:
     made = mod(tmp_path, epsilon=9.0, rounds=3)
     with ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda _: made(instruction(), context(), app()), range(8)))
-    assert sum(not reply.has_error() for reply in told) == 3
+        replies = list(pool.map(lambda _: made(instruction(), context(), app()), range(8)))
+    assert sum(not reply.has_error() for reply in replies) == 3
     assert [event.loss.epsilon for event in made.ledger(3).events] == [3.0] * 3
 
 
@@ -175,7 +175,7 @@ def test_how_an_app_fails_is_not_told(
     assert not reply.has_error()
     assert list(reply.content) == ["arrays", "metrics"]
     assert np.isfinite(step(reply)).all()
-    assert "a random direction is told" in caplog.text, "on the client it is said"
+    assert "a random direction is sent" in caplog.text, "the client's log says so"
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def uses(log: Iterable[LogEntry]) -> Ints:
     """
     total = np.zeros(FEATURES, dtype=np.int64)
     for entry in log:
-        told = msgspec.msgpack.decode(entry.payload, type=Noisy)
-        columns = np.frombuffer(told.gradient, dtype="<i4").reshape(-1, FEATURES)
+        noisy = msgspec.msgpack.decode(entry.payload, type=Noisy)
+        columns = np.frombuffer(noisy.gradient, dtype="<i4").reshape(-1, FEATURES)
         used = columns.any(axis=0)
         assert used.sum() == entry.samples, "otherwise this test is blind"
         total += used

@@ -146,10 +146,10 @@ def hammer(
             for thread in threads:
                 thread.join()
         version = max(v for client in clients for v in client.acknowledged.values())
-        told = [_told(node, version) for node in nodes]
+        shown = [_shown(node, version) for node in nodes]
     busy = {status for client in clients for status in client.refused}
     assert busy <= ({503} if n_nodes > 1 else set())
-    _check(database, task, clients, told)
+    _check(database, task, clients, shown)
 
 
 def _has_acknowledged(clients: list[Client], enough: int) -> bool:
@@ -177,7 +177,7 @@ def _n_acknowledged(clients: list[Client]) -> int:
     return sum(len(client.acknowledged) for client in clients)
 
 
-def _told(node: Process, version: int) -> tuple[Any, Any]:
+def _shown(node: Process, version: int) -> tuple[Any, Any]:
     """Return model and statistics once the node has seen everything that any node acknowledged."""
     with node.connected() as wire:
 
@@ -188,7 +188,7 @@ def _told(node: Process, version: int) -> tuple[Any, Any]:
         return read("export?format=json"), read("stats")
 
 
-def _check(database: str, task: Task, clients: list[Client], told: list[tuple[Any, Any]]) -> None:
+def _check(database: str, task: Task, clients: list[Client], shown: list[tuple[Any, Any]]) -> None:
     with closing(Store(database)) as store:
         log = list(store.log(store.task("activity").id))
     assert [entry.seq for entry in log] == list(range(1, len(log) + 1))
@@ -198,7 +198,7 @@ def _check(database: str, task: Task, clients: list[Client], told: list[tuple[An
     assert acknowledged == {name: found.get(name) for name in acknowledged}, "an answer was lost"
     assert len(found) - len(acknowledged) <= CLIENTS, "sent and unanswered: one for each client"
     fold = recompute(database)
-    for document, statistics in told:
+    for document, statistics in shown:
         assert document["version"] == statistics["version"] == fold.version == len(log)
         assert np.array(document["weights"]).tobytes() == fold.learnt.tobytes()
         if task.terms.mechanism_name == "direction":

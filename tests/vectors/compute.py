@@ -251,12 +251,12 @@ def noisy(case: Case) -> Case:
     minibatch = _Looked(case)
     event = mechanism.event(minibatch.n_samples)
     given = Given(case["noise"], case["draws"])
-    told = mechanism.make_payload(minibatch, event, Place("", "", 1), given)
+    payload = mechanism.make_payload(minibatch, event, Place("", "", 1), given)
     return {
         "sensitivity": {release.what: release.sensitivity for release in event.releases},
         "loss": _number(event.loss.total),
         "whole_loss": _number(event.whole_loss.total),
-        "told": _written(told),
+        "told": _written(payload),
     }
 
 
@@ -311,8 +311,8 @@ def letters(case: Case) -> Case:
     minibatch = Minibatch(model, *_arrays(case), exported)
     event = mechanism.event(minibatch.n_samples, place)
     given = Given(case["noise"], case["draws"])
-    told = mechanism.make_payload(minibatch, event, place, given)
-    fields = {name: getattr(told, name) for name in told.__struct_fields__}
+    payload = mechanism.make_payload(minibatch, event, place, given)
+    fields = {name: getattr(payload, name) for name in payload.__struct_fields__}
     head = {"id": case["id"], "version": case["version"], "terms": sha256}
     message = checkin_type(mechanism.payload_type)(**head, **fields)
     return {"message": _written(message), "loss": _number(event.loss.total)}
