@@ -1,6 +1,6 @@
 """Mutation testing: change the code in one place, and see a test fail.
 
-Each mutant runs in a forked process: libraries are imported once and the package afresh, with one
+Each mutant runs in a forked process: libraries are imported once, and the package again with one
 module replaced. Only the tests that reach the changed line run, the quickest first. A survivor
 must be explained in `tests/mutants.toml`.
 

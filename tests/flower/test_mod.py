@@ -167,7 +167,7 @@ def error_of_its_own(message: Any, ctxt: Any) -> Any:
         lambda message, ctxt: flwr_app.Message(flwr_app.RecordDict(), reply_to=message),
     ],
 )
-def test_how_an_app_fails_is_not_told(
+def test_how_an_app_fails_is_not_sent(
     broken: Callable[[Any, Any], Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with np.errstate(over="ignore"):
