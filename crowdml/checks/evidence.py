@@ -10,7 +10,7 @@ import numpy as np
 from crowdml.types import Array, Ints
 
 FALSE_ALARM = 1e-9
-"""The chance that more is proved than is true of anything in a whole audit."""
+"""The probability that any bound of a whole audit is above the true value."""
 
 CHOOSING = 10
 """One part in `CHOOSING` chooses events, and the other parts measure them."""
@@ -98,7 +98,7 @@ def lower_bound(
         a: Scores under one data set; a high one speaks for it.
         b: The same number of scores under the other.
         measure: What is proved, ε or ρ.
-        false_alarm: The chance that this is more than is true.
+        false_alarm: The probability that the bound is above the true value.
 
     >>> rng = np.random.default_rng(0)
     >>> lower_bound(rng.laplace(size=4000), rng.laplace(size=4000))

@@ -92,9 +92,9 @@ def check_mechanism(
 ) -> None:
     """Raise `AssertionError` unless the mechanism keeps every promise of `Mechanism` but privacy.
 
-    That is what `crowdml audit` is for. With chance from the system's generator a correct
+    That is what `crowdml audit` is for. With the system's generator a correct
     mechanism fails with a probability of less than 1e-7: comparisons are at a level of 1e-10, and
-    some forty honest check-ins are put to a gate that may refuse each with a chance of 1e-9. A
+    some forty honest check-ins are put to a gate that may reject each with a probability of 1e-9. A
     reading that is off by 10 % of S is found, unless the noise is so large that it does not matter.
 
     Args:

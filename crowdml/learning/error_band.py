@@ -35,7 +35,7 @@ look as if they differed little."""
 
 MOST = 0.4
 """A band that reaches this far from its middle says nothing, so none is given. The reach is that at
-an error of one half: else those errors would be shown that chance has made small."""
+an error of one half: otherwise errors would be shown that are small by accident."""
 
 PULL = 4.0
 """Added samples, of which half are wrong, so that no estimated error is 0 or 1."""

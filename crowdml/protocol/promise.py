@@ -92,7 +92,7 @@ class Promise:
         epsilon_per_reading: ε for one reading of the sensor, which may be in several samples.
         epsilon_over_checkins: ε for one unit in each of `checkins` check-ins: a check-in, or one
             of its samples.
-        bound: The most that log P/P′ becomes, which is ε; with a δ, but for a chance of δ.
+        bound: The most that log P/P′ becomes, which is ε; with a δ, except with probability δ.
         bound_of_one: The same for one check-in, or for a sample in one.
         shared: The most samples that one reading is in.
         delta: δ; 0 where the promise has none.
