@@ -75,7 +75,7 @@ quick: $(READY) $(NODE_READY)
 
 CORE := tests/learning tests/models tests/optim tests/privacy tests/protocol \
 	tests/device/test_device.py tests/device/test_device_store.py \
-	tests/server/database tests/server/log
+	tests/server/database tests/server/log tests/test_words.py
 core:
 	@$(MAKE) --no-print-directory --output-sync=none pytest ARGS="$(CORE) $(ARGS)"
 
