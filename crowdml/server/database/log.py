@@ -50,7 +50,7 @@ AFTER = (
     "LEFT JOIN told ON told.task = log.task AND told.seq = log.seq "
     "WHERE log.task = {0} AND log.seq > {0} ORDER BY log.seq LIMIT {0}"
 )
-"""Asked at every turn, so the driver gets it as it is: building it would take longer than the
+"""Sent very often, so the driver gets it as text: building it would take longer than the
 answer."""
 
 WANTED = "(CAST({0} AS INTEGER), CAST({0} AS TEXT), CAST({0} AS INTEGER))"

@@ -6,9 +6,9 @@ metadata = sa.MetaData()
 
 
 def _of_a_task() -> sa.ForeignKeyConstraint:
-    """Reference a task without a foreign key.
+    """Reference a task by a foreign key in SQLite only.
 
-    With one, PostgreSQL would look up the task for every row, though the writer has locked it
+    With a foreign key, PostgreSQL would look up the task for every row, though the writer has locked it
     already.
     """
     return sa.ForeignKeyConstraint(["task"], ["tasks.id"]).ddl_if(dialect="sqlite")

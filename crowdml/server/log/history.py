@@ -42,7 +42,7 @@ def wants_error(version: int) -> bool:
 class Minutes(NamedTuple):
     """Count the check-ins in each minute of the last day that has any.
 
-    A value: counting makes another one, which within a minute shares all the earlier ones.
+    Counting returns another value, which shares the counts of earlier minutes.
 
     Args:
         earlier: The counts by minute, which are never changed.
