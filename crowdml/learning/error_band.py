@@ -27,15 +27,15 @@ WANDER = float(np.sqrt(WANDER_CHANCES @ WANDERS**2))
 """What is assumed of the walk where reports do not count."""
 
 ALIKE, ALIKE_DEVIATION = 0.25, 0.25
-"""What is assumed of how alike the answers of one device are, before its reports say more."""
+"""How alike the answers of one device are assumed to be, before its reports say more."""
 
 VERY_ALIKE = 0.5
-"""The doubt about how alike they are is that at this value: few devices that differ very much often
-look as if they differed little."""
+"""The uncertainty about how alike the answers are is computed at this value: a few devices that
+differ very much often look as if they differed little."""
 
 MOST = 0.4
-"""A band that reaches this far from its middle says nothing, so none is given. The reach is that at
-an error of one half: otherwise errors would be shown that are small by accident."""
+"""A band that reaches this far from its middle says nothing, so none is given. The reach is
+computed at an error of one half: otherwise errors would be shown that are small by accident."""
 
 PULL = 4.0
 """Added samples, of which half are wrong, so that no estimated error is 0 or 1."""

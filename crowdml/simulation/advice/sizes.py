@@ -28,8 +28,7 @@ def fewest_devices(errors: Errors, sizes: Sequence[int], target: float) -> int |
     enough, the first that seems to be enough is often a lucky one. So a size counts only when
     further runs, which had no part in finding it, agree; otherwise the next size is tried.
 
-
-    None if the largest does not suffice.
+    Returns None if the largest size is not enough.
     """
     low, high = 0, len(sizes)
     while low < high:

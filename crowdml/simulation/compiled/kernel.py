@@ -46,7 +46,7 @@ from crowdml.simulation.compiled.lanes import (
 )
 
 STRIDE = np.uint64(0xD1342543DE82EF95)
-"""Between the seeds of the codebooks of one check-in and the next."""
+"""The distance between the seeds of the codebooks of two check-ins in a row."""
 
 ROW = (-(-REMEMBERED // LANES) + 1) * LANES
 """Room for the remembered lengths in order, and for a number before and some after them."""
@@ -69,8 +69,8 @@ def fold(checkins, setting, streams, stops, errors):  # type: ignore[no-untyped-
     samples, width = x.reshape(-1), x.shape[1]
     n_checkins = len(version)
     size = n_scores * n_features
-    wide = -(-n_scores // LANES) * LANES  # of the scores of a sample
-    room = -(-(width * n_scores + wide) // LANES) * LANES  # of parameters, with what is read beyond
+    wide = -(-n_scores // LANES) * LANES  # scores of a sample, padded
+    room = -(-(width * n_scores + wide) // LANES) * LANES  # parameters, padded
     depth, longest = 1, 1
     for i in range(n_checkins):
         depth = max(depth, i - version[i] + 1)
