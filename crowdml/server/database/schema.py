@@ -8,8 +8,8 @@ metadata = sa.MetaData()
 def _of_a_task() -> sa.ForeignKeyConstraint:
     """Reference a task by a foreign key in SQLite only.
 
-    With a foreign key, PostgreSQL would look up the task for every row, though the writer has locked it
-    already.
+    With a foreign key, PostgreSQL would look up the task for every row, although the writer has
+    already locked it.
     """
     return sa.ForeignKeyConstraint(["task"], ["tasks.id"]).ddl_if(dialect="sqlite")
 
